@@ -1,0 +1,107 @@
+"""Quaternions (w, x, y, z) as tuples of components.
+
+A component may be a float, an array (then the function works on a whole batch) or a symbol: `m` is the arithmetic to use,
+`NUMBERS` below or `equations.symbols.SYMBOLS`. Each formula is thus written once for data and for machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+SMALL_ANGLE_SQUARED = 1e-8  # below, the series to second order is exact to 1e-16
+
+
+class Arithmetic(Protocol):
+    """The few functions in which numbers and symbols differ."""
+
+    def cos(self, x: Any) -> Any: ...
+    def sin(self, x: Any) -> Any: ...
+    def sqrt(self, x: Any) -> Any: ...
+    def atan2(self, y: Any, x: Any) -> Any: ...
+    def where(self, condition: Any, yes: Any, no: Any) -> Any: ...
+    def matrix(self, rows: Sequence[Sequence[Any]]) -> Any: ...
+    def vector(self, entries: Sequence[Any]) -> Any: ...
+
+
+class _Numbers:
+    cos = staticmethod(np.cos)
+    sin = staticmethod(np.sin)
+    sqrt = staticmethod(np.sqrt)
+    atan2 = staticmethod(np.arctan2)
+    where = staticmethod(np.where)
+
+    @classmethod
+    def matrix(cls, rows: Sequence[Sequence[Any]]) -> np.ndarray:
+        flat = cls.vector([entry for row in rows for entry in row])
+        return flat.reshape(*flat.shape[:-1], len(rows), len(rows[0]))
+
+    @staticmethod
+    def vector(entries: Sequence[Any]) -> np.ndarray:
+        return np.stack(np.broadcast_arrays(*entries), axis=-1)
+
+
+NUMBERS: Arithmetic = _Numbers()
+
+
+def product(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
+    """Hamilton product a b."""
+    aw, ax, ay, az = a
+    bw, bx, by, bz = b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+def conjugate(a: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
+    """Inverse of a unit quaternion."""
+    w, x, y, z = a
+    return w, -x, -y, -z
+
+
+def rotation(a: Sequence[Any], m: Arithmetic = NUMBERS) -> Any:
+    """Rotation matrix of a quaternion; its length drops out, so rounding in the length does no harm."""
+    w, x, y, z = a
+    s = 2 / (w * w + x * x + y * y + z * z)
+    return m.matrix(
+        [
+            [1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)],
+            [s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x)],
+            [s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)],
+        ]
+    )
+
+
+def exp(w: Sequence[Any], m: Arithmetic = NUMBERS) -> tuple[Any, Any, Any, Any]:
+    """Unit quaternion of the rotation vector w (angle |w| about w)."""
+    x, y, z = w
+    s = x * x + y * y + z * z
+    small = s < SMALL_ANGLE_SQUARED
+    angle = m.sqrt(m.where(small, 1.0, s))
+    scale = m.where(small, 0.5 - s / 48, m.sin(angle / 2) / angle)
+    return m.where(small, 1 - s / 8, m.cos(angle / 2)), scale * x, scale * y, scale * z
+
+
+def log(a: Sequence[Any], m: Arithmetic = NUMBERS) -> tuple[Any, Any, Any]:
+    """Rotation vector of a unit quaternion, of length at most π: the shorter way round."""
+    w, x, y, z = a
+    flip = m.where(w < 0, -1.0, 1.0)
+    w, x, y, z = flip * w, flip * x, flip * y, flip * z
+    s = x * x + y * y + z * z
+    small = s < SMALL_ANGLE_SQUARED
+    length = m.sqrt(m.where(small, 1.0, s))
+    w_safe = m.where(small, w, 1.0)
+    scale = m.where(small, 2 / w_safe * (1 - s / (3 * w_safe * w_safe)), 2 * m.atan2(length, w) / length)
+    return scale * x, scale * y, scale * z
+
+
+def normalised(a: Sequence[Any], m: Arithmetic = NUMBERS) -> tuple[Any, Any, Any, Any]:
+    """The same rotation with unit length."""
+    w, x, y, z = a
+    s = 1 / m.sqrt(w * w + x * x + y * y + z * z)
+    return s * w, s * x, s * y, s * z

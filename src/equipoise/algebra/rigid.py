@@ -1,0 +1,74 @@
+"""Rigid motions of space as 4×4 matrices, and rotations as 3×3, on arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import quaternions
+
+Array = np.ndarray
+
+
+def skew(w: Array) -> Array:
+    """The matrix w^ with w^ x = w × x."""
+    x, y, z = np.moveaxis(np.asarray(w, dtype=float), -1, 0)
+    return quaternions.NUMBERS.matrix([[0 * x, -z, y], [z, 0 * x, -x], [-y, x, 0 * x]])
+
+
+def rotation_about(axis: Array, angle: float) -> Array:
+    """Rotation by `angle` about the unit vector `axis` (Rodrigues)."""
+    K = skew(axis)
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
+    """Fixed-axis roll, pitch, yaw as URDF writes them: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    x, y, z = np.eye(3)
+    return rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll)
+
+
+def rpy_from_rotation(R: Array) -> tuple[float, float, float]:
+    """Roll, pitch, yaw of a rotation; at pitch ±90° roll is taken as zero."""
+    cos_pitch = float(np.hypot(R[0, 0], R[1, 0]))
+    pitch = float(np.arctan2(-R[2, 0], cos_pitch))
+    if cos_pitch > 1e-9:
+        return float(np.arctan2(R[2, 1], R[2, 2])), pitch, float(np.arctan2(R[1, 0], R[0, 0]))
+    return 0.0, pitch, float(np.arctan2(-R[0, 1], R[1, 1]))
+
+
+def rotation_to(axis: Array) -> Array:
+    """A rotation that carries z to the unit vector `axis`."""
+    z = np.asarray(axis, dtype=float)
+    helper = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = np.cross(helper, z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def pose(R: Array | None = None, p: Array | None = None) -> Array:
+    """The 4×4 matrix of a rotation and an origin."""
+    X = np.eye(4)
+    if R is not None:
+        X[:3, :3] = R
+    if p is not None:
+        X[:3, 3] = p
+    return X
+
+
+def inverse(X: Array) -> Array:
+    """X⁻¹ of a rigid motion, batches too."""
+    R_T = np.swapaxes(X[..., :3, :3], -1, -2)
+    Y = np.zeros_like(X)
+    Y[..., :3, :3] = R_T
+    Y[..., :3, 3] = -np.einsum("...ij,...j->...i", R_T, X[..., :3, 3])
+    Y[..., 3, 3] = 1.0
+    return Y
+
+
+def tidy(R: Array, within: float = 1e-11) -> Array:
+    """R with entries within `within` of 0 and ±1 made exact.
+
+    Description files write π/2 with eleven digits; its cosine, 5e-12, means zero. Exact zeros vanish from the compiled code.
+    """
+    nearest = np.round(R)
+    return np.where(np.abs(R - nearest) < within, nearest, R) + 0.0

@@ -1,0 +1,1 @@
+"""Rigid-body algorithms on symbols, each written once."""

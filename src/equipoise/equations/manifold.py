@@ -1,0 +1,36 @@
+"""Moving on the manifold of configurations."""
+
+from __future__ import annotations
+
+from ..model.tree import Tree
+from .symbols import SX, SYMBOLS, stack, zeros
+
+
+def _leaders(tree: Tree):
+    """One body for each coordinate block."""
+    seen: set[int] = set()
+    for body in tree.bodies:
+        if body.q.start not in seen:
+            seen.add(body.q.start)
+            yield body
+
+
+def integrate(tree: Tree, q: SX, v: SX, dt: SX) -> SX:
+    """q after dt at constant v (constant as numbers, in the mixed representation)."""
+    result = zeros(tree.nq)
+    for body in _leaders(tree):
+        s, step = q[body.q], v[body.v] * dt
+        result[body.q] = stack(*body.joint.integrate(_entries(s), _entries(step), SYMBOLS))
+    return result
+
+
+def difference(tree: Tree, q0: SX, q1: SX) -> SX:
+    """v with integrate(q0, v, 1) = q1."""
+    result = zeros(tree.nv)
+    for body in _leaders(tree):
+        result[body.v] = stack(*body.joint.difference(_entries(q0[body.q]), _entries(q1[body.q]), SYMBOLS))
+    return result
+
+
+def _entries(s: SX) -> list[SX]:
+    return [s[i] for i in range(s.shape[0])]

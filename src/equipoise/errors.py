@@ -1,0 +1,57 @@
+"""What can be wrong with a user's input, as types. Every message names the thing, what was wanted and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class EquipoiseError(Exception):
+    """Root of every error that Equipoise raises on purpose."""
+
+
+class ModelError(EquipoiseError):
+    """The robot description cannot be a robot: not a tree, not physical, not readable."""
+
+
+class UnknownNameError(EquipoiseError, KeyError):
+    """A frame, link, joint or robot of that name does not exist."""
+
+    def __str__(self) -> str:  # KeyError would show the repr of the message
+        return str(self.args[0])
+
+
+class ShapeError(EquipoiseError, ValueError):
+    """An array has the wrong shape or kind."""
+
+
+class StateError(EquipoiseError, ValueError):
+    """A configuration, velocity or force holds numbers no robot can have."""
+
+
+class CompileError(EquipoiseError):
+    """A symbolic function cannot be turned into machine code."""
+
+
+class MissingPackageError(EquipoiseError, ImportError):
+    """An optional package is needed for what was asked and is not installed."""
+
+
+class ModelWarning(UserWarning):
+    """The description is doubtful but usable. `eq.load(…, strict=True)` turns these into errors."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """The error for a name nobody has, with the nearest names and the choices."""
+    names = list(known)
+    close = get_close_matches(str(name), names, n=3)
+    hint = f" Did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+    shown = ", ".join(names[:40]) + (f", … ({len(names)} in all)" if len(names) > 40 else "")
+    return UnknownNameError(f"no {kind} named {name!r}.{hint} There are: {shown or 'none'}.")
+
+
+def missing_package(package: str, extra: str, purpose: str) -> MissingPackageError:
+    """The error for an optional package that is not there."""
+    return MissingPackageError(
+        f"{purpose} needs the package {package!r}, which is not installed. Install it with: pip install 'equipoise[{extra}]'"
+    )

@@ -1,0 +1,1 @@
+"""The equations of motion in the form a user wants."""

@@ -1,0 +1,1 @@
+"""From equations to machine code: trace → Program → LLVM → kernel."""

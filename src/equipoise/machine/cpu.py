@@ -1,0 +1,95 @@
+"""LLVM: from IR to an object file, and from an object file to addresses."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import platform
+from typing import Any
+
+from .emit import Target
+
+
+@functools.cache
+def _llvm() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@functools.cache
+def host() -> tuple[str, str, str]:
+    """(triple, processor, features) of this machine."""
+    llvm = _llvm()
+    return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@functools.cache
+def vector_bytes() -> int:
+    """Width of a vector register."""
+    features = f",{host()[2]},"
+    if ",+avx512f," in features and ",+avx512dq," in features:
+        return 64
+    return 32 if ",+avx2," in features else 16
+
+
+def target_for(dtype: str, batch: bool) -> Target:
+    """How to emit for this machine."""
+    register = vector_bytes()
+    width = register // (8 if dtype == "float64" else 4) if batch else 1
+    return Target(dtype, width, register // 8, streaming=register == 64)
+
+
+def fingerprint() -> str:
+    """Names everything outside a program that its machine code depends on."""
+    import llvmlite
+
+    return "|".join([*host(), llvmlite.__version__, ".".join(map(str, _llvm().llvm_version_info)), platform.machine()])
+
+
+@functools.cache
+def _target_machine() -> Any:
+    llvm = _llvm()
+    triple, cpu, features = host()
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=2, reloc="pic", codemodel="jitdefault", jit=True
+    )
+
+
+def compile_ir(text: str) -> bytes:
+    """An object file from IR. The program is already optimised: no passes run over the IR, only code generation."""
+    llvm = _llvm()
+    triple = host()[0]
+    module = llvm.parse_assembly(f'target triple = "{triple}"\n' + text)
+    module.data_layout = str(_target_machine().target_data)
+    return _target_machine().emit_object(module)
+
+
+class LoadedCode:
+    """An object file in executable memory; the code lives as long as this object."""
+
+    def __init__(self, object_code: bytes) -> None:
+        llvm = _llvm()
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_target_machine())
+        self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(object_code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function or global of the object is."""
+        found = self._engine.get_function_address(name) or self._engine.get_global_value_address(name)
+        assert found, name
+        return found
+
+    def function(self, name: str, *argument_types: Any, release_lock: bool) -> Any:
+        """A function of the object as a Python callable that returns an int."""
+        make = ctypes.CFUNCTYPE if release_lock else ctypes.PYFUNCTYPE
+        return make(ctypes.c_int32, *argument_types)(self.address(name))
+
+
+def _new_target_machine() -> Any:
+    """An engine takes its target machine over, so each gets its own."""
+    llvm = _llvm()
+    triple, cpu, features = host()
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=2, jit=True)

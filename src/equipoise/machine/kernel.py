@@ -1,0 +1,218 @@
+"""A compiled program as a Python callable on arrays: one state or any batch of them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError, StateError
+from . import cpu, pycall
+from .emit import QUATERNION_TOLERANCE, Target, emit, scratch_size
+from .program import Program
+from .threads import run_in_parts, thread_count
+
+Array = np.ndarray
+_SMALL = 150_000  # instructions below which a second thread costs more than it brings
+_STREAM_BYTES = 8 << 20  # results larger than the inner caches are written past them
+
+
+class Kernel:
+    """Call it with arrays; leading dimensions are batches. float32 in, float32 out.
+
+    Args:
+        program: what to compute.
+        objects: gives the machine code of a program for a target (compiled, or from the cache).
+        strict: refuse states that are not finite or whose quaternions are not of unit length.
+    """
+
+    def __init__(self, program: Program, objects: Callable[[Program, Target], bytes], *, strict: bool = True) -> None:
+        self.program, self.strict, self._objects = program, strict, objects
+        self._code: dict[tuple[str, bool], _Code] = {}
+        self._fast: Callable[..., Any] = self._first_call
+
+    def __call__(self, *arrays: Any, out: Array | None = None) -> Any:
+        if out is None:
+            result = self._fast(*arrays)
+            if result is not None:
+                return result
+        return self._general(arrays, out)
+
+    def _first_call(self, *arrays: Any) -> None:
+        """Compile for single states when the first one comes; batches never need it."""
+        if arrays and getattr(arrays[0], "ndim", 0) == 1:
+            self._fast = self.code("float64", batch=False).fast
+        return None
+
+    def code(self, dtype: str, *, batch: bool) -> _Code:
+        """The machine code for this kind of call, made when first wanted."""
+        if (dtype, batch) not in self._code:
+            target = cpu.target_for(dtype, batch)
+            self._code[dtype, batch] = _Code(self.program, target, self._objects(self.program, target))
+        return self._code[dtype, batch]
+
+    def _general(self, arrays: tuple[Any, ...], out: Array | None) -> Any:
+        """Any shape, stride and kind."""
+        inputs, batch, dtype = self._prepared(arrays)
+        results = self._results(batch, dtype, out)
+        flat = [np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1])) for x in inputs]
+        if batch == ():
+            status = self.code(dtype, batch=False).single(flat, results)
+        else:
+            status = self._batched(flat, results, dtype)
+        if status and self.strict:
+            self._explain(inputs)
+        if out is not None and results[0] is not out:
+            out[...] = results[0]
+            return out
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _prepared(self, arrays: tuple[Any, ...]) -> tuple[list[Array], tuple[int, ...], str]:
+        program = self.program
+        if len(arrays) != len(program.inputs):
+            names = ", ".join(argument.name for argument in program.inputs)
+            raise ShapeError(f"{program.name} takes {len(program.inputs)} arrays ({names}), got {len(arrays)}")
+        converted = [_as_array(program.name, arg.name, x) for arg, x in zip(program.inputs, arrays, strict=True)]
+        dtype = "float32" if all(x.dtype == np.float32 for x in converted) else "float64"
+        for argument, x in zip(program.inputs, converted, strict=True):
+            if x.ndim == 0 and argument.size == 1:
+                continue
+            if x.ndim == 0 or x.shape[-1] != argument.size:
+                raise ShapeError(_wrong_length(program.name, argument.name, argument.size, x.shape))
+        converted = [x[None] if x.ndim == 0 else x for x in converted]
+        try:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in converted))
+        except ValueError:
+            shapes = ", ".join(f"{a.name} {x.shape}" for a, x in zip(program.inputs, converted, strict=True))
+            raise ShapeError(f"{program.name}: the leading dimensions do not go together: {shapes}") from None
+        return [x.astype(dtype, copy=False) for x in converted], batch, dtype
+
+    def _results(self, batch: tuple[int, ...], dtype: str, out: Array | None) -> list[Array]:
+        shapes = [(*batch, *output.shape) for output in self.program.outputs]
+        if out is None:
+            return [np.empty(shape, dtype) for shape in shapes]
+        if not isinstance(out, np.ndarray) or out.shape != shapes[0] or out.dtype != dtype or len(shapes) > 1:
+            raise ShapeError(f"{self.program.name}: out must be a {dtype} array of shape {shapes[0]}")
+        return [out if out.flags.c_contiguous and out.flags.writeable else np.empty(shapes[0], dtype)]
+
+    def _batched(self, flat: list[Array], results: list[Array], dtype: str) -> int:
+        n = len(flat[0])
+        if n == 0:
+            return 0
+        code = self.code(dtype, batch=True)
+        width = code.target.width
+        if n < width:  # fill up one block with copies of the first state
+            padded = [np.concatenate([x, np.repeat(x[:1], width - n, axis=0)]) for x in flat]
+            wide = [np.empty((width, *output.shape), dtype) for output in self.program.outputs]
+            status = code.blocks(padded, wide, 0, 1, stream=False)
+            for result, values in zip(results, wide, strict=True):
+                result.reshape(n, *values.shape[1:])[:] = values[:n]
+            return status
+        rows = [result.reshape(n, -1) for result in results]
+        stream = sum(result.nbytes for result in results) > _STREAM_BYTES
+
+        def work(first: int, last: int) -> int:
+            return code.blocks(flat, rows, first * width, last - first, stream=stream)
+
+        whole = n // width
+        busy = whole * width * len(self.program) > _SMALL and thread_count() > 1
+        status = run_in_parts(work, whole) if busy else work(0, whole)
+        if n % width:  # the last block overlaps the one before it and computes some states again
+            status |= code.blocks(flat, rows, n - width, 1, stream=False)
+        return status
+
+    def _explain(self, inputs: list[Array]) -> None:
+        """Say which number of which state is wrong."""
+        for argument, x in zip(self.program.inputs, inputs, strict=True):
+            bad = np.argwhere(~np.isfinite(x))
+            if len(bad):
+                place = ", ".join(map(str, bad[0]))
+                raise StateError(
+                    f"{self.program.name}: {argument.name}[{place}] is {x[tuple(bad[0])]}; every number must be finite"
+                    + (f" ({len(bad)} are not)" if len(bad) > 1 else "")
+                )
+        for which, start in self.program.quaternions:
+            name, x = self.program.inputs[which].name, inputs[which]
+            squared = np.sum(np.square(x[..., start : start + 4], dtype=np.float64), axis=-1)
+            bad = np.argwhere(np.abs(squared - 1) > 0.9 * QUATERNION_TOLERANCE)
+            if len(bad):
+                place = "".join(f"{i}, " for i in bad[0])
+                raise StateError(
+                    f"{self.program.name}: the quaternion {name}[{place}{start}:{start + 4}] has length "
+                    f"{np.sqrt(squared[tuple(bad[0])]):.9g} instead of 1. Quaternions are (w, x, y, z); "
+                    "normalise them, and check the order if they come from another library (eq.convert)."
+                )
+
+
+class _Code:
+    """Machine code of one program for one target, loaded."""
+
+    def __init__(self, program: Program, target: Target, object_code: bytes) -> None:
+        self.program, self.target = program, target
+        self._loaded = cpu.LoadedCode(object_code)
+        pointers = [ctypes.c_void_p] * (len(program.inputs) + len(program.outputs))
+        if target.width == 1:
+            self._run = self._loaded.function("run", *pointers, release_lock=False)
+        else:
+            extra = (ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32)
+            self._run = self._loaded.function("run", *pointers, *extra, release_lock=True)
+            self._scratch: list[Array] = []
+
+    @functools.cached_property
+    def fast(self) -> Callable[..., Any]:
+        """The entry point in Python's own convention; returns None for what it does not take."""
+        if not pycall.available():
+            return lambda *arrays: None
+        addresses = self._loaded.address("call"), self._loaded.address("context")
+        function, self._alive = pycall.bind(*addresses, self.target.dtype)
+        return function
+
+    def single(self, inputs: list[Array], outputs: list[Array]) -> int:
+        return self._run(*(x.ctypes.data for x in inputs), *(y.ctypes.data for y in outputs))
+
+    def blocks(self, inputs: list[Array], outputs: list[Array], start: int, count: int, *, stream: bool) -> int:
+        """Run `count` blocks of states from state `start` on."""
+        try:
+            scratch = self._scratch.pop()  # list operations are atomic: each thread gets scratch memory of its own
+        except IndexError:
+            scratch = _aligned(scratch_size(self.program, self.target.width), self.target.dtype)
+        pointers = [x.ctypes.data + start * x.strides[0] for x in (*inputs, *outputs)]
+        status = self._run(*pointers, count, scratch.ctypes.data, int(stream))
+        self._scratch.append(scratch)
+        return status
+
+
+def object_code(program: Program, target: Target) -> bytes:
+    """Compile a program for a target of this machine."""
+    text = emit(program, target)
+    if target.width == 1:
+        text = text + "\n" + pycall.entry_ir(program, target)
+    return cpu.compile_ir(text)
+
+
+def _as_array(function: str, name: str, x: Any) -> Array:
+    try:
+        array = np.asarray(x)
+        if array.dtype not in (np.float32, np.float64):
+            array = array.astype(np.float64, casting="same_kind" if array.dtype.kind in "fiub" else "safe")
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{function}: {name} is not an array of real numbers ({error})") from None
+    return array
+
+
+def _wrong_length(function: str, name: str, size: int, shape: tuple[int, ...]) -> str:
+    text = f"{function}: {name} must have shape (…, {size}), got {shape}"
+    if shape and name in ("tau", "a", "v") and shape[-1] == size - 6:
+        text += f". {name} has the six numbers of the base first: put six zeros before the joints' for a free base"
+    return text
+
+
+def _aligned(size: int, dtype: str) -> Array:
+    """Zeros that start on a cache line."""
+    itemsize = np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64 // itemsize, dtype)
+    skip = (-raw.ctypes.data % 64) // itemsize
+    return raw[skip : skip + size]

@@ -1,0 +1,153 @@
+"""A program: straight-line arithmetic as plain data.
+
+Values are numbered: first the inputs, then the constants, then one value for each instruction. A program knows nothing of
+CasADi or LLVM; it is saved as one small file, runs on NumPy as it is (`evaluate`), and is emitted for CPU or GPU.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import CompileError
+
+Array = np.ndarray
+MAGIC = b"EQPROG01"
+
+# Instructions and how many operands each has. The position in this table is the code on disk.
+OPERATIONS: dict[str, int] = {
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sqrt": 1, "sin": 1, "cos": 1, "abs": 1, "min": 2, "max": 2,
+    "lt": 2, "le": 2, "eq": 2, "ne": 2, "not": 1, "and": 2, "or": 2, "select": 2, "floor": 1, "ceil": 1, "sign": 1,
+    "copysign": 2, "exp": 1, "log": 1, "pow": 2, "tan": 1, "asin": 1, "acos": 1, "atan": 1, "atan2": 2,
+    "sinh": 1, "cosh": 1, "tanh": 1, "hypot": 2, "expm1": 1, "log1p": 1, "fmod": 2, "asinh": 1, "acosh": 1, "atanh": 1,
+}  # fmt: skip
+NAMES = tuple(OPERATIONS)
+CODES = {name: code for code, name in enumerate(NAMES)}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One input array: its name and how many numbers it has."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """One output array: its shape, and for every entry (row by row) the number of a value, or −1 for zero."""
+
+    name: str
+    shape: tuple[int, ...]
+    values: Array
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Inputs, constants, instructions, outputs."""
+
+    name: str
+    inputs: tuple[Argument, ...]
+    constants: Array
+    code: Array  # uint8, index into NAMES
+    left: Array  # int32, number of the first operand
+    right: Array  # int32, number of the second, or −1
+    outputs: tuple[Output, ...]
+    quaternions: tuple[tuple[int, int], ...] = ()  # (input, offset) of unit quaternions among the inputs
+
+    @property
+    def n_inputs(self) -> int:
+        return sum(argument.size for argument in self.inputs)
+
+    @property
+    def first_instruction(self) -> int:
+        return self.n_inputs + len(self.constants)
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def counts(self) -> dict[str, int]:
+        """How often each operation occurs."""
+        return {NAMES[code]: int(n) for code, n in zip(*np.unique(self.code, return_counts=True), strict=True)}
+
+    def evaluate(self, *arrays: Array) -> Any:
+        """Run on NumPy, one instruction after the other: slow, plain, and the reference for every other back end."""
+        batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in arrays))
+        dtype = np.result_type(*arrays, np.float32)
+        table: list[Any] = []
+        for array in arrays:
+            table.extend(np.moveaxis(np.asarray(array, dtype=dtype), -1, 0))
+        table.extend(dtype.type(c) for c in self.constants)
+        with np.errstate(all="ignore"):
+            for code, a, b in zip(self.code.tolist(), self.left.tolist(), self.right.tolist(), strict=True):
+                table.append(_NUMPY[NAMES[code]](*(table[k] for k in (a, b)[: OPERATIONS[NAMES[code]]])))
+        results = []
+        for output in self.outputs:
+            flat = np.zeros((*batch, output.size), dtype=dtype)
+            for k, number in enumerate(output.values.tolist()):
+                if number >= 0:
+                    flat[..., k] = table[number]
+            results.append(flat.reshape(*batch, *output.shape))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def to_bytes(self) -> bytes:
+        """One small file: a header in JSON, then the arrays."""
+        header = {
+            "name": self.name,
+            "inputs": [[argument.name, argument.size] for argument in self.inputs],
+            "outputs": [[output.name, list(output.shape)] for output in self.outputs],
+            "quaternions": [list(place) for place in self.quaternions],
+            "constants": len(self.constants),
+            "instructions": len(self.code),
+        }
+        text = json.dumps(header).encode()
+        arrays = [self.constants.astype("<f8"), self.code.astype("u1"), self.left.astype("<i4"), self.right.astype("<i4")]
+        arrays += [output.values.astype("<i4") for output in self.outputs]
+        return b"".join([MAGIC, len(text).to_bytes(8, "little"), text, *(array.tobytes() for array in arrays)])
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Program:
+        """Read `to_bytes` back; anything else is a CompileError."""
+        if data[:8] != MAGIC:
+            raise CompileError("these bytes are not an Equipoise program")
+        try:
+            size = int.from_bytes(data[8:16], "little")
+            header = json.loads(data[16 : 16 + size])
+            at = 16 + size
+
+            def take(count: int, kind: str) -> Array:
+                nonlocal at
+                array = np.frombuffer(data, dtype=kind, count=count, offset=at)
+                at += array.nbytes
+                return array
+
+            constants, n = take(header["constants"], "<f8"), header["instructions"]
+            code, left, right = take(n, "u1"), take(n, "<i4"), take(n, "<i4")
+            outputs = tuple(
+                Output(name, tuple(shape), take(int(np.prod(shape)), "<i4")) for name, shape in header["outputs"]
+            )
+            inputs = tuple(Argument(name, size) for name, size in header["inputs"])
+            quaternions = tuple((int(i), int(k)) for i, k in header["quaternions"])
+        except (KeyError, ValueError, TypeError) as error:
+            raise CompileError(f"the program file is damaged: {error}") from error
+        return cls(header["name"], inputs, constants, code, left, right, outputs, quaternions)
+
+
+_NUMPY: dict[str, Any] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative, "sqrt": np.sqrt,
+    "sin": np.sin, "cos": np.cos, "abs": np.abs, "min": np.minimum, "max": np.maximum,
+    "lt": lambda a, b: (a < b) * 1.0, "le": lambda a, b: (a <= b) * 1.0, "eq": lambda a, b: (a == b) * 1.0,
+    "ne": lambda a, b: (a != b) * 1.0, "not": lambda a: (a == 0) * 1.0, "and": lambda a, b: ((a != 0) & (b != 0)) * 1.0,
+    "or": lambda a, b: ((a != 0) | (b != 0)) * 1.0, "select": lambda c, x: np.where(c != 0, x, 0.0 * np.ones_like(x)),
+    "floor": np.floor, "ceil": np.ceil, "sign": np.sign, "copysign": np.copysign, "exp": np.exp, "log": np.log,
+    "pow": np.power, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "hypot": np.hypot, "expm1": np.expm1, "log1p": np.log1p,
+    "fmod": np.fmod, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+}  # fmt: skip

@@ -1,0 +1,110 @@
+"""Kernels of a robot's equations, from the cache where possible: equations → program → object → kernel."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..model.tree import Tree
+from . import cpu
+from .cache import Cache, key
+from .emit import Target
+from .kernel import Kernel, object_code
+from .program import Program
+from .threads import thread_count
+
+Place = tuple[int, Any]
+
+
+@functools.cache
+def sources_digest() -> str:
+    """Names the version of everything that writes programs and code: change a line, and the cache starts anew."""
+    package = Path(__file__).parent.parent
+    text = hashlib.sha256(__version__.encode())
+    for folder in ("algebra", "model/joints", "equations", "machine"):
+        for path in sorted((package / folder).glob("*.py")):
+            text.update(path.read_bytes())
+    return text.hexdigest()
+
+
+@functools.cache
+def shared_cache() -> Cache:
+    """The cache of this process."""
+    return Cache()
+
+
+def kernel(tree: Tree, name: str, *, places: Sequence[Place] = (), representation: str | None = None) -> Kernel:
+    """The kernel of one equation for one robot."""
+    spots = [(body, X.tobytes()) for body, X in places]
+    program_key = key("program", sources_digest(), tree.digest, name, spots, representation)
+    data = shared_cache().get(program_key, lambda: traced(tree, name, places, representation).to_bytes())
+    return kernel_of(Program.from_bytes(data))
+
+
+def kernel_of(program: Program, *, strict: bool = True) -> Kernel:
+    """A kernel whose machine code comes from the cache if it is there."""
+    return Kernel(program, cached_object, strict=strict)
+
+
+def cached_object(program: Program, target: Target) -> bytes:
+    """The object file of a program for a target."""
+    return shared_cache().get(_object_key(program, target), lambda: object_code(program, target))
+
+
+def traced(tree: Tree, name: str, places: Sequence[Place], representation: str | None) -> Program:
+    """Write an equation on symbols and record it. Needs CasADi; the cache spares it."""
+    from ..equations import catalogue
+    from ..equations.symbols import SX
+    from .trace import trace
+
+    equation = catalogue.EQUATIONS[name]
+    names = list(equation.arguments)
+    options: dict[str, Any] = {} if representation is None else {"representation": representation}
+    if name in catalogue.FRAME_EQUATIONS:
+        options["place"] = places[0]
+    elif places:
+        options["places"] = places
+        names += [f"wrench{k}" for k in range(len(places))]
+    symbols = {argument: SX.sym(argument, catalogue.argument_size(tree, argument)) for argument in names}
+    result = equation.build(tree, *symbols.values(), **options)
+    quaternions = [(k, start) for k, argument in enumerate(names) if argument[0] == "q" for start in tree.quaternions]
+    return trace(name, symbols, {name: result}, shapes={name: catalogue.shape_of(name, result)}, quaternions=quaternions)
+
+
+def compile_all(programs: Sequence[Program], *, single: bool, batch: bool) -> None:
+    """Bring the objects of many programs into the cache, several at a time.
+
+    LLVM holds one lock per process, so the work goes to processes of its own: each reads a program from its standard input
+    and leaves the object in the cache.
+    """
+    modes = (False,) * single + (True,) * batch
+    jobs = [(program, mode) for program in programs for mode in modes]
+    jobs = [(program, mode) for program, mode in jobs if not _is_cached(program, cpu.target_for("float64", mode))]
+    jobs.sort(key=lambda job: -len(job[0]))  # the longest first
+    if not jobs or not shared_cache().usable:
+        return
+    queue = iter(jobs)
+
+    def work(_: int) -> None:
+        for program, mode in queue:
+            command = [sys.executable, "-m", "equipoise.machine.worker", "batch" if mode else "single"]
+            subprocess.run(command, input=program.to_bytes(), check=False)
+
+    workers = min(thread_count(), len(jobs))
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(workers)))
+
+
+def _object_key(program: Program, target: Target) -> str:
+    return key("object", sources_digest(), cpu.fingerprint(), program.to_bytes(), target)
+
+
+def _is_cached(program: Program, target: Target) -> bool:
+    return (shared_cache().folder / _object_key(program, target)).is_file()

@@ -1,0 +1,52 @@
+"""Worker threads for batches. Kernels release the interpreter's lock, so threads run side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+_limit: int | None = None
+
+
+def thread_count() -> int:
+    """Threads a large batch uses: those of `limit_threads`, $EQUIPOISE_THREADS, or all cores this process may use."""
+    if _limit is not None:
+        return _limit
+    return int(os.environ.get("EQUIPOISE_THREADS", 0)) or _cores()
+
+
+@functools.cache
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def limit_threads(count: int) -> Iterator[None]:
+    """Use at most `count` threads inside the `with` block."""
+    global _limit
+    before, _limit = _limit, count
+    try:
+        yield
+    finally:
+        _limit = before
+
+
+@functools.cache
+def _pool(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, thread_name_prefix="equipoise")
+
+
+def run_in_parts(work: Callable[[int, int], int], total: int) -> int:
+    """`work(start, stop)` over even parts of range(total); the results or-ed together."""
+    workers = min(thread_count(), total)
+    if workers <= 1:
+        return work(0, total)
+    edges = [total * k // workers for k in range(workers + 1)]
+    others = [_pool(workers - 1).submit(work, *edges[k : k + 2]) for k in range(1, workers)]
+    status = work(*edges[0:2])
+    for future in others:
+        status |= future.result()
+    return status

@@ -1,0 +1,1 @@
+"""What a robot is, and how descriptions of robots are read."""

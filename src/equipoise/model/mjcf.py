@@ -1,0 +1,473 @@
+"""MJCF, read through MuJoCo's own compiler: the only complete reader of the format.
+
+Configurations keep MuJoCo's numbers: a joint's q is its qpos, whatever `ref` the file gives it.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..algebra import quaternions, rigid
+from ..errors import ModelError, ModelWarning, missing_package
+from . import xml
+from .assemble import assemble
+from .joints import Ball, Continuous, Fixed, Floating, JointType, Prismatic, Revolute
+from .types import (
+    STANDARD_GRAVITY,
+    Frame,
+    Inertia,
+    Joint,
+    JointDynamics,
+    JointLimits,
+    Link,
+    LoopClosure,
+    Model,
+    Shape,
+)
+
+Array = np.ndarray
+
+STANDING_KEYS = ("home", "stand", "standing")  # keyframes taken for the standing posture, the first that exists
+UNNAMED_MODEL = "MuJoCo Model"  # what MuJoCo calls a model without a name
+FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3  # mjtJoint
+CONNECT, WELD, JOINT = 0, 1, 2  # mjtEq
+JOINT_TRANSMISSIONS = (0, 1)  # mjtTrn: on a joint, and the same in the parent's axes
+PLAIN_MOTOR = (0, 0, 0)  # mjtDyn, mjtGain, mjtBias: none, fixed, none
+GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's colour of a geom that names none
+# mjtGeom → our kind, and how many of MuJoCo's sizes it has
+GEOMS = {0: ("plane", 2), 2: ("sphere", 1), 3: ("capsule", 2), 4: ("ellipsoid", 3), 5: ("cylinder", 2), 6: ("box", 3)}
+MESH = 7
+
+
+def read_mjcf(source: str | Path, *, floating: bool | None = None, gravity: Sequence[float] = STANDARD_GRAVITY) -> Model:
+    """The robot of an MJCF file.
+
+    Args:
+        source: path of the file, or its text (begins with '<').
+        floating: None: as the file says; False: a free base is held where the file puts it; True: the one body that
+            is rigidly on the world is set free.
+        gravity: m/s² in W. The file's own <option gravity> is not read, so that every robot falls alike.
+    """
+    text, path = _text_of(source)
+    where = "the MJCF text" if path is None else f"{str(path)!r}"
+    _require_plain(text, path, where)
+    mj_model = _compiled(text, path, where)
+    name = mj_model.names.split(b"\0", 1)[0].decode()
+    if name in ("", UNNAMED_MODEL):
+        name = "robot" if path is None else path.stem
+    return _model(mj_model, name, floating, gravity)
+
+
+def body_names(mj_model: Any) -> list[str]:
+    """A name for every body, the world (index 0) included."""
+    return _named((mj_model.body(i).name, f"body{i}") for i in range(mj_model.nbody))
+
+
+def joint_names(mj_model: Any) -> list[str]:
+    """A name for every joint; one the file leaves unnamed is called after its body, the first free one "base"."""
+    bodies = body_names(mj_model)
+    free = np.flatnonzero(mj_model.jnt_type == FREE)
+
+    def spare(j: int) -> str:
+        if free.size and j == free[0]:
+            return "base"
+        body = mj_model.jnt_bodyid[j]
+        place = j - mj_model.body_jntadr[body]
+        return f"{bodies[body]}_joint{place if mj_model.body_jntnum[body] > 1 else ''}"
+
+    return _named((mj_model.joint(j).name, spare(j)) for j in range(mj_model.njnt))
+
+
+# --- text and compiler ---------------------------------------------------------------------------------------------
+
+
+def _text_of(source: str | Path) -> tuple[str, Path | None]:
+    """The description, and where it lies if it is a file."""
+    data = xml.load(source)
+    if isinstance(data, str):
+        return data, None
+    return data.decode("utf-8-sig", errors="replace"), Path(source).expanduser()
+
+
+def _require_plain(text: str, path: Path | None, where: str) -> None:
+    """Refuse entities, here and in included files, before MuJoCo sees them.
+
+    Not by a strict parser: MuJoCo reads what one would refuse, such as two dashes in a comment.
+    """
+    root = re.search(r"<\s*([A-Za-z][\w.:-]*)", _without_comments(text))
+    if root is not None and root[1] != "mujoco":
+        raise ModelError(f"{where} is not MJCF: its root element is <{root[1]}>, wanted <mujoco>")
+    folder = Path() if path is None else path.parent
+    waiting, seen = [(where, text, folder)], set[Path]()
+    while waiting:
+        name, text, here = waiting.pop()
+        bare = _without_comments(text)
+        if re.search(r"<!\s*(DOCTYPE|ENTITY)", bare, flags=re.IGNORECASE):
+            raise ModelError(f"{name} declares a DOCTYPE or XML entities; they are refused. Write the values out.")
+        for file in re.findall(r"<(?:include|model)\s[^>]*?\bfile\s*=\s*[\"']([^\"']+)", bare):
+            for part in {(folder / file).resolve(), (here / file).resolve()} - seen:
+                if part.is_file():  # a missing one is MuJoCo's to report
+                    waiting.append((f"{file!r}, included in {name},", _text_of(part)[0], part.parent))
+                seen.add(part)
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+
+
+def _compiled(text: str, path: Path | None, where: str) -> Any:
+    try:
+        import mujoco
+    except ImportError as error:
+        raise missing_package("mujoco", "mujoco", "reading MJCF") from error
+    try:
+        spec = mujoco.MjSpec.from_string(text) if path is None else mujoco.MjSpec.from_file(str(path))
+        _drop_paint(spec)
+        try:
+            return spec.compile()
+        except ValueError:
+            missing = _missing_files(spec)
+            if not missing:
+                raise
+        _strip(spec, missing, where)
+        return spec.compile()
+    except (ValueError, mujoco.FatalError) as error:
+        raise ModelError(f"MuJoCo cannot read {where}: {' '.join(str(error).split())}") from error
+
+
+def _drop_paint(spec: Any) -> None:
+    """Textures and skins only matter to a renderer; their files need not be there."""
+    for material in spec.materials:
+        material.textures = [""] * len(material.textures)
+    for thing in [*spec.textures, *spec.skins]:
+        spec.delete(thing)
+
+
+def _missing_files(spec: Any) -> dict[str, Any]:
+    """Meshes and height fields whose file is not there, by name."""
+    missing = {}
+    for asset in [*spec.meshes, *spec.hfields]:
+        file = Path(asset.file).name if spec.strippath else asset.file
+        if file and not (Path(spec.modelfiledir) / asset.compiler.meshdir / file).is_file():
+            missing[asset.name or Path(file).stem] = asset
+    return missing
+
+
+def _strip(spec: Any, missing: Mapping[str, Any], where: str) -> None:
+    """Take out what needs the missing files, if no inertia depends on it."""
+    geoms = [geom for geom in spec.geoms if geom.meshname in missing or geom.hfieldname in missing]
+    inferred = sorted({geom.parent.name or "unnamed" for geom in geoms if _gives_mass(spec, geom)})
+    files = ", ".join(sorted({repr(asset.file) for asset in missing.values()}))
+    if inferred:
+        raise ModelError(
+            f"{where} needs mesh files that are missing ({files}): the mass of {', '.join(map(repr, inferred[:8]))} is "
+            "computed from them. Put the files in place, or give each of these bodies an <inertial>."
+        )
+    warnings.warn(f"{where}: mesh files are missing, their shapes are left out: {files}", ModelWarning, stacklevel=4)
+    # sensors and contact pairs may name the geoms; the model holds neither
+    for thing in [*spec.sensors, *spec.pairs, *geoms, *missing.values()]:
+        spec.delete(thing)
+
+
+def _gives_mass(spec: Any, geom: Any) -> bool:
+    """Whether MuJoCo would compute the inertia of the body from this geom."""
+    if geom.parent.name == "world" or geom.mass == 0 or (np.isnan(geom.mass) and geom.density == 0):
+        return False
+    low, high = spec.compiler.inertiagrouprange
+    always = int(spec.compiler.inertiafromgeom) == 1
+    return bool(low <= geom.group <= high and (always or not geom.parent.explicitinertial))
+
+
+# --- the compiled model as parts -------------------------------------------------------------------------------------
+
+
+def _model(m: Any, name: str, floating: bool | None, gravity: Sequence[float]) -> Model:
+    bodies, names = body_names(m), joint_names(m)
+    links, joints = _tree(m, bodies, names)
+    joints = _with_base(m, bodies, joints, floating)
+    return assemble(
+        name,
+        links,
+        joints,
+        frames=_sites(m, bodies),
+        loops=list(_loops(m, bodies, names)),
+        gravity=gravity,
+        standing=_standing(m, bodies, names, joints),
+    )
+
+
+def _tree(m: Any, bodies: Sequence[str], names: Sequence[str]) -> tuple[list[Link], list[Joint]]:
+    """Links and joints in the order of the file; a virtual link stands between two joints of one body."""
+    links, joints = [], []
+    links_taken, joints_taken = set(bodies), set(names)
+    for body in range(1, m.nbody):
+        parent = _link_name(bodies, m.body_parentid[body])
+        X = _pose(m.body_pos[body], m.body_quat[body])
+        indices = range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])
+        if not indices:
+            joints.append(Joint(_unique(f"{bodies[body]}_joint", joints_taken), Fixed(), parent, bodies[body], X))
+        for j in indices:
+            child = bodies[body]
+            if j != indices[-1]:
+                child = _unique(f"{bodies[body]}/{names[j]}", links_taken)
+                links.append(Link(child, virtual=True))
+            joints.append(_joint(m, j, names[j], parent, child, X))
+            parent, X = child, np.eye(4)
+        links.append(_link(m, body, bodies[body]))
+    return links, joints
+
+
+def _joint(m: Any, j: int, name: str, parent: str | None, child: str, X: Array) -> Joint:
+    """Joint j, with its frame at the anchor and its reference position folded into the placement, so that q is qpos.
+
+    X is the pose of the body in the parent before this joint moves.
+    """
+    kind = m.jnt_type[j]
+    limits, dynamics = _limits(m, j), _dynamics(m, j)
+    if kind == FREE:  # its qpos is the pose in the world: the file's placement is only its reference
+        return Joint(name, Floating(), parent, child, limits=limits, dynamics=dynamics)
+    anchor, axis, q0 = m.jnt_pos[j], m.jnt_axis[j], float(m.qpos0[m.jnt_qposadr[j]])
+    joint_type: JointType
+    if kind == SLIDE:
+        joint_type = Prismatic(_triple(axis))
+        anchor, back = np.zeros(3), rigid.pose(p=-q0 * axis)
+    elif kind == HINGE:
+        joint_type = (Revolute if m.jnt_limited[j] else Continuous)(_triple(axis))
+        back = rigid.pose(rigid.rotation_about(axis, -q0), anchor)
+    else:
+        joint_type, back = Ball(), rigid.pose(p=anchor)
+    return Joint(name, joint_type, parent, child, X @ back, rigid.pose(p=-anchor), limits, dynamics=dynamics)
+
+
+def _with_base(m: Any, bodies: Sequence[str], joints: Sequence[Joint], floating: bool | None) -> list[Joint]:
+    """The joints with the base fixed or freed as asked."""
+    base = next((joint for joint in joints if isinstance(joint.type, Floating)), None)
+    if floating is None or (floating and base) or not (floating or base):
+        return list(joints)
+    if base is not None:
+        X = _body_pose(m, bodies, base.child)
+        return [replace(joint, type=Fixed(), origin=X) if joint is base else joint for joint in joints]
+    on_world = [joint for joint in joints if joint.parent is None]
+    rigid_ones = [joint for joint in on_world if not joint.moving]
+    if len(rigid_ones) != 1:
+        held = ", ".join(f"{joint.child!r} by {joint.type.name} {joint.name!r}" for joint in on_world[:8]) or "none"
+        raise ModelError(
+            f"floating=True sets the one body free that is rigidly on the world; here are {len(rigid_ones)} such bodies "
+            f"(bodies on the world: {held}). Give the base a <freejoint/> in the file."
+        )
+    name = _unique("base", {joint.name for joint in joints if joint is not rigid_ones[0]})
+    freed = replace(rigid_ones[0], name=name, type=Floating(), origin=np.eye(4))
+    return [freed if joint is rigid_ones[0] else joint for joint in joints]
+
+
+def _link(m: Any, body: int, name: str) -> Link:
+    R = quaternions.rotation(m.body_iquat[body])
+    mass = float(m.body_mass[body])
+    inertia = Inertia(mass, m.body_ipos[body], R @ np.diag(m.body_inertia[body]) @ R.T) if mass > 0 else None
+    geoms = range(m.body_geomadr[body], m.body_geomadr[body] + m.body_geomnum[body])
+    shapes = [(geom, shape) for geom in geoms if (shape := _shape(m, geom)) is not None]
+    collides = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+    return Link(
+        name,
+        inertia,
+        visuals=tuple(shape for _, shape in shapes),
+        collisions=tuple(shape for geom, shape in shapes if collides[geom]),
+    )
+
+
+def _shape(m: Any, geom: int) -> Shape | None:
+    """A geom as a shape, None for height fields and distance fields; MuJoCo's half lengths become whole ones."""
+    kind, X = int(m.geom_type[geom]), _pose(m.geom_pos[geom], m.geom_quat[geom])
+    color, material = tuple(map(float, m.geom_rgba[geom])), m.geom_matid[geom]
+    if material >= 0 and np.allclose(color, GREY):
+        color = tuple(map(float, m.mat_rgba[material]))
+    if kind == MESH:
+        mesh = m.geom_dataid[geom]
+        # MuJoCo moves the vertices to the mesh's principal axes; undo it for those of the file
+        X = X @ rigid.inverse(_pose(m.mesh_pos[mesh], m.mesh_quat[mesh]))
+        address = m.mesh_pathadr[mesh]
+        file = m.paths[address:].split(b"\0", 1)[0].decode() if address >= 0 else None
+        return Shape("mesh", _triple(m.mesh_scale[mesh]), X, file, color)  # type: ignore[arg-type]
+    if kind not in GEOMS:
+        return None
+    name, count = GEOMS[kind]
+    size = [float(s) for s in m.geom_size[geom][:count]]
+    if name in ("box", "plane"):
+        size = [2 * s for s in size]
+    elif name in ("cylinder", "capsule"):
+        size = [size[0], 2 * size[1]]
+    return Shape(name, tuple(size), X, None, color)  # type: ignore[arg-type]
+
+
+# --- what bounds and what acts in a joint ------------------------------------------------------------------------------
+
+
+def _limits(m: Any, j: int) -> JointLimits:
+    """Range and effort of a joint with one coordinate; the cone of a ball joint is not read."""
+    if m.jnt_type[j] not in (SLIDE, HINGE):
+        return JointLimits()
+    lower, upper = map(float, m.jnt_range[j]) if m.jnt_limited[j] else (-np.inf, np.inf)
+    drives = [_drive_effort(m, i) for i in _drives(m, j)]
+    effort = sum(drives) if drives else np.inf
+    if m.jnt_actfrclimited[j]:
+        effort = min(effort, float(np.abs(m.jnt_actfrcrange[j]).max()))
+    return JointLimits(lower, upper, effort=effort)
+
+
+def _drives(m: Any, j: int) -> list[int]:
+    """The actuators that act on joint j itself."""
+    on_joint = np.isin(m.actuator_trntype, JOINT_TRANSMISSIONS) & (m.actuator_trnid[:, 0] == j)
+    return [int(i) for i in np.flatnonzero(on_joint)]
+
+
+def _drive_effort(m: Any, i: int) -> float:
+    """Greatest effort of an actuator at its joint."""
+    force = np.inf
+    if m.actuator_forcelimited[i]:
+        force = float(np.abs(m.actuator_forcerange[i]).max())
+    kind = int(m.actuator_dyntype[i]), int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])
+    if m.actuator_ctrllimited[i] and kind == PLAIN_MOTOR:
+        force = min(force, float(np.abs(m.actuator_ctrlrange[i]).max() * abs(m.actuator_gainprm[i, 0])))
+    gear = abs(float(m.actuator_gear[i, 0]))
+    return force * gear if gear > 0 else 0.0
+
+
+def _dynamics(m: Any, j: int) -> JointDynamics:
+    """What acts inside the joint; what its actuators add is seen through the gear, squared."""
+    dof = m.jnt_dofadr[j]
+    single = m.jnt_type[j] in (SLIDE, HINGE)
+    drives = _drives(m, j) if single else []
+    gear2 = m.actuator_gear[drives, 0] ** 2
+    armature, damping = (getattr(m, f"actuator_{name}", np.zeros(m.nu))[drives] for name in ("armature", "damping"))
+    return JointDynamics(
+        damping=float(m.dof_damping[dof] + gear2 @ damping),
+        friction=float(m.dof_frictionloss[dof]),
+        armature=float(m.dof_armature[dof] + gear2 @ armature),
+        stiffness=float(m.jnt_stiffness[j]),
+        rest=float(m.qpos_spring[m.jnt_qposadr[j]]) if single else 0.0,
+    )
+
+
+# --- frames, loops, posture --------------------------------------------------------------------------------------------
+
+
+def _sites(m: Any, bodies: Sequence[str]) -> list[Frame]:
+    taken = set(bodies[1:])
+    names = _named((m.site(i).name, f"site{i}") for i in range(m.nsite))
+    frames = []
+    for i, name in enumerate(names):
+        unique = _unique(f"site:{name}" if name in taken else name, taken)
+        frames.append(Frame(unique, _link_name(bodies, m.site_bodyid[i]), _pose(m.site_pos[i], m.site_quat[i])))
+    return frames
+
+
+def _loops(m: Any, bodies: Sequence[str], names: Sequence[str]) -> Iterator[LoopClosure]:
+    """The equality constraints that close loops; those of other kinds, or switched off, are left out with a warning."""
+    loop_names = _named((m.equality(i).name, f"loop{i}") for i in range(m.neq))
+    left_out = []
+    for i, name in enumerate(loop_names):
+        if m.eq_type[i] not in (CONNECT, WELD, JOINT) or not m.eq_active0[i]:
+            left_out.append(name)
+        elif m.eq_type[i] == JOINT:
+            a, b = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
+            joint_b = names[b] if b >= 0 else None
+            yield LoopClosure(name, "joint", joint_a=names[a], joint_b=joint_b, polynomial=_polynomial(m, i))
+        else:
+            kind = "connect" if m.eq_type[i] == CONNECT else "weld"
+            frames = (_loop_frame(m, bodies, i, side, f"{name}:{letter}") for side, letter in enumerate("ab"))
+            yield LoopClosure(name, kind, *frames)  # type: ignore[arg-type]
+    if left_out:
+        what = "tendon, flex or distance equalities, or switched off"
+        warnings.warn(f"equality constraints left out ({what}): {', '.join(left_out)}", ModelWarning, stacklevel=4)
+
+
+def _loop_frame(m: Any, bodies: Sequence[str], i: int, side: int, name: str) -> Frame:
+    """Frame of equality i on its first or second body: where the two must meet.
+
+    MuJoCo writes the anchors of a connect on body 1 then body 2, those of a weld the other way round, then the rotation
+    of body 2 in body 1. Constraints between sites join the sites themselves.
+    """
+    thing = int((m.eq_obj1id, m.eq_obj2id)[side][i])
+    if m.eq_objtype[i] != 1:  # not mjOBJ_BODY
+        return Frame(name, _link_name(bodies, m.site_bodyid[thing]), _pose(m.site_pos[thing], m.site_quat[thing]))
+    weld = m.eq_type[i] == WELD
+    first = (side == 1) if weld else (side == 0)
+    X = rigid.pose(p=m.eq_data[i, :3] if first else m.eq_data[i, 3:6])
+    if weld and side == 0:
+        X[:3, :3] = quaternions.rotation(m.eq_data[i, 6:10])
+    return Frame(name, _link_name(bodies, thing), X)
+
+
+def _polynomial(m: Any, i: int) -> tuple[float, ...]:
+    """Coefficients c with q_a = Σ c_k q_b^k: MuJoCo's are about the reference positions, ours about zero."""
+    a, b = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
+    c = np.polynomial.Polynomial(m.eq_data[i, :5])
+    if b >= 0 and (q_b0 := float(m.qpos0[m.jnt_qposadr[b]])) != 0:
+        c = c(np.polynomial.Polynomial([-q_b0, 1.0]))
+    coefficients = np.zeros(5)
+    coefficients[: len(c.coef)] = c.coef
+    coefficients[0] += m.qpos0[m.jnt_qposadr[a]]
+    return tuple(map(float, coefficients)) if b >= 0 else (float(coefficients[0]),)
+
+
+def _standing(m: Any, bodies: Sequence[str], names: Sequence[str], joints: Sequence[Joint]) -> dict[str, Any]:
+    """Joint positions of the keyframe that looks most like standing; the first one if no name says so."""
+    if m.nkey == 0:
+        return {}
+    keys = [m.key(k).name for k in range(m.nkey)]
+    chosen = next((keys.index(name) for name in STANDING_KEYS if name in keys), 0)
+    places = {name: int(m.jnt_qposadr[j]) for j, name in enumerate(names)}
+    standing = {}
+    for joint in joints:
+        if joint.moving and joint.name in places:
+            start = places[joint.name]
+            standing[joint.name] = tuple(m.key_qpos[chosen, start : start + joint.type.nq])
+        elif joint.moving:  # a base that floating=True set free
+            body = bodies.index(joint.child)
+            standing[joint.name] = (*m.body_pos[body], *m.body_quat[body])
+    return standing
+
+
+# --- small things --------------------------------------------------------------------------------------------------------
+
+
+def _named(wishes: Iterable[tuple[str, str]]) -> list[str]:
+    """Names as given; where there is none the spare, made unique."""
+    pairs = list(wishes)
+    taken = {name for name, _ in pairs}
+    return [name or _unique(spare, taken) for name, spare in pairs]
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """The name, numbered if somebody has it; it is taken from then on."""
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name}_{number}", number + 1
+    taken.add(candidate)
+    return candidate
+
+
+def _link_name(bodies: Sequence[str], body: int) -> str | None:
+    return None if body == 0 else bodies[body]
+
+
+def _body_pose(m: Any, bodies: Sequence[str], name: str) -> Array:
+    body = bodies.index(name)
+    return _pose(m.body_pos[body], m.body_quat[body])
+
+
+def _pose(p: Array, quaternion: Array) -> Array:
+    """The 4×4 matrix of an origin and a quaternion wxyz, as MuJoCo writes poses."""
+    return rigid.pose(quaternions.rotation(tuple(quaternion)), p)
+
+
+def _triple(values: Array) -> tuple[float, float, float]:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

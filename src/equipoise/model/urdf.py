@@ -1,0 +1,377 @@
+"""URDF files as models.
+
+An own reader on expat: yourdfpy costs over a second of import for its mesh library, more than a whole warm start may take,
+and does not say in which line an error is.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from ..algebra import rigid
+from ..errors import EquipoiseError, ModelError, ModelWarning, unknown_name
+from . import xml
+from .assemble import assemble
+from .joints import Ball, Continuous, Fixed, Floating, JointType, Planar, Prismatic, Revolute
+from .types import STANDARD_GRAVITY, Inertia, Joint, JointDynamics, JointLimits, Link, Mimic, Model, Shape
+from .urdf_writer import UNLIMITED, write_urdf
+from .xml import Element, shortened
+
+__all__ = ["read_urdf", "write_urdf"]
+
+MAX_PARTS = 20_000  # so that the largest file is answered within seconds
+Color = tuple[float, float, float, float]
+Vector = tuple[float, ...]
+
+_AXIS_JOINTS: dict[str, Callable[..., JointType]] = {
+    "revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic,
+}  # fmt: skip
+_OTHER_JOINTS: dict[str, Callable[[], JointType]] = {
+    "fixed": Fixed, "floating": Floating, "planar": Planar, "spherical": Ball, "ball": Ball,
+}  # fmt: skip
+
+
+def read_urdf(source: str | Path, *, floating: bool = True, gravity: Sequence[float] = STANDARD_GRAVITY) -> Model:
+    """The robot that a URDF file describes.
+
+    Args:
+        source: path of the file, or its text (anything that starts with "<").
+        floating: attach the root link to the world by a floating joint (the base) instead of rigidly. A file whose
+            mass-less root already carries a floating joint keeps that joint as its base.
+        gravity: acceleration of free fall in the world, m/s².
+    """
+    data = xml.load(source)
+    try:
+        folder = None if isinstance(data, str) else Path(source).expanduser().resolve().parent
+        return _robot(xml.parse(data), folder, floating, gravity)
+    except EquipoiseError as error:
+        raise xml.named_after(source, error) from None
+
+
+@dataclass
+class _Notes:
+    """What the parts of a file share: named colours, where meshes may lie, and what to warn about at the end."""
+
+    folder: Path | None  # None: the description is text, and meshes are not looked for
+    colors: dict[str, Color] = field(default_factory=dict)
+    packages: dict[str, list[str]] = field(default_factory=dict)
+    missing_meshes: dict[str, None] = field(default_factory=dict)  # a set that keeps the order of the file
+    unlimited: list[str] = field(default_factory=list)
+    shapeless: list[str] = field(default_factory=list)
+
+    def warn(self) -> None:
+        for names, message in (
+            (self.missing_meshes, "{} mesh files are missing: {}. Dynamics work without them; pictures will lack them."),
+            (self.unlimited, "{} joints give no position limits and are taken as unlimited: {}."),
+            (self.shapeless, "{} visuals or collisions hold no shape that URDF knows and are left out, in links: {}."),
+        ):
+            if names:
+                shown = ", ".join(map(repr, list(names)[:4])) + (", …" if len(names) > 4 else "")
+                warnings.warn(message.format(len(names), shown), ModelWarning, stacklevel=4)
+
+
+def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence[float]) -> Model:
+    if root.tag != "robot":
+        raise ModelError(f"the root element is <{shortened(root.tag)}> (line {root.line}); a URDF file starts with <robot>")
+    notes = _Notes(folder)
+    link_elements, joint_elements = _by_name(root, "link"), _by_name(root, "joint")
+    if not link_elements:
+        hint = " It is a xacro file: expand it first (xacro FILE > robot.urdf)." if _is_xacro(root) else ""
+        raise ModelError(f"the robot (line {root.line}) has no links.{hint}")
+    for material in _materials(root, link_elements.values()):
+        _color(material, notes)
+    links = [_link(name, element, notes) for name, element in link_elements.items()]
+    joints = [_joint(name, element, notes) for name, element in joint_elements.items()]
+    for joint in joints:
+        _require_ends(joint, joint_elements, link_elements)
+    joints, floating = _with_own_base(links, joints, floating)
+    model = assemble(root.get("name") or "robot", links, joints, floating=floating, gravity=gravity)
+    notes.warn()
+    return model
+
+
+def _is_xacro(root: Element) -> bool:
+    return any(child.tag.startswith("xacro:") for child in root.children)
+
+
+def _materials(root: Element, links: Iterable[Element]) -> Iterator[Element]:
+    """Those of the robot first: they define what links name."""
+    yield from root.all("material")
+    for link in links:
+        for visual in link.all("visual"):
+            yield from visual.all("material")
+
+
+def _by_name(root: Element, tag: str) -> dict[str, Element]:
+    found: dict[str, Element] = {}
+    for element in root.all(tag):
+        name = element.get("name")
+        if not name or len(name) > 1000:
+            raise ModelError(f"a <{tag}> (line {element.line}) has {'too long a' if name else 'no'} name")
+        if name in found:
+            raise ModelError(
+                f"two {tag}s are named {name!r} (lines {found[name].line} and {element.line}); "
+                f"every {tag} needs a name of its own"
+            )
+        found[name] = element
+    if len(found) > MAX_PARTS:
+        raise ModelError(f"the robot has {len(found)} {tag}s; up to {MAX_PARTS} are read")
+    return found
+
+
+def _require_ends(joint: Joint, joints: dict[str, Element], links: dict[str, Element]) -> None:
+    at = f"joint {joint.name!r}, line {joints[joint.name].line}"
+    for role, link in (("parent", joint.parent), ("child", joint.child)):
+        if link not in links:
+            raise unknown_name(f"link ({role} of {at})", link, links)
+    if joint.mimic is not None and joint.mimic.leader not in joints:
+        raise unknown_name(f"joint (mimicked by {at})", joint.mimic.leader, joints)
+
+
+def _with_own_base(links: Sequence[Link], joints: list[Joint], floating: bool) -> tuple[list[Joint], bool]:
+    """Some files write the floating base as a joint from a mass-less "world" link; a second base would make M singular."""
+    children = {joint.child for joint in joints}
+    massless = {link.name for link in links if link.inertia is None} - children
+    for k, joint in enumerate(joints):
+        if floating and joint.parent in massless and joint.type == Floating() and np.array_equal(joint.origin, np.eye(4)):
+            return [*joints[:k], replace(joint, parent=None), *joints[k + 1 :]], False
+    return joints, floating
+
+
+# Links
+
+
+def _link(name: str, element: Element, notes: _Notes) -> Link:
+    owner = f"link {name!r}"
+    inertial = element.child("inertial")
+    return Link(
+        name,
+        inertia=None if inertial is None else _inertia(owner, inertial),
+        visuals=_shapes(name, element.all("visual"), notes),
+        collisions=_shapes(name, element.all("collision"), notes),
+    )
+
+
+def _inertia(owner: str, inertial: Element) -> Inertia:
+    mass_element, inertia = _required(owner, inertial, "mass"), _required(owner, inertial, "inertia")
+    if mass_element.get("value") is None and mass_element.text.strip():  # some writers put the number between the tags
+        mass_element.attributes["value"] = mass_element.text
+    mass = _number(owner, mass_element, "value")
+    xx, yy, zz = (_number(owner, inertia, name) for name in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (_number(owner, inertia, name, 0.0) for name in ("ixy", "ixz", "iyz"))
+    X = _origin(owner, inertial)
+    R = X[:3, :3]
+    turned = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    return Inertia(mass, X[:3, 3], (turned + turned.T) / 2)
+
+
+def _shapes(link: str, elements: Sequence[Element], notes: _Notes) -> tuple[Shape, ...]:
+    owner, shapes = f"link {link!r}", []
+    for element in elements:
+        geometry = element.child("geometry")
+        shape = None if geometry is None or not geometry.children else _shape(owner, geometry.children[0], notes)
+        if shape is None:
+            notes.shapeless.append(link)
+            continue
+        material = element.child("material")
+        color = None if material is None else _color(material, notes)
+        shapes.append(replace(shape, X=_origin(owner, element), color=color))
+    return tuple(shapes)
+
+
+def _shape(owner: str, element: Element, notes: _Notes) -> Shape | None:
+    if element.tag == "box":
+        return Shape("box", _numbers(owner, element, "size", 3))
+    if element.tag == "sphere":
+        return Shape("sphere", (_number(owner, element, "radius"),))
+    if element.tag in ("cylinder", "capsule"):
+        size = _number(owner, element, "radius"), _number(owner, element, "length")
+        return Shape("cylinder" if element.tag == "cylinder" else "capsule", size)
+    if element.tag == "mesh" and element.get("filename"):
+        scale = _numbers(owner, element, "scale", 3, (1.0, 1.0, 1.0))
+        return Shape("mesh", scale, mesh=_mesh(str(element.get("filename")), notes))
+    return None
+
+
+def _color(material: Element, notes: _Notes) -> Color | None:
+    """The colour of a material; one that is only named is looked up among those the file defines."""
+    name, color = material.get("name") or "", material.child("color")
+    if color is None:
+        return notes.colors.get(name)
+    r, g, b, a = _numbers(f"material {name!r}", color, "rgba", 4)
+    notes.colors.setdefault(name, (r, g, b, a))
+    return r, g, b, a
+
+
+def _mesh(filename: str, notes: _Notes) -> str:
+    """The path of a mesh file; as written if the file is not found."""
+    if notes.folder is None:
+        return filename
+    scheme, _, rest = filename.rpartition("://")
+    if scheme in ("package", "model"):
+        package, _, inside = rest.partition("/")
+        if package not in notes.packages:
+            notes.packages[package] = list(dict.fromkeys(_package_folders(package, notes.folder)))
+        candidates = [os.path.join(folder, inside) for folder in notes.packages[package]]
+    else:
+        candidates = [os.path.join(notes.folder, rest)]  # an absolute path stays as it is
+    found = next(filter(os.path.isfile, candidates), None)
+    if found is None:
+        notes.missing_meshes[filename] = None
+    return found or filename
+
+
+def _package_folders(package: str, folder: Path) -> Iterator[str]:
+    """Where a ROS package may lie: above the file, beside a folder above it, or on ROS_PACKAGE_PATH."""
+    for above in (folder, *folder.parents):
+        if above.name == package:
+            yield str(above)
+        if (above / package).is_dir():
+            yield str(above / package)
+    for root in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
+        yield os.path.join(root, package)
+
+
+# Joints
+
+
+def _joint(name: str, element: Element, notes: _Notes) -> Joint:
+    owner, kind = f"joint {name!r}", element.get("type") or ""
+    if kind not in _AXIS_JOINTS and kind not in _OTHER_JOINTS:
+        choices = ", ".join([*_AXIS_JOINTS, *_OTHER_JOINTS])
+        raise ModelError(f"{owner} (line {element.line}): unsupported type {shortened(kind)!r}. There are: {choices}.")
+    joint = Joint(
+        name,
+        _AXIS_JOINTS[kind](_axis(owner, element)) if kind in _AXIS_JOINTS else _OTHER_JOINTS[kind](),
+        _end(owner, element, "parent"),
+        _end(owner, element, "child"),
+        origin=_origin(owner, element),
+    )
+    if kind == "fixed":
+        return joint  # reduced robots keep limits and leaders on joints they fixed: they mean nothing now
+    joint = replace(
+        joint,
+        limits=_limits(owner, element, kind, notes),
+        mimic=_mimic(owner, element),
+        dynamics=_dynamics(owner, element),
+    )
+    if kind == "planar":
+        turn = rigid.pose(_turn_to(_axis(owner, element)))
+        return replace(joint, origin=joint.origin @ turn, tail=rigid.inverse(turn))
+    return joint
+
+
+def _turn_to(normal: Vector) -> np.ndarray:
+    return np.eye(3) if normal == (0.0, 0.0, 1.0) else rigid.rotation_to(np.array(normal))
+
+
+def _axis(owner: str, joint: Element) -> Vector:
+    element = joint.child("axis")
+    if element is None:
+        return 1.0, 0.0, 0.0
+    axis = _numbers(owner, element, "xyz", 3, (1.0, 0.0, 0.0))
+    length = math.hypot(*axis)
+    if length < 1e-9:
+        raise ModelError(f"{owner} has an axis of zero length (line {element.line}): {axis}")
+    return tuple(x / length for x in axis) if length != 1.0 else axis
+
+
+def _end(owner: str, joint: Element, role: str) -> str:
+    element = _required(owner, joint, role)
+    link = element.get("link")
+    if not link:
+        raise ModelError(f"{owner}: <{role}> (line {element.line}) names no link")
+    return link
+
+
+def _limits(owner: str, joint: Element, kind: str, notes: _Notes) -> JointLimits:
+    element, bounded = joint.child("limit"), kind in ("revolute", "prismatic")
+    if element is None or (element.get("lower") is None and element.get("upper") is None):
+        if bounded and joint.child("mimic") is None:  # a follower is bounded by its leader
+            notes.unlimited.append(str(joint.get("name")))
+        bounded = False
+    if element is None:
+        return JointLimits()
+    lower = _bound(owner, element, "lower", 0.0) if bounded else -math.inf  # URDF: one bound left out is zero
+    upper = _bound(owner, element, "upper", 0.0) if bounded else math.inf
+    if lower > upper:
+        raise ModelError(f"{owner}: lower limit {lower:g} is above upper limit {upper:g} (line {element.line})")
+    velocity, effort = (_bound(owner, element, name, math.inf) for name in ("velocity", "effort"))
+    return JointLimits(lower, upper, velocity, effort)
+
+
+def _mimic(owner: str, joint: Element) -> Mimic | None:
+    element = joint.child("mimic")
+    if element is None:
+        return None
+    leader = element.get("joint")
+    if not leader:
+        raise ModelError(f"{owner}: <mimic> (line {element.line}) names no joint")
+    return Mimic(leader, _number(owner, element, "multiplier", 1.0), _number(owner, element, "offset", 0.0))
+
+
+def _dynamics(owner: str, joint: Element) -> JointDynamics:
+    element = joint.child("dynamics")
+    if element is None:
+        return JointDynamics()
+    return JointDynamics(_number(owner, element, "damping", 0.0), _number(owner, element, "friction", 0.0))
+
+
+# Numbers
+
+
+def _origin(owner: str, element: Element) -> np.ndarray:
+    origin = element.child("origin")
+    if origin is None:
+        return np.eye(4)
+    rpy = _numbers(owner, origin, "rpy", 3, (0.0, 0.0, 0.0))
+    p = _numbers(owner, origin, "xyz", 3, (0.0, 0.0, 0.0))
+    return rigid.pose(rigid.rotation_from_rpy(*rpy) if any(rpy) else None, np.array(p))
+
+
+def _required(owner: str, element: Element, tag: str) -> Element:
+    child = element.child(tag)
+    if child is None:
+        raise ModelError(f"{owner}: <{element.tag}> (line {element.line}) has no <{tag}>")
+    return child
+
+
+def _number(owner: str, element: Element, attribute: str, default: float | None = None) -> float:
+    return _numbers(owner, element, attribute, 1, None if default is None else (default,))[0]
+
+
+def _bound(owner: str, element: Element, attribute: str, default: float) -> float:
+    """One limit. Huge numbers and infinity say that there is none."""
+    value = _numbers(owner, element, attribute, 1, (default,), finite=False)[0]
+    return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value
+
+
+def _numbers(
+    owner: str, element: Element, attribute: str, count: int, default: Vector | None = None, *, finite: bool = True
+) -> Vector:
+    text = element.get(attribute)
+    if text is None:
+        if default is None:
+            raise ModelError(f"{owner}: <{element.tag}> (line {element.line}) has no {attribute}")
+        return default
+    try:
+        values = tuple(map(float, text.split()))
+    except ValueError:
+        values = ()
+    if len(values) == count and "_" not in text and all(map(math.isfinite if finite else _is_number, values)):
+        return values
+    wanted = ("a" if count == 1 else str(count)) + (" finite" if finite else "") + (" number" if count == 1 else " numbers")
+    hint = " It is an expression of xacro: expand the file first (xacro FILE > robot.urdf)." if "${" in text else ""
+    at = f"{owner}: {attribute} of <{element.tag}> (line {element.line})"
+    raise ModelError(f"{at} must be {wanted}, not {shortened(text)!r}.{hint}")
+
+
+def _is_number(x: float) -> bool:
+    return not math.isnan(x)

@@ -1,0 +1,184 @@
+"""Description files as trees of elements that know their line. No entities, no network, bounded size and depth."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from ..errors import EquipoiseError, ModelError
+
+MAX_BYTES = 64 * 2**20
+MAX_ELEMENTS = 1_000_000  # a 64 MB file of nothing but tags would otherwise fill the memory
+MAX_DEPTH = 100
+
+
+class MissingFileError(ModelError, FileNotFoundError):
+    """The description file does not exist or cannot be read."""
+
+
+class Element:
+    """One XML element: tag, attributes, children, own text, and the line where it starts."""
+
+    __slots__ = ("attributes", "children", "line", "tag", "text")
+
+    def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
+        self.tag, self.attributes, self.line, self.text = tag, attributes, line, ""
+        self.children: Sequence[Element] = ()
+
+    def get(self, attribute: str) -> str | None:
+        """The attribute's text, or None."""
+        return self.attributes.get(attribute)
+
+    def child(self, tag: str) -> Element | None:
+        """The first child of that tag, or None."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def all(self, tag: str) -> list[Element]:
+        """The children of that tag, in order."""
+        return [child for child in self.children if child.tag == tag]
+
+
+class _Builder:
+    """What the parser calls; keeps the open elements on a list, so depth costs no recursion."""
+
+    def __init__(self, parser: Any) -> None:
+        self.parser, self.count = parser, 0
+        self.root: Element | None = None
+        self.open: list[Element] = []
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
+        if self.count > MAX_ELEMENTS:
+            raise ModelError(f"more than {MAX_ELEMENTS} XML elements (line {element.line}): no robot description")
+        if len(self.open) >= MAX_DEPTH:
+            raise ModelError(f"XML elements nested more than {MAX_DEPTH} deep (line {element.line}): no robot description")
+        if not self.open:
+            self.root = element
+        elif self.open[-1].children:
+            self.open[-1].children.append(element)  # type: ignore[attr-defined]
+        else:
+            self.open[-1].children = [element]  # a list only where needed: most elements are leaves
+        self.open.append(element)
+
+    def end(self, _tag: str) -> None:
+        self.open.pop()
+
+    def data(self, text: str) -> None:
+        if not self.open[-1].children and not text.isspace():
+            self.open[-1].text += text
+
+
+def parse(data: bytes | str) -> Element:
+    """The root element of an XML document."""
+    parser = _parser(data)
+    builder = _Builder(parser)
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.CharacterDataHandler = builder.data
+    _feed(parser, data)
+    assert builder.root is not None  # expat refuses a document without elements
+    return builder.root
+
+
+def root_tag(data: bytes | str) -> str:
+    """The tag of the root element: what kind of description this is."""
+    parser = _parser(data)
+    found: list[str] = []
+
+    def start(tag: str, _attributes: dict[str, str]) -> None:
+        found.append(tag)
+        raise StopIteration  # the rest is read by the reader of that kind
+
+    parser.StartElementHandler = start
+    try:
+        _feed(parser, data)
+    except StopIteration:
+        return found[0]
+    except ModelError:
+        # MuJoCo reads what is not quite XML, such as two dashes in a comment: leave it to the reader of that kind
+        text = data if isinstance(data, str) else data.decode("utf-8", errors="replace")
+        rough = re.search(r"<([A-Za-z_][\w:.-]*)", re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL))
+        if rough is None:
+            raise
+        return rough[1]
+    raise AssertionError("expat refuses a document without elements")
+
+
+def _parser(data: bytes | str) -> Any:
+    parser = expat.ParserCreate("utf-8" if isinstance(data, str) else None)
+    parser.buffer_text = True
+
+    def refuse(*_: Any) -> None:
+        raise ModelError(
+            f"DOCTYPE at line {parser.CurrentLineNumber}: XML entities are off, because they can read files and "
+            "fill the memory. Remove the DOCTYPE declaration."
+        )
+
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+    return parser
+
+
+def _feed(parser: Any, data: bytes | str) -> None:
+    try:
+        raw = _plain(data).encode() if isinstance(data, str) else data
+        _require_size(len(raw))
+        parser.Parse(raw, True)
+    except expat.ExpatError as error:
+        raise ModelError(
+            f"malformed XML: {expat.ErrorString(error.code)} at line {error.lineno}, column {error.offset + 1}"
+        ) from None
+    except (LookupError, UnicodeError, ValueError) as error:
+        raise ModelError(f"the XML is in an encoding that cannot be read: {error}") from None
+
+
+def _require_size(size: int) -> None:
+    if size > MAX_BYTES:
+        raise ModelError(f"{size / 2**20:.0f} MiB of XML; robot descriptions of up to {MAX_BYTES // 2**20} MiB are read")
+
+
+def _plain(text: str) -> str:
+    """Text without its XML declaration, which may not follow a blank line and whose encoding no longer holds; same lines."""
+    text = text.lstrip("\ufeff")
+    found = re.match(r"\s*<\?xml\s[^>]*\?>", text)
+    return text if found is None else "\n" * found[0].count("\n") + text[found.end() :]
+
+
+def is_text(source: object) -> bool:
+    """Whether a source is XML itself rather than the path of a file."""
+    return isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<")
+
+
+def load(source: str | Path) -> bytes | str:
+    """The content of a source: the text itself, or the bytes of the file."""
+    if isinstance(source, str) and is_text(source):
+        return source
+    path = os.path.expanduser(os.fspath(source))
+    if not os.path.isfile(path):
+        what = "is a folder" if os.path.isdir(path) else "does not exist"
+        wanted = "the path of a URDF or MJCF file, or its text, is wanted"
+        raise MissingFileError(f"robot description {shortened(path)!r} {what}; {wanted}")
+    try:
+        _require_size(os.path.getsize(path))
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise MissingFileError(f"robot description {shortened(path)!r} cannot be read: {error.strerror}") from None
+
+
+def label(source: str | Path) -> str:
+    """How messages speak of a source."""
+    return "XML text" if is_text(source) else Path(source).name
+
+
+def shortened(text: str, length: int = 80) -> str:
+    """Text for a message: never more than a line of it."""
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
+def named_after(source: str | Path, error: EquipoiseError) -> EquipoiseError:
+    """The same error, saying which file it is about."""
+    error.args = (f"{label(source)}: {error}",)
+    return error

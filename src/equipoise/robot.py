@@ -1,0 +1,414 @@
+"""The face: a Robot is a model with its kernels and forms behind one set of names. No algorithm lives here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from .errors import ModelError, ShapeError, unknown_name
+from .forms.equations_of_motion import EquationsOfMotion
+from .machine import store
+from .machine.kernel import Kernel
+from .model import assemble, library
+from .model.builder import ModelBuilder
+from .model.checks import check
+from .model.posture import standing
+from .model.tree import Tree, tree_of
+from .model.types import STANDARD_GRAVITY, Frame, Joint, Link, Model, frozen
+
+Array = np.ndarray
+REPRESENTATIONS = ("mixed", "body", "inertial")
+CORE = (
+    "mass_matrix", "coriolis_matrix", "gravity", "bias_force", "inverse_dynamics", "forward_dynamics",
+    "com_jacobian", "momentum_matrix", "momentum_bias",
+)  # fmt: skip
+
+
+def load(
+    source: str | Path,
+    *,
+    floating: bool | None = None,
+    joints: Iterable[str] | None = None,
+    locked: Mapping[str, float] | Iterable[str] | None = None,
+    gravity: Sequence[float] = STANDARD_GRAVITY,
+    strict: bool = False,
+    **parameters: Any,
+) -> Robot:
+    """Read a robot.
+
+    Args:
+        source: path of a URDF or MJCF file, its text, or a name such as "human", "arm7", "jvrc1", "talos".
+        floating: whether the base floats. A URDF cannot say, so it floats unless this is False; MJCF files and built-in
+            robots are as they are described unless this is given.
+        joints: the joints to keep; all others are locked at their zero.
+        locked: joints to lock: names (locked at zero), or names with positions.
+        gravity: acceleration of free fall in the world, m/s².
+        strict: treat doubtful inertias and the like as errors instead of warnings.
+        parameters: of a built-in robot, such as `height` and `mass` of "human".
+    """
+    model = library.read(source, floating=floating, gravity=gravity, **parameters)
+    positions = _to_lock(model, joints, locked)
+    if positions:
+        model = assemble.locked(model, positions)
+    return Robot.from_model(model, strict=strict)
+
+
+def _to_lock(model: Model, joints: Iterable[str] | None, locked: Any) -> dict[str, Any]:
+    free = {name: joint for name, joint in model.joints.items() if joint.moving and joint is not model.base}
+    given = dict(locked) if isinstance(locked, Mapping) else {name: None for name in locked or ()}
+    kept = set(free) if joints is None else set(joints)
+    for name in [*kept, *given]:
+        if name not in free:
+            raise unknown_name("joint", name, free)
+    leaders = {name: joint for name, joint in free.items() if joint.mimic is None}
+    chosen = {name: None for name in leaders if name not in kept} | given
+    return {name: free[name].type.neutral() if q is None else q for name, q in chosen.items()}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of all joints as arrays; infinite where there are none, and for the base."""
+
+    lower: Array  # (nq,)
+    upper: Array  # (nq,)
+    velocity: Array  # (nv,)
+    effort: Array  # (nv,)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robot:
+    """A robot: frozen. Every method takes leading dimensions as batches, and float32 arrays as float32.
+
+    Notation, units and the meaning of `representation` are on the page docs/notation.md.
+    """
+
+    model: Model
+    tree: Tree
+    _kernels: dict[Any, Kernel] = field(default_factory=dict)
+
+    @classmethod
+    def from_model(cls, model: Model, *, strict: bool = False) -> Robot:
+        """Check a model and give it its face."""
+        tree = tree_of(model)
+        check(model, strict=strict, tree=tree)
+        return cls(model, tree)
+
+    # --- what it is ---------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def nq(self) -> int:
+        """Numbers in a configuration."""
+        return self.model.nq
+
+    @property
+    def nv(self) -> int:
+        """Numbers in a velocity."""
+        return self.model.nv
+
+    @property
+    def mass(self) -> float:
+        """kg, all links."""
+        return self.model.mass
+
+    @property
+    def floating(self) -> bool:
+        """Whether q starts with a free base."""
+        return self.tree.floating
+
+    @property
+    def joints(self) -> Mapping[str, Joint]:
+        """Moving joints in file order, without the base; `.q` and `.v` are their slices."""
+        base = self.model.base
+        return MappingProxyType({n: j for n, j in self.model.joints.items() if j.moving and j is not base})
+
+    @property
+    def links(self) -> Mapping[str, Link]:
+        return MappingProxyType({name: link for name, link in self.model.links.items() if not link.virtual})
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        """Links and every other named place."""
+        return self.model.frames
+
+    @property
+    def limits(self) -> Limits:
+        lower, upper = np.full(self.nq, -np.inf), np.full(self.nq, np.inf)
+        velocity, effort = np.full(self.nv, np.inf), np.full(self.nv, np.inf)
+        for joint in self.joints.values():
+            if joint.mimic is None:
+                if joint.type.nq == 1:
+                    lower[joint.q], upper[joint.q] = joint.limits.lower, joint.limits.upper
+                velocity[joint.v], effort[joint.v] = joint.limits.velocity, joint.limits.effort
+        return Limits(*map(frozen, (lower, upper, velocity, effort)))
+
+    def __repr__(self) -> str:
+        base = "floating" if self.floating else "fixed"
+        return f"<Robot {self.name!r}: {len(self.links)} links, {len(self.joints)} joints, {base} base, nq={self.nq}, nv={self.nv}>"
+
+    # --- others like it -----------------------------------------------------------------------------------------
+
+    def with_frame(self, name: str, parent: str, X: Array) -> Robot:
+        """The robot with one more frame, at pose X (4×4) in `parent` (a link or frame)."""
+        if parent not in self.frames:
+            raise unknown_name("frame", parent, self.frames)
+        X = np.asarray(X, dtype=float)
+        if X.shape != (4, 4) or not np.allclose(X[:3, :3] @ X[:3, :3].T, np.eye(3), atol=1e-6):
+            raise ShapeError(f"with_frame: X must be a 4×4 pose whose rotation is orthonormal, got shape {X.shape}")
+        on = self.frames[parent]
+        model = assemble.reassemble(self.model, lambda j: j, extra_frames=[Frame(name, on.parent, on.X @ X)])
+        return Robot(model, tree_of(model), dict(self._kernels))
+
+    def with_locked(self, joints: Mapping[str, float] | Iterable[str]) -> Robot:
+        """The robot with joints held: names (at their zero), or names with positions."""
+        model = assemble.locked(self.model, _to_lock(self.model, None, joints))
+        return Robot.from_model(model)
+
+    def with_armature(self) -> Robot:
+        """The robot with the rotor inertias of its joints in all its equations."""
+        model = replace(self.model, armature=True)
+        return Robot(model, tree_of(model))
+
+    # --- configurations -----------------------------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """All joints at zero, base at the origin."""
+        q = np.zeros(self.nq)
+        for joint in self.model.joints.values():
+            if joint.mimic is None:
+                q[joint.q] = joint.type.neutral()
+        return q
+
+    def standing(self) -> Array:
+        """The standing posture of the description (neutral if it has none), its lowest point on the ground."""
+        return standing(self.model, self.neutral())
+
+    def random_state(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """(q, v): joints anywhere within limits, every orientation alike, and a base that moves."""
+        q, v = self.neutral(), rng.normal(size=self.nv)
+        for joint in self.model.joints.values():
+            if joint.mimic is not None or not joint.moving:
+                continue
+            if joint.type.nq == 1:
+                lower, upper = np.clip([joint.limits.lower, joint.limits.upper], -np.pi, np.pi)
+                q[joint.q] = rng.uniform(lower, max(lower, upper))
+            else:
+                q[joint.q] = rng.uniform(-1, 1, joint.type.nq)
+        for start in self.tree.quaternions:
+            turn = rng.normal(size=4)
+            q[start : start + 4] = turn / np.linalg.norm(turn)
+        return q, v
+
+    def integrate(self, q: Array, v: Array, dt: Any = 1.0) -> Array:
+        """q after dt seconds at constant v (mixed), on the manifold."""
+        return self.kernel("integrate")(q, v, np.asarray(dt)[..., None] if np.ndim(dt) else np.full(1, dt))
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """v with integrate(q0, v) = q1, the shortest way."""
+        return self.kernel("difference")(q0, q1)
+
+    # --- frames -------------------------------------------------------------------------------------------------
+
+    def pose(self, q: Array, frame: str, *, out: Array | None = None) -> Array:
+        """Pose of a frame in the world, (…, 4, 4)."""
+        return self.kernel("pose", frame)(q, out=out)
+
+    def jacobian(self, q: Array, frame: str, representation: str = "mixed", *, out: Array | None = None) -> Array:
+        """J with twist = J v, (…, 6, nv)."""
+        return self.kernel("jacobian", frame, representation)(q, out=out)
+
+    def velocity(self, q: Array, v: Array, frame: str, representation: str = "mixed") -> Array:
+        """Twist (linear, angular) of a frame, (…, 6)."""
+        return self.kernel("velocity", frame, representation)(q, v)
+
+    def bias_acceleration(self, q: Array, v: Array, frame: str, representation: str = "mixed") -> Array:
+        """J̇ v, (…, 6): how the frame accelerates when a = 0."""
+        return self.kernel("bias_acceleration", frame, representation)(q, v)
+
+    # --- dynamics -----------------------------------------------------------------------------------------------
+
+    def mass_matrix(self, q: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
+        """M(q), (…, nv, nv)."""
+        return self.kernel("mass_matrix", None, representation)(q, out=out)
+
+    def coriolis_matrix(self, q: Array, v: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
+        """C(q, v) with Ṁ − 2C skew, (…, nv, nv)."""
+        return self.kernel("coriolis_matrix", None, representation)(q, v, out=out)
+
+    def gravity(self, q: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
+        """g(q): the force that holds the robot up, (…, nv)."""
+        return self.kernel("gravity", None, representation)(q, out=out)
+
+    def bias_force(self, q: Array, v: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
+        """C v + g, (…, nv)."""
+        return self.kernel("bias_force", None, representation)(q, v, out=out)
+
+    def inverse_dynamics(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        wrenches: Mapping[str, Array] | None = None,
+        representation: str = "mixed",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Generalised force for acceleration a under external wrenches on frames: M a + C v + g − Σ Jᵀ F, (…, nv)."""
+        if not wrenches:
+            return self.kernel("inverse_dynamics", None, representation)(q, v, a, out=out)
+        return self.kernel("inverse_dynamics", tuple(wrenches), representation)(q, v, a, *wrenches.values(), out=out)
+
+    def forward_dynamics(
+        self,
+        q: Array,
+        v: Array,
+        tau: Array,
+        wrenches: Mapping[str, Array] | None = None,
+        representation: str = "mixed",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Acceleration under generalised force tau and external wrenches on frames, (…, nv)."""
+        if not wrenches:
+            return self.kernel("forward_dynamics", None, representation)(q, v, tau, out=out)
+        return self.kernel("forward_dynamics", tuple(wrenches), representation)(q, v, tau, *wrenches.values(), out=out)
+
+    def kinetic_energy(self, q: Array, v: Array, representation: str = "mixed") -> Any:
+        """½ vᵀ M v, J."""
+        return self.kernel("kinetic_energy", None, representation)(q, v)[()]
+
+    def potential_energy(self, q: Array) -> Any:
+        """−m gᵀ c, J; zero with the centre of mass at the world's origin."""
+        return self.kernel("potential_energy")(q)[()]
+
+    def equations_of_motion(self, q: Array, v: Array, representation: str = "mixed") -> EquationsOfMotion:
+        """M, C and g at a state."""
+        return EquationsOfMotion(
+            self.mass_matrix(q, representation),
+            self.coriolis_matrix(q, v, representation),
+            self.gravity(q, representation),
+            np.asarray(v),
+            representation,
+        )
+
+    def joint_friction(self, v: Array) -> Array:
+        """Force with which the joints resist, damping · v + friction · sign(v); subtract it from tau to apply it."""
+        damping, friction = np.zeros(self.nv), np.zeros(self.nv)
+        for joint in self.joints.values():
+            factor = 1.0 if joint.mimic is None else joint.mimic.multiplier
+            damping[joint.v] += factor**2 * joint.dynamics.damping
+            friction[joint.v] += abs(factor) * joint.dynamics.friction
+        return damping * v + friction * np.sign(v)
+
+    # --- centre of mass -----------------------------------------------------------------------------------------
+
+    def com(self, q: Array) -> Array:
+        """Centre of mass in the world, (…, 3)."""
+        return self.kernel("com")(q)
+
+    def com_jacobian(self, q: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
+        """J with ċ = J v, (…, 3, nv)."""
+        return self.kernel("com_jacobian", None, representation)(q, out=out)
+
+    def com_bias(self, q: Array, v: Array, representation: str = "mixed") -> Array:
+        """J̇ v of the centre of mass, (…, 3)."""
+        return self.kernel("com_bias", None, representation)(q, v)
+
+    def momentum(self, q: Array, v: Array, representation: str = "mixed") -> Array:
+        """(linear, angular about the centre of mass) momentum in world axes, (…, 6)."""
+        return self.kernel("momentum", None, representation)(q, v)
+
+    def momentum_matrix(self, q: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
+        """The centroidal momentum matrix A with momentum = A v, (…, 6, nv)."""
+        return self.kernel("momentum_matrix", None, representation)(q, out=out)
+
+    def momentum_bias(self, q: Array, v: Array, representation: str = "mixed") -> Array:
+        """Ȧ v, (…, 6)."""
+        return self.kernel("momentum_bias", None, representation)(q, v)
+
+    # --- machine ------------------------------------------------------------------------------------------------
+
+    def kernel(self, name: str, frames: Any = None, representation: str | None = None) -> Kernel:
+        """The compiled function behind a method; made, or taken from the cache, when first wanted."""
+        key = (name, frames, representation)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = self._made(name, frames, representation)
+        return kernel
+
+    def _made(self, name: str, frames: Any, representation: str | None) -> Kernel:
+        if representation is not None and representation not in REPRESENTATIONS:
+            raise unknown_name("velocity representation", representation, REPRESENTATIONS)
+        places = [self.place(f) for f in ((frames,) if isinstance(frames, str) or frames is None else frames) if f is not None]
+        return store.kernel(self.tree, name, places=places, representation=representation)
+
+    def place(self, frame: str) -> tuple[int, Array]:
+        """(index of the moving body, pose in it) of a frame."""
+        if frame not in self.tree.places:
+            raise unknown_name("frame", frame, self.frames)
+        return self.tree.places[frame]
+
+    def prepare(self, names: Sequence[str] = CORE, *, single: bool = True, batch: bool = False) -> Robot:
+        """Compile ahead of time, on all cores, what later calls will want; returns the robot itself."""
+        kernels = [self.kernel(name, None, "mixed") for name in names]
+        store.compile_all([kernel.program for kernel in kernels], single=single, batch=batch)
+        for kernel in kernels:
+            for mode in (False,) * single + (True,) * batch:
+                kernel.code("float64", batch=mode)
+        return self
+
+
+class RobotBuilder(ModelBuilder):
+    """A robot from Python: links, joints, frames, then `build()`."""
+
+    def build(self, *, strict: bool = False) -> Robot:
+        """Check the parts and make the robot."""
+        return Robot.from_model(self.model(), strict=strict)
+
+
+def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> Kernel:
+    """Turn a function on symbols into machine code for a robot.
+
+    The function's first parameter is the robot on symbols, with the same method names as `Robot`; its other parameters are
+    columns of symbols: `q…` of size nq, `v…`, `a…` and `tau…` of size nv, others of the size given by keyword. It returns a
+    CasADi expression, or a dictionary of them by name. The result is called with arrays in the order of the parameters;
+    leading dimensions are batches. NaN goes in and comes out.
+
+    Example:
+        def height_of_foot(robot, q):
+            return robot.pose(q, "left_foot")[2, 3]
+
+        height = eq.compile(height_of_foot, eq.load("human"))
+    """
+    from .equations.catalogue import SymbolicRobot
+    from .equations.symbols import SX
+    from .machine.trace import trace
+
+    names = list(inspect.signature(function).parameters)[1:]
+    symbols = {name: SX.sym(name, _size(robot, name, sizes)) for name in names}
+    results = function(SymbolicRobot(robot.tree, robot.place), *symbols.values())
+    outputs = results if isinstance(results, dict) else {function.__name__: results}
+    outputs = {name: SX(result) for name, result in outputs.items()}
+    shapes = {
+        name: () if x.shape == (1, 1) else (x.shape[0],) if x.shape[1] == 1 else x.shape for name, x in outputs.items()
+    }
+    return store.kernel_of(trace(function.__name__, symbols, outputs, shapes=shapes), strict=False)
+
+
+def _size(robot: Robot, name: str, sizes: Mapping[str, int]) -> int:
+    if name in sizes:
+        return sizes[name]
+    if name[0] == "q":
+        return robot.nq
+    if name[0] in "va" or name.startswith("tau"):
+        return robot.nv
+    raise ModelError(f"compile: give the size of the parameter {name!r}, for example compile(f, robot, {name}=3)")
