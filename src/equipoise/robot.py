@@ -61,7 +61,7 @@ def load(
 
 def _to_lock(model: Model, joints: Iterable[str] | None, locked: Any) -> dict[str, Any]:
     free = {name: joint for name, joint in model.joints.items() if joint.moving and joint is not model.base}
-    given = dict(locked) if isinstance(locked, Mapping) else {name: None for name in locked or ()}
+    given = dict(locked) if isinstance(locked, Mapping) else dict.fromkeys(locked or ())
     kept = set(free) if joints is None else set(joints)
     for name in [*kept, *given]:
         if name not in free:
@@ -153,7 +153,8 @@ class Robot:
 
     def __repr__(self) -> str:
         base = "floating" if self.floating else "fixed"
-        return f"<Robot {self.name!r}: {len(self.links)} links, {len(self.joints)} joints, {base} base, nq={self.nq}, nv={self.nv}>"
+        parts = f"{len(self.links)} links, {len(self.joints)} joints, {base} base"
+        return f"<Robot {self.name!r}: {parts}, nq={self.nq}, nv={self.nv}>"
 
     # --- others like it -----------------------------------------------------------------------------------------
 
@@ -348,7 +349,9 @@ class Robot:
     def _made(self, name: str, frames: Any, representation: str | None) -> Kernel:
         if representation is not None and representation not in REPRESENTATIONS:
             raise unknown_name("velocity representation", representation, REPRESENTATIONS)
-        places = [self.place(f) for f in ((frames,) if isinstance(frames, str) or frames is None else frames) if f is not None]
+        places = [
+            self.place(f) for f in ((frames,) if isinstance(frames, str) or frames is None else frames) if f is not None
+        ]
         return store.kernel(self.tree, name, places=places, representation=representation)
 
     def place(self, frame: str) -> tuple[int, Array]:

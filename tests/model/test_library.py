@@ -19,7 +19,8 @@ from equipoise.model.library import find, known_names, read, with_base
 from equipoise.model.robots import BUILT_IN
 from equipoise.model.types import Inertia, Joint, Link
 
-URDF = '<robot name="two"><link name="a"/><link name="b"/><joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
+URDF = """<robot name="two"><link name="a"/><link name="b"/>
+<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
 MJCF = '<mujoco model="one"><worldbody><body name="a"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>'
 
 
@@ -96,9 +97,11 @@ def test_a_missing_file_is_named(source):
     [
         ("<robot", "XML text: malformed XML: unclosed token at line 1"),
         ("<!-- nothing -->", "XML text: malformed XML: no element found"),
+        ("<!--" * 200_000, "XML text: malformed XML"),  # must take no quadratic time
         ("<!DOCTYPE a><robot/>", "XML entities are off"),
         (3, "a robot is a path, XML text or a name, not int 3"),
     ],
+    ids=["unclosed", "comment", "comments", "doctype", "number"],
 )
 def test_bad_sources(source, message):
     with pytest.raises(ModelError, match=message):
@@ -121,7 +124,7 @@ def test_gravity_reaches_every_robot():
         assert read(source, gravity=(0, 0, -1.6)).gravity == (0, 0, -1.6)
 
 
-@pytest.mark.parametrize("name", ["human", "quadruped", "arm7", "snake"])
+@pytest.mark.parametrize("name", ["human", "quadruped", "arm7"])
 def test_the_base_of_a_built_in_robot_can_be_freed_and_held(name):
     free, held = read(name, floating=True), read(name, floating=False)
     assert free.base is not None

@@ -274,7 +274,7 @@ def test_a_snake_bends_in_all_directions():
 
 
 def test_the_small_examples_move_as_on_the_slides():
-    x, phi, r, l = 0.3, 0.7, 0.25, 0.6  # noqa: E741
+    x, phi, r, l = 0.3, 0.7, 0.25, 0.6
     rim = frame_pose(BUILT_IN["wheel"](radius=r), np.array([x, phi]), "rim")[:3, 3]
     assert_allclose(rim, [x + r * np.sin(phi), 0, r + r * np.cos(phi)], atol=1e-15)
     tip = frame_pose(BUILT_IN["cart_pendulum"](half_length=l), np.array([x, phi]), "tip")[:3, 3]

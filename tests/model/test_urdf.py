@@ -116,7 +116,7 @@ def test_real_robots_agree_with_pinocchio(name):
     assert_allclose(com(model, q), data.com[0], atol=1e-10)
     parts = [link.inertia.about(poses[link.name]) for link in model.links.values() if link.inertia is not None]
     c = rigid.skew(com(model, q))
-    assert_allclose(sum(I for _, _, I in parts) + model.mass * c @ c, data.Ig.inertia, atol=1e-9)
+    assert_allclose(sum(about_origin for _, _, about_origin in parts) + model.mass * c @ c, data.Ig.inertia, atol=1e-9)
 
 
 def test_jvrc1_has_followers_and_a_base():
@@ -157,7 +157,8 @@ def test_example_robots_find_their_meshes():
 
 
 def test_a_rotated_inertial_frame_turns_the_inertia():
-    inertial = '<inertial><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><mass value="4"/><inertia ixx="1" iyy="2" izz="3"/></inertial>'
+    origin = '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>'
+    inertial = f'<inertial>{origin}<mass value="4"/><inertia ixx="1" iyy="2" izz="3"/></inertial>'
     inertia = read_urdf(f'<robot><link name="a">{inertial}</link></robot>').links["a"].inertia
     assert inertia.mass == 4
     assert_allclose(inertia.com, [1, 2, 3])
@@ -327,41 +328,51 @@ def test_a_floating_joint_from_a_massless_world_is_the_base():
 
 # Bad input
 
-BAD = [
+JOINT = f'<joint name="j" type="revolute">{ENDS}{{}}</joint>'
+FIXED = f'<joint name="j" type="fixed">{ENDS}{{}}</joint>'
+BAD_FILES = [
     ('<robot><link name="a"></robot>', "malformed XML: mismatched tag at line 1, column 25"),
     ("<robot>\n<link name=a/></robot>", "malformed XML: .* at line 2, column 12"),
     ("<mujoco/>", "root element is <mujoco>"),
     ("<robot/>", "has no links"),
     ("<robot xmlns:xacro='x'><xacro:include/></robot>", "is a xacro file"),
-    ('<robot>\n<link/></robot>', "a <link> .line 2. has no name"),
+    ("<robot>\n<link/></robot>", "a <link> .line 2. has no name"),
     ('<robot><link name="a"/>\n<link name="a"/></robot>', "two links are named 'a' .lines 1 and 2."),
     ('<robot><link name="a"/>\n<link name="b"/></robot>', "2 links have no parent joint .'a', 'b'."),
-    (one_joint(f'<joint name="j" type="screw">{ENDS}</joint>'), "joint 'j' .line 4.: unsupported type 'screw'.* revolute, cont"),
-    (one_joint(f'<joint name="j">{ENDS}</joint>'), "unsupported type ''"),
-    (one_joint('<joint name="j" type="fixed"><child link="b"/></joint>'), "joint 'j': <joint> .line 4. has no <parent>"),
-    (one_joint('<joint name="j" type="fixed"><parent/><child link="b"/></joint>'), "<parent> .line 4. names no link"),
-    (one_joint('<joint name="j" type="fixed"><parent link="aa"/><child link="b"/></joint>'),
-     "no link .parent of joint 'j', line 4. named 'aa'. Did you mean 'a'"),
-    (one_joint(f'<joint name="j" type="revolute">{ENDS}<axis xyz="0 0 0"/>{LIMIT}</joint>'), "axis of zero length .line 4."),
-    (one_joint(f'<joint name="j" type="revolute">{ENDS}<axis xyz="0 1"/></joint>'), "xyz of <axis> .line 4. must be 3 finite numbers, not '0 1'"),
-    (one_joint(f'<joint name="j" type="fixed">{ENDS}\n<origin rpy="0 0 nan"/></joint>'), "joint 'j': rpy of <origin> .line 5. must be 3 finite"),
-    (one_joint(f'<joint name="j" type="fixed">{ENDS}<origin xyz="0 0 1,5"/></joint>'), "not '0 0 1,5'"),
-    (one_joint(f'<joint name="j" type="fixed">{ENDS}<origin xyz="0 0 1_0"/></joint>'), "not '0 0 1_0'"),
-    (one_joint(f'<joint name="j" type="fixed">{ENDS}<origin xyz="0 0 ${{h}}"/></joint>'), "expression of xacro"),
-    (one_joint(f'<joint name="j" type="revolute">{ENDS}<limit lower="1" upper="-1"/></joint>'),
-     "joint 'j': lower limit 1 is above upper limit -1 .line 4."),
-    (one_joint(f'<joint name="j" type="revolute">{ENDS}<limit lower="nan" upper="1"/></joint>'), "lower of <limit> .line 4. must be a number"),
-    (one_joint(f'<joint name="j" type="revolute">{ENDS}{LIMIT}<mimic joint="k"/></joint>'), "mimicked by joint 'j', line 4. named 'k'"),
-    (one_joint(f'<joint name="j" type="revolute">{ENDS}{LIMIT}<mimic joint="j"/></joint>'), "joint 'j' mimics itself"),
-    (one_joint(f'<joint name="j" type="revolute">{ENDS}{LIMIT}<mimic/></joint>'), "<mimic> .line 4. names no joint"),
-    (one_joint(f'<joint name="j" type="fixed">{ENDS}</joint><joint name="k" type="fixed">{ENDS}</joint>'), "'b' is the child of two joints"),
-    (one_joint(f'<joint name="j" type="fixed">{ENDS}</joint>', '<inertial><mass value="1"/></inertial>'), "link 'b': <inertial> .line 3. has no <inertia>"),
-    (one_joint(f'<joint name="j" type="fixed">{ENDS}</joint>', '<inertial><mass/><inertia/></inertial>'), "link 'b': <mass> .line 3. has no value"),
-    (one_joint(f'<joint name="j" type="fixed">{ENDS}</joint>', '<visual><geometry><box size="1 2"/></geometry></visual>'), "link 'b': size of <box>"),
     ('<!DOCTYPE robot [<!ENTITY a "b">]><robot><link name="&a;"/></robot>', "DOCTYPE at line 1: XML entities are off"),
     ('<?xml version="1.0"?>\n<!DOCTYPE robot SYSTEM "file:///etc/passwd"><robot/>', "XML entities are off"),
     ('<robot><link name="&a;"/></robot>', "malformed XML: undefined entity"),
+]
+BAD_JOINTS = [
+    (f'<joint name="j" type="screw">{ENDS}</joint>', "joint 'j' .line 4.: unsupported type 'screw'.* revolute, cont"),
+    (f'<joint name="j">{ENDS}</joint>', "unsupported type ''"),
+    ('<joint name="j" type="fixed"><child link="b"/></joint>', "joint 'j': <joint> .line 4. has no <parent>"),
+    ('<joint name="j" type="fixed"><parent/><child link="b"/></joint>', "<parent> .line 4. names no link"),
+    ('<joint name="j" type="fixed"><parent link="aa"/><child link="b"/></joint>',
+     "no link .parent of joint 'j', line 4. named 'aa'. Did you mean 'a'"),
+    (FIXED.format("") + f'<joint name="k" type="fixed">{ENDS}</joint>', "'b' is the child of two joints"),
+    (JOINT.format('<axis xyz="0 0 0"/>'), "axis of zero length .line 4."),
+    (JOINT.format('<axis xyz="0 1"/>'), "xyz of <axis> .line 4. must be 3 finite numbers, not '0 1'"),
+    (FIXED.format('\n<origin rpy="0 0 nan"/>'), "joint 'j': rpy of <origin> .line 5. must be 3 finite"),
+    (FIXED.format('<origin xyz="0 0 1,5"/>'), "not '0 0 1,5'"),
+    (FIXED.format('<origin xyz="0 0 1_0"/>'), "not '0 0 1_0'"),
+    (FIXED.format('<origin xyz="0 0 ${h}"/>'), "expression of xacro"),
+    (JOINT.format('<limit lower="1" upper="-1"/>'), "joint 'j': lower limit 1 is above upper limit -1 .line 4."),
+    (JOINT.format('<limit lower="nan" upper="1"/>'), "lower of <limit> .line 4. must be a number"),
+    (JOINT.format('<mimic joint="k"/>'), "mimicked by joint 'j', line 4. named 'k'"),
+    (JOINT.format('<mimic joint="j"/>'), "joint 'j' mimics itself"),
+    (JOINT.format("<mimic/>"), "<mimic> .line 4. names no joint"),
 ]  # fmt: skip
+BAD_LINKS = [
+    ('<inertial><mass value="1"/></inertial>', "link 'b': <inertial> .line 3. has no <inertia>"),
+    ("<inertial><mass/><inertia/></inertial>", "link 'b': <mass> .line 3. has no value"),
+    ('<visual><geometry><box size="1 2"/></geometry></visual>', "link 'b': size of <box>"),
+]
+BAD = [
+    *BAD_FILES,
+    *((one_joint(joint), message) for joint, message in BAD_JOINTS),
+    *((one_joint(FIXED.format(""), link), message) for link, message in BAD_LINKS),
+]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD, ids=[message for _, message in BAD])
@@ -470,19 +481,22 @@ def test_the_reader_imports_no_heavy_package():
 
 ZOO = """
 <robot name="z &amp; o &lt;o">
-  <link name="root"><inertial><mass value="3"/><inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.5" iyz="0.3" izz="2"/></inertial></link>
+  <link name="root"><inertial><mass value="3"/>
+    <inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.5" iyz="0.3" izz="2"/></inertial></link>
   <link name="slide"><visual><origin rpy="1 2 3"/><geometry><capsule radius="1" length="2"/></geometry>
     <material name="m"><color rgba="0.1 0.2 0.3 1"/></material></visual></link>
   <link name="turn"/> <link name="spin"/> <link name="plane"/> <link name="ball"/> <link name="tip"/> <link name="mimic"/>
   <joint name="a" type="prismatic"><origin xyz="1 2 3" rpy="0.3 1.5707963267948966 0.1"/>
-    <parent link="root"/><child link="slide"/><axis xyz="1 2 3"/><limit lower="-1" upper="2" velocity="3" effort="4"/></joint>
+    <parent link="root"/><child link="slide"/><axis xyz="1 2 3"/>
+    <limit lower="-1" upper="2" velocity="3" effort="4"/></joint>
   <joint name="b" type="revolute"><origin rpy="0.1 -0.2 0.3"/><parent link="slide"/><child link="turn"/>
     <limit lower="-1" upper="2" effort="4"/><dynamics damping="0.5"/></joint>
   <joint name="c" type="continuous"><parent link="turn"/><child link="spin"/><axis xyz="0 0 -1"/></joint>
   <joint name="d" type="planar"><origin xyz="0 1 0"/><parent link="spin"/><child link="plane"/><axis xyz="0 1 1"/></joint>
   <joint name="e" type="spherical"><parent link="plane"/><child link="ball"/></joint>
   <joint name="f" type="fixed"><origin xyz="0 0 1"/><parent link="ball"/><child link="tip"/></joint>
-  <joint name="g" type="prismatic"><parent link="root"/><child link="mimic"/><mimic joint="b" multiplier="2" offset="-1"/></joint>
+  <joint name="g" type="prismatic"><parent link="root"/><child link="mimic"/>
+    <mimic joint="b" multiplier="2" offset="-1"/></joint>
 </robot>
 """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from . import quaternions
@@ -23,17 +25,24 @@ def rotation_about(axis: Array, angle: float) -> Array:
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
     """Fixed-axis roll, pitch, yaw as URDF writes them: R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    x, y, z = np.eye(3)
-    return rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll)
+    cr, cp, cy = math.cos(roll), math.cos(pitch), math.cos(yaw)
+    sr, sp, sy = math.sin(roll), math.sin(pitch), math.sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
 
 
 def rpy_from_rotation(R: Array) -> tuple[float, float, float]:
-    """Roll, pitch, yaw of a rotation; at pitch ±90° roll is taken as zero."""
-    cos_pitch = float(np.hypot(R[0, 0], R[1, 0]))
-    pitch = float(np.arctan2(-R[2, 0], cos_pitch))
-    if cos_pitch > 1e-9:
-        return float(np.arctan2(R[2, 1], R[2, 2])), pitch, float(np.arctan2(R[1, 0], R[0, 0]))
-    return 0.0, pitch, float(np.arctan2(-R[0, 1], R[1, 1]))
+    """Roll, pitch, yaw of a rotation. Roll is read after yaw is taken away, which stays exact at pitch ±90°."""
+    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    c, s = math.cos(yaw), math.sin(yaw)
+    roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return roll, pitch, yaw
 
 
 def rotation_to(axis: Array) -> Array:

@@ -122,13 +122,8 @@ def _inverse_base(tree: Tree, q: SX, representation: str) -> SX:
     return T
 
 
-def _mixed_wrenches(
-    tree: Tree, q: SX, places: Sequence[Place], wrenches: Sequence[SX], representation: str
-) -> list[SX]:
-    return [
-        frame_change(tree, q, place, representation).T @ wrench
-        for place, wrench in zip(places, wrenches, strict=True)
-    ]
+def _mixed_wrenches(tree: Tree, q: SX, places: Sequence[Place], wrenches: Sequence[SX], representation: str) -> list[SX]:
+    return [frame_change(tree, q, place, representation).T @ wrench for place, wrench in zip(places, wrenches, strict=True)]
 
 
 def com(tree: Tree, q: SX) -> SX:

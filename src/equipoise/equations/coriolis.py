@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from ..model.tree import Tree
 from .inverse_dynamics import second_moment
-from .kinematics import Columns, Poses, columns, placed_velocities, poses
-from .mass_matrix import add_pair, ancestors, body_moments, subtree_sums
+from .kinematics import Columns, Poses, ancestors, columns, placed_velocities, poses
+from .mass_matrix import add_pair, moments_of
 from .symbols import SX, constant, cross, skew, zeros
 
 
@@ -23,7 +23,7 @@ from .symbols import SX, constant, cross, skew, zeros
 class Drift:
     """Rate moments of a set of bodies about O: l = ∫ ẋ dm and Q = ∫ ẋ xᵀ dm."""
 
-    l: SX  # noqa: E741
+    l: SX
     Q: SX
 
     def __add__(self, other: Drift) -> Drift:
@@ -48,7 +48,7 @@ def body_drifts(tree: Tree, where: Poses, linear: list[SX], angular: list[SX]) -
     for i, body in enumerate(tree.bodies):
         R, w_hat = where.R[i], skew(angular[i])
         h_R = R @ constant(body.h)
-        l = body.mass * linear[i] + w_hat @ h_R  # noqa: E741
+        l = body.mass * linear[i] + w_hat @ h_R
         result.append(Drift(l, l @ where.p[i].T + linear[i] @ h_R.T + w_hat @ (R @ second_moment(body) @ R.T)))
     return result
 
@@ -56,7 +56,7 @@ def body_drifts(tree: Tree, where: Poses, linear: list[SX], angular: list[SX]) -
 def column_rates(
     tree: Tree, where: Poses, blocks: list[Columns], linear: list[SX], angular: list[SX]
 ) -> list[tuple[SX, SX]]:
-    """ṡ = (d at_O/dt, d angular/dt): slides turn with the parent; spins with the body, or the parent if given in its axes."""
+    """ṡ of the columns: slides turn with the parent; spins with the body, or with the parent if given in its axes."""
     result = []
     for i, (body, block) in enumerate(zip(tree.bodies, blocks, strict=True)):
         w_parent = zeros(3) if body.parent < 0 else angular[body.parent]
@@ -73,10 +73,11 @@ def coriolis_matrix(tree: Tree, q: SX, v: SX) -> SX:
     blocks = columns(tree, where)
     linear, angular = placed_velocities(tree, where, blocks, v)
     rate = column_rates(tree, where, blocks, linear, angular)
-    moments = subtree_sums(tree, body_moments(tree, where))
-    drifts = subtree_sums(tree, body_drifts(tree, where, linear, angular))
+    alone = zip(tree.bodies, where.R, where.p, strict=True)
+    moments = _subtree_sums(tree, [moments_of(body).moved(R, p) for body, R, p in alone])
+    drifts = _subtree_sums(tree, body_drifts(tree, where, linear, angular))
     C = zeros(tree.nv, tree.nv)
-    for j, (I, D) in enumerate(zip(moments, drifts, strict=True)):  # noqa: E741
+    for j, (I, D) in enumerate(zip(moments, drifts, strict=True)):
         f, n = I.momentum(blocks[j].at_O, blocks[j].angular)
         f_rate, n_rate = _sum(I.momentum(*rate[j]), D.on(blocks[j].angular))
         n_back = D.transposed_on(blocks[j].at_O, blocks[j].angular)
@@ -86,6 +87,15 @@ def coriolis_matrix(tree: Tree, q: SX, v: SX) -> SX:
             lower = f.T @ s_rate[0] + n.T @ s_rate[1] + n_back.T @ s.angular
             add_pair(tree, C, i, j, upper, lower)
     return C
+
+
+def _subtree_sums(tree: Tree, parts: list) -> list:
+    """Each body with all its descendants: about one point and in one set of axes, they just add up."""
+    total = list(parts)
+    for i in reversed(range(len(total))):
+        if tree.bodies[i].parent >= 0:
+            total[tree.bodies[i].parent] = total[tree.bodies[i].parent] + total[i]
+    return total
 
 
 def _sum(a: tuple[SX, SX], b: tuple[SX, SX]) -> tuple[SX, SX]:

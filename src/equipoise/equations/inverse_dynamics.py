@@ -76,9 +76,7 @@ def joint_forces(
     return forces, stack(root_f, root_n)
 
 
-def wrenches_on_bodies(
-    tree: Tree, q: SX, places: Sequence[Place], wrenches: Sequence[SX]
-) -> list[tuple[SX, SX]] | None:
+def wrenches_on_bodies(tree: Tree, q: SX, places: Sequence[Place], wrenches: Sequence[SX]) -> list[tuple[SX, SX]] | None:
     """External wrenches, mixed at their frames, as (force, torque) at the origins and in the axes of the bodies."""
     if not places:
         return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..model.tree import Tree
 from .inverse_dynamics import Place
 from .joints import joint_motions
-from .kinematics import body_accelerations, columns, placed_velocities, poses
-from .mass_matrix import ancestors
+from .kinematics import ancestors, body_accelerations, columns, placed_velocities, poses
 from .symbols import SX, constant, cross, stack, zeros
 
 
@@ -18,7 +17,7 @@ def jacobian(tree: Tree, q: SX, place: Place) -> SX:
     J = zeros(6, tree.nv)
     for i in ancestors(tree, place[0]):
         body, block = tree.bodies[i], blocks[i]
-        J[:, body.v] += body.multiplier * stack(block.linear + cross(where.p[i] - p, -block.angular), block.angular)
+        J[:, body.v] += body.multiplier * stack(block.linear + cross(where.p[i] - p, block.angular), block.angular)
     return J
 
 

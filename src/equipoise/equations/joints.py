@@ -17,25 +17,25 @@ class JointMotion:
     p: SX  # p_PC, in P
     slide: SX  # 3×nv: velocity of C's origin in P is slide · rate, in axes of P
     spin: SX  # 3×nv: angular velocity of C in P is spin · rate, in axes of C
-
-    @property
-    def subspace(self) -> SX:
-        """Twist of C in P at C's origin, in axes of C, per rate: 6×nv."""
-        return stack(self.R.T @ self.slide, self.spin)
+    subspace: SX  # 6×nv: twist of C in P at C's origin, in axes of C, per rate
 
 
 def joint_motion(body: Body, q: SX) -> JointMotion:
     """Placement, then the joint's own motion."""
     s = q[body.q]
-    if body.follows:
+    if body.scaled:
         s = body.multiplier * s + body.offset
     R_joint, p_joint = body.joint.pose([s[i] for i in range(body.joint.nq)], SYMBOLS)
-    R_placed = constant(body.R)
-    R = R_placed @ R_joint
-    spin = constant(body.joint.spin())
+    R_placed, slide, spin = constant(body.R), constant(body.joint.slide()), constant(body.joint.spin())
     if body.joint.spin_axes == "parent":
         spin = R_joint.T @ spin
-    return JointMotion(R, constant(body.p) + R_placed @ p_joint, R_placed @ constant(body.joint.slide()), spin)
+    return JointMotion(
+        R_placed @ R_joint,
+        constant(body.p) + R_placed @ p_joint,
+        R_placed @ slide,
+        spin,
+        stack(R_joint.T @ slide, spin),
+    )
 
 
 def joint_motions(tree: Tree, q: SX) -> list[JointMotion]:

@@ -20,7 +20,7 @@ class Poses:
     motions: list[JointMotion]
     R: list[SX]
     p: list[SX]
-    O: SX  # noqa: E741  O in the world
+    O: SX
 
     def parent(self, tree: Tree, i: int) -> tuple[SX, SX]:
         """Rotation and origin of the parent body of body i."""
@@ -39,7 +39,7 @@ class Poses:
 def poses(tree: Tree, q: SX) -> Poses:
     """Forward kinematics [TPN17, Eq. (8)]."""
     motions = joint_motions(tree, q)
-    O = q[0:3] if tree.floating else zeros(3)  # noqa: E741
+    O = q[0:3] if tree.floating else zeros(3)
     result = Poses(motions, [], [], O)
     for i, motion in enumerate(motions):
         R_parent, p_parent = result.parent(tree, i)
@@ -47,6 +47,15 @@ def poses(tree: Tree, q: SX) -> Poses:
         result.R.append(R_parent @ motion.R)
         result.p.append(zeros(3) if base else p_parent + R_parent @ motion.p)
     return result
+
+
+def ancestors(tree: Tree, i: int) -> list[int]:
+    """Body i, its parent, and so on to the root."""
+    line = []
+    while i >= 0:
+        line.append(i)
+        i = tree.bodies[i].parent
+    return line
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ..model.tree import Tree
+from collections.abc import Iterator
+
+from ..model.tree import Body, Tree
 from .symbols import SX, SYMBOLS, stack, zeros
 
 
-def _leaders(tree: Tree):
+def _leaders(tree: Tree) -> Iterator[Body]:
     """One body for each coordinate block."""
     seen: set[int] = set()
     for body in tree.bodies:

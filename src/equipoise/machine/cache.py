@@ -1,7 +1,7 @@
 """Programs and machine code on disk, so that a robot's second start compiles nothing.
 
-Machine code is as powerful as its reader. Files are therefore kept in a folder that only its owner can enter, written whole or
-not at all, and checked against their own digest and name before they are used. Whatever does not pass is made anew.
+Machine code can do whatever its reader may. Files are therefore kept in a folder that only its owner can enter, written
+whole or not at all, and checked against their own digest and name before use. Whatever does not pass is made anew.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import functools
 import platform
 from typing import Any
 
-from .emit import Target
+from .target import Target
 
 
 @functools.cache
@@ -39,7 +39,8 @@ def target_for(dtype: str, batch: bool) -> Target:
     """How to emit for this machine."""
     register = vector_bytes()
     width = register // (8 if dtype == "float64" else 4) if batch else 1
-    return Target(dtype, width, register // 8, streaming=register == 64)
+    registers = 28 if register == 64 else 13  # of 32 and 16: a few are needed on the way
+    return Target(dtype, width, register // 8, streaming=register == 64, registers=registers)
 
 
 def fingerprint() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from ..errors import ShapeError, StateError
 from . import cpu, pycall
-from .emit import QUATERNION_TOLERANCE, Target, emit, scratch_size
+from .emit import emit
 from .program import Program
+from .target import QUATERNION_TOLERANCE, Target, scratch_size
 from .threads import run_in_parts, thread_count
 
 Array = np.ndarray
@@ -51,14 +53,16 @@ class Kernel:
         """The machine code for this kind of call, made when first wanted."""
         if (dtype, batch) not in self._code:
             target = cpu.target_for(dtype, batch)
-            self._code[dtype, batch] = _Code(self.program, target, self._objects(self.program, target))
+            made = _Code(self.program, target, self._objects(self.program, target))
+            self._code.setdefault((dtype, batch), made)  # never replaced: another thread may be running what is there
         return self._code[dtype, batch]
 
     def _general(self, arrays: tuple[Any, ...], out: Array | None) -> Any:
         """Any shape, stride and kind."""
         inputs, batch, dtype = self._prepared(arrays)
-        results = self._results(batch, dtype, out)
-        flat = [np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1])) for x in inputs]
+        n = math.prod(batch)
+        flat = [np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(n, x.shape[-1])) for x in inputs]
+        results = self._results(batch, dtype, out, flat)
         if batch == ():
             status = self.code(dtype, batch=False).single(flat, results)
         else:
@@ -90,13 +94,18 @@ class Kernel:
             raise ShapeError(f"{program.name}: the leading dimensions do not go together: {shapes}") from None
         return [x.astype(dtype, copy=False) for x in converted], batch, dtype
 
-    def _results(self, batch: tuple[int, ...], dtype: str, out: Array | None) -> list[Array]:
+    def _results(self, batch: tuple[int, ...], dtype: str, out: Array | None, flat: list[Array]) -> list[Array]:
         shapes = [(*batch, *output.shape) for output in self.program.outputs]
         if out is None:
             return [np.empty(shape, dtype) for shape in shapes]
-        if not isinstance(out, np.ndarray) or out.shape != shapes[0] or out.dtype != dtype or len(shapes) > 1:
-            raise ShapeError(f"{self.program.name}: out must be a {dtype} array of shape {shapes[0]}")
-        return [out if out.flags.c_contiguous and out.flags.writeable else np.empty(shapes[0], dtype)]
+        if len(shapes) > 1:
+            raise ShapeError(f"{self.program.name}: out= is for one result; this kernel has {len(shapes)}")
+        if not isinstance(out, np.ndarray) or out.shape != shapes[0] or out.dtype != dtype or not out.flags.writeable:
+            raise ShapeError(
+                f"{self.program.name}: out must be a writable {dtype} array of shape {shapes[0]}, got {_described(out)}"
+            )
+        direct = out.flags.carray and not any(np.may_share_memory(out, x) for x in flat)  # inputs are read till the end
+        return [out if direct else np.empty(shapes[0], dtype)]
 
     def _batched(self, flat: list[Array], results: list[Array], dtype: str) -> int:
         n = len(flat[0])
@@ -136,7 +145,8 @@ class Kernel:
                 )
         for which, start in self.program.quaternions:
             name, x = self.program.inputs[which].name, inputs[which]
-            squared = np.sum(np.square(x[..., start : start + 4], dtype=np.float64), axis=-1)
+            with np.errstate(over="ignore"):
+                squared = np.sum(np.square(x[..., start : start + 4], dtype=np.float64), axis=-1)
             bad = np.argwhere(np.abs(squared - 1) > 0.9 * QUATERNION_TOLERANCE)
             if len(bad):
                 place = "".join(f"{i}, " for i in bad[0])
@@ -152,6 +162,7 @@ class _Code:
 
     def __init__(self, program: Program, target: Target, object_code: bytes) -> None:
         self.program, self.target = program, target
+        self._alive: list[Any] = []
         self._loaded = cpu.LoadedCode(object_code)
         pointers = [ctypes.c_void_p] * (len(program.inputs) + len(program.outputs))
         if target.width == 1:
@@ -167,7 +178,8 @@ class _Code:
         if not pycall.available():
             return lambda *arrays: None
         addresses = self._loaded.address("call"), self._loaded.address("context")
-        function, self._alive = pycall.bind(*addresses, self.target.dtype)
+        function, definition = pycall.bind(*addresses, self.target.dtype)
+        self._alive.append(definition)
         return function
 
     def single(self, inputs: list[Array], outputs: list[Array]) -> int:
@@ -201,6 +213,12 @@ def _as_array(function: str, name: str, x: Any) -> Array:
     except (TypeError, ValueError) as error:
         raise ShapeError(f"{function}: {name} is not an array of real numbers ({error})") from None
     return array
+
+
+def _described(out: Any) -> str:
+    if not isinstance(out, np.ndarray):
+        return type(out).__name__
+    return f"a {'' if out.flags.writeable else 'read-only '}{out.dtype} array of shape {out.shape}"
 
 
 def _wrong_length(function: str, name: str, size: int, shape: tuple[int, ...]) -> str:

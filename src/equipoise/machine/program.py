@@ -7,6 +7,7 @@ CasADi or LLVM; it is saved as one small file, runs on NumPy as it is (`evaluate
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,7 +95,7 @@ class Program:
             for k, number in enumerate(output.values.tolist()):
                 if number >= 0:
                     flat[..., k] = table[number]
-            results.append(flat.reshape(*batch, *output.shape))
+            results.append(flat.reshape((*batch, *output.shape)))
         return results[0] if len(results) == 1 else tuple(results)
 
     def to_bytes(self) -> bytes:
@@ -118,28 +119,67 @@ class Program:
         if data[:8] != MAGIC:
             raise CompileError("these bytes are not an Equipoise program")
         try:
-            size = int.from_bytes(data[8:16], "little")
-            header = json.loads(data[16 : 16 + size])
-            at = 16 + size
-
-            def take(count: int, kind: str) -> Array:
-                nonlocal at
-                array = np.frombuffer(data, dtype=kind, count=count, offset=at)
-                at += array.nbytes
-                return array
-
-            constants, n = take(header["constants"], "<f8"), header["instructions"]
-            code, left, right = take(n, "u1"), take(n, "<i4"), take(n, "<i4")
-            outputs = tuple(
-                Output(name, tuple(shape), take(int(np.prod(shape)), "<i4")) for name, shape in header["outputs"]
-            )
-            inputs = tuple(Argument(name, size) for name, size in header["inputs"])
-            quaternions = tuple((int(i), int(k)) for i, k in header["quaternions"])
-        except (KeyError, ValueError, TypeError) as error:
+            program = cls(*_parts(data))
+        except (LookupError, ValueError, TypeError, OverflowError, RecursionError) as error:
             raise CompileError(f"the program file is damaged: {error}") from error
-        return cls(header["name"], inputs, constants, code, left, right, outputs, quaternions)
+        if problem := program._problem():
+            raise CompileError(f"the program file is damaged: {problem}")
+        return program
+
+    def _problem(self) -> str | None:
+        """What keeps these numbers from being a program; None if nothing does."""
+        first, total = self.first_instruction, self.first_instruction + len(self.code)
+        if total > np.iinfo(np.int32).max or not self.inputs or not self.outputs:
+            return "it has no inputs, no outputs, or too many values"
+        if (self.code >= len(NAMES)).any():
+            return f"operation {self.code.max()} is unknown"
+        own, binary = np.arange(first, total), _COUNTS[self.code] == 2
+        if ((self.left < 0) | (self.left >= own) | (self.right < np.where(binary, 0, -1))).any():
+            return "an operand is missing"
+        if (self.right >= np.where(binary, own, 0)).any():
+            return "an operand comes after the instruction that needs it"
+        if any(((output.values < -1) | (output.values >= total)).any() for output in self.outputs):
+            return "an output is a value that does not exist"
+        if any(not 0 <= k <= self.inputs[i].size - 4 for i, k in self.quaternions):
+            return "a quaternion is not among the inputs"
+        return None
 
 
+def _parts(data: bytes) -> tuple[Any, ...]:
+    """The fields of the program in a file, each of the right kind and length; else one of Python's own errors."""
+    size = int.from_bytes(data[8:16], "little")
+    header, at = json.loads(data[16 : 16 + size]), 16 + size
+
+    def take(count: int, kind: str) -> Array:
+        nonlocal at
+        array = np.frombuffer(data, dtype=kind, count=_count(count), offset=at)
+        at += array.nbytes
+        return array
+
+    constants, n = take(header["constants"], "<f8"), header["instructions"]
+    code, left, right = take(n, "u1"), take(n, "<i4"), take(n, "<i4")
+    shapes = [(_text(name), tuple(map(_count, shape))) for name, shape in header["outputs"]]
+    outputs = tuple(Output(name, shape, take(math.prod(shape), "<i4")) for name, shape in shapes)
+    if at != len(data):
+        raise ValueError(f"{len(data)} bytes instead of {at}")
+    inputs = tuple(Argument(_text(name), _count(size)) for name, size in header["inputs"])
+    quaternions = tuple((range(len(inputs))[_count(i)], _count(k)) for i, k in header["quaternions"])
+    return _text(header["name"]), inputs, constants, code, left, right, outputs, quaternions
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is not a count")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a name")
+    return value
+
+
+_COUNTS = np.array(list(OPERATIONS.values()), dtype=np.uint8)
 _NUMPY: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative, "sqrt": np.sqrt,
     "sin": np.sin, "cos": np.cos, "abs": np.abs, "min": np.minimum, "max": np.maximum,

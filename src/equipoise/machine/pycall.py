@@ -1,7 +1,7 @@
 """A way from Python into a kernel that costs a tenth of a microsecond, as LLVM IR.
 
-The kernel gets an entry point in CPython's own calling convention. It looks into the NumPy arrays it is given (their layout is
-part of NumPy's stable interface), makes the result array, and runs. Whatever is not a plain contiguous array of the right
+The kernel gets an entry point in CPython's own calling convention. It looks into the NumPy arrays it is given (their layout
+is part of NumPy's stable interface), makes the result array, and runs. Whatever is not a plain contiguous array of the right
 length and kind makes it return None, and the general path takes over; so does a state that fails the checks.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .emit import Target
 from .program import Program
+from .target import Target
 
 # Offsets in NumPy's PyArrayObject_fields and places in its table of functions.
 _TYPE, _DATA, _NDIM, _SHAPE, _STRIDES, _DESCR = 8, 16, 24, 32, 40, 56
@@ -177,19 +177,17 @@ class _MethodDef(ctypes.Structure):
 def bind(call_address: int, context_address: int, dtype: str) -> tuple[Any, Any]:
     """(Python callable, what must stay alive with it) for a loaded entry point."""
     api = ctypes.pythonapi
-    functions = [ctypes.cast(f, ctypes.c_void_p).value for f in (api.Py_IncRef, api.Py_DecRef)]
+    functions = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (api.Py_IncRef, api.Py_DecRef)]
     context = (ctypes.c_int64 * 6).from_address(context_address)
     context[:] = [id(np.ndarray), id(np.dtype(dtype)), id(None), _numpy_function(_PYARRAY_NEW), *functions]
     definition = _MethodDef(b"kernel", call_address, _METH_FASTCALL, None)
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
-        ("PyCFunction_NewEx", api)
-    )
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(("PyCFunction_NewEx", api))
     return make(ctypes.addressof(definition), None, None), definition
 
 
 @functools.cache
 def _numpy_function(place: int) -> int:
-    from numpy._core import _multiarray_umath
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

@@ -90,7 +90,7 @@ def _tail(columns: list[str], rest: int, V: str, T: str, bytes_each: int, place:
         lines += [
             f"  store {V} {column}, ptr %tile, align 64",
             f"  %e{k} = getelementptr {T}, ptr %row{k}, i64 {place}",
-            f"  call void @llvm.memcpy.p0.p0.i64(ptr align {bytes_each} %e{k}, ptr align 64 %tile, i64 {rest * bytes_each}, i1 false)",
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr %e{k}, ptr align 64 %tile, i64 {rest * bytes_each}, i1 false)",
         ]
     return lines
 
@@ -138,7 +138,7 @@ def stream_rows_ir(name: str, table: str, size: int, lanes: int, T: str) -> str:
             f"  %past{k} = sub i64 0, %address{k}",
             f"  %inside{k} = and i64 %past{k}, {CACHE_LINE - 1}",
             f"  %head{k} = lshr i64 %inside{k}, {3 if bytes_each == 8 else 2}",
-            f"  %narrow{k} = {'add i64 %head' + str(k) + ', 0' if integer == 'i64' else 'trunc i64 %head' + str(k) + ' to i32'}",
+            f"  %narrow{k} = {f'add i64 %head{k}, 0' if integer == 'i64' else f'trunc i64 %head{k} to i32'}",
             f"  %one{k} = insertelement {Ix} poison, {integer} %narrow{k}, i32 0",
             f"  %shift{k} = shufflevector {Ix} %one{k}, {Ix} poison, <{lanes} x i32> zeroinitializer",
             f"  %index{k} = add {Ix} %shift{k}, <{count}>",

@@ -1,16 +1,21 @@
 """Sine and cosine of several angles at once, as LLVM IR.
 
-Reduction by multiples of π/2 held in three parts with fused multiply-add; the first difference is exact, so the reduced angle
-is good to the last bit for |x| up to 2²⁰. Polynomials fitted at Chebyshev points of [0, (π/4)²]; their errors, 2e-17 and
+Reduction by multiples of π/2 held in three parts with fused multiply-add; the first difference is exact, so the reduced
+angle is good to the last bit for |x| up to 2²⁰. Polynomials fitted at Chebyshev points of [0, (π/4)²]; their errors, 2e-17 and
 1e-18, are below the rounding. Larger angles go to the C library, lane by lane.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 FAST_LIMIT = float(2**20)
-_PI_2 = (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54"), float.fromhex("-0x1.f1976b7ed8fbcp-110"))
+_PI_2 = (
+    float.fromhex("0x1.921fb54442d18p+0"),
+    float.fromhex("0x1.1a62633145c07p-54"),
+    float.fromhex("-0x1.f1976b7ed8fbcp-110"),
+)
 _SIN = (
     -0.16666666666666666, 0.008333333333330925, -0.00019841269836722437,
     2.755731608382574e-06, -2.505112794596564e-08, 1.591784866512194e-10,
@@ -45,8 +50,6 @@ def sincos_ir(lanes: int) -> str:
         f"  %ax = call {V} @llvm.fabs.{suffix}({V} %x)",
         f"  %far = fcmp ogt {V} %ax, {c(FAST_LIMIT)}",
         f"  %any = call i1 @llvm.vector.reduce.or.v{lanes}i1({B} %far)",
-        "  br i1 %any, label %slow, label %fast",
-        "fast:",
         f"  %turns = call {V} @llvm.fma.{suffix}({V} %x, {V} {c(1 / _PI_2[0])}, {V} {c(_ROUND)})",
         f"  %j = fsub {V} %turns, {c(_ROUND)}",
         f"  %r1 = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[0])}, {V} %x)",
@@ -73,15 +76,17 @@ def sincos_ir(lanes: int) -> str:
         *_signed("c", "%next", I, V),
         f"  %f0 = insertvalue {{{V}, {V}}} poison, {V} %s_final, 0",
         f"  %f1 = insertvalue {{{V}, {V}}} %f0, {V} %c_final, 1",
+        "  br i1 %any, label %slow, label %fast",
+        "fast:",
         f"  ret {{{V}, {V}}} %f1",
         "slow:",
-        *_library(lanes, V),
+        *_library(lanes, V, B),
         "}",
     ]
     return "\n".join(lines)
 
 
-def _horner(name: str, coefficients: tuple[float, ...], V: str, suffix: str, c) -> list[str]:
+def _horner(name: str, coefficients: tuple[float, ...], V: str, suffix: str, c: Callable[[float], str]) -> list[str]:
     lines = []
     last = c(coefficients[-1])
     for k in reversed(range(len(coefficients) - 1)):
@@ -90,7 +95,7 @@ def _horner(name: str, coefficients: tuple[float, ...], V: str, suffix: str, c) 
     return lines
 
 
-def _signed(name: str, bits: str, I: str, V: str) -> list[str]:  # noqa: E741
+def _signed(name: str, bits: str, I: str, V: str) -> list[str]:
     """Negative in the two quadrants where bit 1 is set."""
     return [
         f"  %{name}_two = and {I} {bits}, splat (i64 2)",
@@ -101,7 +106,8 @@ def _signed(name: str, bits: str, I: str, V: str) -> list[str]:  # noqa: E741
     ]
 
 
-def _library(lanes: int, V: str) -> list[str]:
+def _library(lanes: int, V: str, B: str) -> list[str]:
+    """The C library's values in the lanes that are far; the others keep theirs, whoever stands beside them."""
     lines = []
     for k in range(lanes):
         lines += [
@@ -113,7 +119,9 @@ def _library(lanes: int, V: str) -> list[str]:
         ]
     return [
         *lines,
-        f"  %l0 = insertvalue {{{V}, {V}}} poison, {V} %vs{lanes - 1}, 0",
-        f"  %l1 = insertvalue {{{V}, {V}}} %l0, {V} %vc{lanes - 1}, 1",
+        f"  %ls = select {B} %far, {V} %vs{lanes - 1}, {V} %s_final",
+        f"  %lc = select {B} %far, {V} %vc{lanes - 1}, {V} %c_final",
+        f"  %l0 = insertvalue {{{V}, {V}}} poison, {V} %ls, 0",
+        f"  %l1 = insertvalue {{{V}, {V}}} %l0, {V} %lc, 1",
         f"  ret {{{V}, {V}}} %l1",
     ]

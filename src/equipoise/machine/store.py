@@ -15,9 +15,9 @@ from .. import __version__
 from ..model.tree import Tree
 from . import cpu
 from .cache import Cache, key
-from .emit import Target
 from .kernel import Kernel, object_code
 from .program import Program
+from .target import Target
 from .threads import thread_count
 
 Place = tuple[int, Any]

@@ -39,6 +39,10 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="equipoise")
 
 
+if hasattr(os, "register_at_fork"):  # a forked child has the pools but none of their threads: it makes its own
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def run_in_parts(work: Callable[[int, int], int], total: int) -> int:
     """`work(start, stop)` over even parts of range(total); the results or-ed together."""
     workers = min(thread_count(), total)

@@ -41,11 +41,15 @@ def trace(
         shapes: of the output arrays, where a matrix of symbols is not the shape to give (a column as (n,), for example).
         quaternions: (input, offset) of the unit quaternions among the inputs.
     """
+    if not inputs or not outputs:
+        raise CompileError(f"{name}: a function needs at least one parameter and one result to be compiled")
     expressions = casadi.cse([casadi.densify(expression.T).reshape((-1, 1)) for expression in outputs.values()])
-    try:
-        function = casadi.Function("f", list(inputs.values()), expressions)
-    except RuntimeError as error:
-        raise CompileError(f"{name}: the result depends on symbols that are not arguments ({_free(error)})") from error
+    function = casadi.Function("f", list(inputs.values()), expressions, {"allow_free": True})
+    if function.has_free():
+        raise CompileError(
+            f"{name}: the result depends on symbols that are not arguments: {', '.join(function.get_free())}. "
+            f"Arguments are {', '.join(inputs)}; make what else it needs a parameter of the function."
+        )
     if function.n_instructions() > MAX_INSTRUCTIONS:
         raise CompileError(
             f"{name}: {function.n_instructions():,} instructions are more than the {MAX_INSTRUCTIONS:,} that compile in "
@@ -59,11 +63,6 @@ def trace(
         {key: (shapes or {}).get(key, size) for key, size in sizes.items()},
         tuple(quaternions),
     )
-
-
-def _free(error: RuntimeError) -> str:
-    text = str(error)
-    return text[text.find("[") : text.find("]") + 1] if "free variables" in text else text.strip().splitlines()[-1]
 
 
 class _Recorder:
@@ -107,7 +106,9 @@ class _Recorder:
             return self.append("div", self.constant(1.0), a)
         if op in (casadi.OP_ASSIGN, casadi.OP_LIFT):
             return a
-        raise CompileError(f"{self.name}: the operation {_OPERATION_NAMES.get(op, op)!r} is not supported")
+        raise CompileError(
+            f"{self.name}: the operation {_OPERATION_NAMES.get(op, op)!r} is not supported. There are: {', '.join(CODES)}."
+        )
 
     def append(self, name: str, a: int, b: int = -1) -> int:
         self.instructions.append((CODES[name], a, b))

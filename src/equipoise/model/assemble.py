@@ -144,38 +144,44 @@ def _numbered(joints: Sequence[Joint]) -> list[Joint]:
         if joint.mimic is None:
             places[joint.name] = slice(iq, iq + joint.type.nq), slice(iv, iv + joint.type.nv)
             iq, iv = iq + joint.type.nq, iv + joint.type.nv
+    resolved: dict[str, Mimic | None] = {}
     numbered = []
     for joint in joints:
-        mimic = _resolved(joint, by_name)
+        mimic = _resolve(joint, by_name, resolved)
         q, v = places[joint.name if mimic is None else mimic.leader]
         numbered.append(replace(joint, q=q, v=v, mimic=mimic))
     return numbered
 
 
-def _resolved(joint: Joint, by_name: Mapping[str, Joint]) -> Mimic | None:
+def _resolve(joint: Joint, by_name: Mapping[str, Joint], resolved: dict[str, Mimic | None]) -> Mimic | None:
     """A mimic joint may follow another mimic joint; follow the chain to a joint with a coordinate of its own."""
-    mimic, seen = joint.mimic, {joint.name}
-    while mimic is not None:
-        leader = by_name.get(mimic.leader)
-        if leader is None:
-            raise unknown_name(f"joint (mimicked by {joint.name!r})", mimic.leader, by_name)
-        if leader.name in seen:
-            raise ModelError(f"joint {joint.name!r} mimics itself, by way of {leader.name!r}")
-        if leader.type.nq != 1 or joint.type.nq != 1:
-            raise ModelError(
-                f"joint {joint.name!r} ({joint.type.name}) mimics {leader.name!r} ({leader.type.name}): "
-                "both must have exactly one coordinate"
-            )
-        if leader.mimic is None:
-            return mimic
-        seen.add(leader.name)
-        before = leader.mimic
-        mimic = Mimic(
-            before.leader,
-            mimic.multiplier * before.multiplier,
-            mimic.multiplier * before.offset + mimic.offset,
+    chain = [joint]
+    while chain[-1].mimic is not None and chain[-1].name not in resolved:
+        chain.append(_leader(chain[-1], by_name))
+        if len(chain) > len(by_name):
+            raise ModelError(f"joint {joint.name!r} mimics itself, by way of {chain[-1].name!r}")
+    for follower in reversed(chain):
+        own = follower.mimic
+        if follower.name in resolved:
+            continue
+        before = None if own is None else resolved[own.leader]
+        if own is not None and before is not None:
+            own = Mimic(before.leader, own.multiplier * before.multiplier, own.multiplier * before.offset + own.offset)
+        resolved[follower.name] = own
+    return resolved[joint.name]
+
+
+def _leader(joint: Joint, by_name: Mapping[str, Joint]) -> Joint:
+    assert joint.mimic is not None
+    leader = by_name.get(joint.mimic.leader)
+    if leader is None:
+        raise unknown_name(f"joint (mimicked by {joint.name!r})", joint.mimic.leader, by_name)
+    if leader.type.nq != 1 or joint.type.nq != 1:
+        raise ModelError(
+            f"joint {joint.name!r} ({joint.type.name}) mimics {leader.name!r} ({leader.type.name}): "
+            "both must have exactly one coordinate"
         )
-    return None
+    return leader
 
 
 def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Model:
@@ -194,7 +200,8 @@ def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Mo
             return joint
         q = np.atleast_1d(np.asarray(positions[leader], dtype=float))
         if q.shape != (joint.type.nq,) or not np.isfinite(q).all():
-            raise ModelError(f"joint {leader!r} ({joint.type.name}) is locked by {joint.type.nq} finite numbers, got {positions[leader]!r}")
+            wanted = f"joint {leader!r} ({joint.type.name}) is locked by {joint.type.nq} finite numbers"
+            raise ModelError(f"{wanted}, got {positions[leader]!r}")
         if joint.mimic is not None:
             q = joint.mimic.multiplier * q + joint.mimic.offset
         R, p = joint.type.pose(q, NUMBERS)

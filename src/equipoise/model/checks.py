@@ -44,7 +44,7 @@ def _require_sound_numbers(model: Model) -> None:
     for link in model.links.values():
         if link.inertia is None:
             continue
-        mass, com, I = link.inertia.mass, link.inertia.com, link.inertia.matrix  # noqa: E741
+        mass, com, I = link.inertia.mass, link.inertia.com, link.inertia.matrix
         if not (math.isfinite(mass) and np.isfinite(com).all() and np.isfinite(I).all()):
             raise ModelError(f"link {link.name!r}: mass, centre of mass and inertia must be finite numbers")
         if mass < 0:
@@ -163,9 +163,12 @@ def _fault(model: Model, body: Body, D: Array, scale: Array) -> str:
             f"joint {body.name!r} moves link {link!r}, which has no mass and carries none: the mass matrix is singular. "
             "Give the link an inertia or make the joint fixed."
         )
+    why = "The inertia of that link, or of those it carries, is not physical."
+    if body.mass == 0:
+        why = "The link has no mass of its own, and the joints beyond give way to the motion. Give it an inertia."
     return (
         f"joint {body.name!r} feels no positive inertia when it moves link {link!r} (pivot {np.linalg.eigvalsh(D)[0]:.3g}): "
-        "the mass matrix is not positive definite. The inertia of that link, or of those it carries, is not physical."
+        f"the mass matrix is not positive definite. {why}"
     )
 
 

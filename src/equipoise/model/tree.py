@@ -37,10 +37,11 @@ class Body:
     armature: float
     mass: float
     h: Array  # (3,) first moment of mass
-    I: Array  # noqa: E741  (3, 3) inertia about the body's origin
+    I: Array
 
     @property
-    def follows(self) -> bool:
+    def scaled(self) -> bool:
+        """Whether the joint moves otherwise than its coordinate says."""
         return self.multiplier != 1.0 or self.offset != 0.0
 
 

@@ -166,7 +166,9 @@ class Model:
     nq: int
     nv: int
     gravity: tuple[float, float, float] = STANDARD_GRAVITY
-    standing: Mapping[str, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))  # joint positions of the standing posture
+    standing: Mapping[str, tuple[float, ...]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # joint positions of the standing posture
     armature: bool = False  # whether rotor armature enters the equations
 
     @property

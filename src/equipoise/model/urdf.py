@@ -128,11 +128,11 @@ def _by_name(root: Element, tag: str) -> dict[str, Element]:
 
 def _require_ends(joint: Joint, joints: dict[str, Element], links: dict[str, Element]) -> None:
     at = f"joint {joint.name!r}, line {joints[joint.name].line}"
-    for role, link in (("parent", joint.parent), ("child", joint.child)):
+    for role, link in (("parent", str(joint.parent)), ("child", joint.child)):
         if link not in links:
-            raise unknown_name(f"link ({role} of {at})", link, links)
+            raise unknown_name(f"link ({role} of {at})", shortened(link), links)
     if joint.mimic is not None and joint.mimic.leader not in joints:
-        raise unknown_name(f"joint (mimicked by {at})", joint.mimic.leader, joints)
+        raise unknown_name(f"joint (mimicked by {at})", shortened(joint.mimic.leader), joints)
 
 
 def _with_own_base(links: Sequence[Link], joints: list[Joint], floating: bool) -> tuple[list[Joint], bool]:

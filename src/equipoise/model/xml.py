@@ -12,7 +12,7 @@ from xml.parsers import expat
 from ..errors import EquipoiseError, ModelError
 
 MAX_BYTES = 64 * 2**20
-MAX_ELEMENTS = 1_000_000  # a 64 MB file of nothing but tags would otherwise fill the memory
+MAX_ELEMENTS = 500_000  # a 64 MB file of nothing but tags would otherwise fill the memory
 MAX_DEPTH = 100
 
 
@@ -100,12 +100,22 @@ def root_tag(data: bytes | str) -> str:
         return found[0]
     except ModelError:
         # MuJoCo reads what is not quite XML, such as two dashes in a comment: leave it to the reader of that kind
-        text = data if isinstance(data, str) else data.decode("utf-8", errors="replace")
-        rough = re.search(r"<([A-Za-z_][\w:.-]*)", re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL))
-        if rough is None:
+        tag = _rough_root_tag(data if isinstance(data, str) else data.decode("utf-8", errors="replace"))
+        if tag is None:
             raise
-        return rough[1]
+        return tag
     raise AssertionError("expat refuses a document without elements")
+
+
+def _rough_root_tag(text: str) -> str | None:
+    """The first tag that is not in a comment or declaration."""
+    at = text.find("<")
+    while at >= 0 and text[at + 1 : at + 2] in ("!", "?"):
+        end = "-->" if text.startswith("<!--", at) else ">"
+        after = text.find(end, at)
+        at = text.find("<", after) if after >= 0 else -1
+    found = re.compile(r"<([A-Za-z_][\w:.-]*)").match(text, max(at, 0))
+    return None if found is None else found[1]
 
 
 def _parser(data: bytes | str) -> Any:

@@ -46,9 +46,7 @@ class JointType(Protocol):
         """The step that integrate needs to go from q0 to q1."""
 
 
-JOINT_TYPES: dict[str, Any] = {
-    t.name: t for t in (Fixed, Revolute, Continuous, Prismatic, Ball, Planar, Floating)
-}
+JOINT_TYPES: dict[str, Any] = {t.name: t for t in (Fixed, Revolute, Continuous, Prismatic, Ball, Planar, Floating)}
 
 __all__ = [
     "JOINT_TYPES",

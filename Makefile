@@ -1,0 +1,54 @@
+# Two commands on a fresh machine with Python and make:
+#   make demo    loads a humanoid, compiles its dynamics, checks the laws of mechanics, races Pinocchio
+#   make test    everything that must hold: lint, types, tests, the README's code
+# Each sets itself up in .venv; a second run starts at once.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test test-all lint types unit slow bench accuracy setup clean
+
+demo: $(READY)
+	@$(BIN)/equipoise demo
+
+test: lint types unit
+
+test-all: lint types unit slow
+
+lint: $(READY)
+	@echo "== ruff: lint and format"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(READY)
+	@echo "== mypy: types of the package"
+	@$(BIN)/mypy
+
+unit: $(READY)
+	@echo "== pytest"
+	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+slow: $(READY)
+	@echo "== pytest, the slow suites"
+	@$(BIN)/python -m pytest -q -n 2 -m slow
+
+bench: $(READY)
+	@$(BIN)/equipoise bench dynamics
+	@$(BIN)/equipoise bench start
+	@$(BIN)/equipoise bench growth
+
+accuracy: $(READY)
+	@$(BIN)/python bench/accuracy.py
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@echo "== setting up $(VENV) (once; some minutes of downloads)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,lint]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,76 @@
+"""Dynamics against Pinocchio and MuJoCo: single calls from Python, and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ModelError
+from ..machine.threads import limit_threads, thread_count
+from ..model import library
+from ..robot import Robot, load
+from .gate import Comparison, race
+from .peers import QUANTITIES, MuJoCo, Pinocchio, our_batch, our_calls, random_states
+
+CALLS = 200  # states in one block of single calls
+BATCH = 4096
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    robot: str
+    quantity: str
+    mode: str  # "one call", "batch, one core", "batch, two cores" …
+    microseconds: float
+    peers: dict[str, float]  # microseconds per call
+    ratios: dict[str, tuple[float, float, float]]  # ours / peer: median and quartiles
+    trustworthy: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare(names: Sequence[str] = ("talos", "g1"), *, rounds: int = 60) -> Iterator[Row]:
+    """Rows one by one: every quantity of every robot, as single calls and as batches."""
+    for name in names:
+        path = library.find(name) if not Path(name).is_file() else Path(name)
+        if not isinstance(path, Path):
+            raise ModelError(f"the bench needs a robot from a URDF file, so that peers can read it too; got {name!r}")
+        robot = load(path)
+        yield from _single_calls(name, robot, str(path), rounds)
+        yield from _batches(name, robot, str(path), rounds)
+
+
+def _single_calls(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
+    states = random_states(robot, CALLS)
+    pinocchio, mujoco = Pinocchio(robot, urdf, states), MuJoCo(robot, states)
+    for quantity in QUANTITIES:
+        contenders = {"equipoise": (our_calls(robot, states, quantity), CALLS)}
+        contenders["pinocchio"] = pinocchio.block(quantity), CALLS
+        block = mujoco.block(quantity)
+        if block is not None:
+            contenders["mujoco"] = block, CALLS
+        yield _row(name, quantity, "one call", race(contenders, rounds=rounds))
+
+
+def _batches(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
+    states = random_states(robot, BATCH)
+    pinocchio = Pinocchio(robot, urdf, random_states(robot, CALLS))
+    cores = thread_count()
+    for quantity in QUANTITIES:
+        peer = pinocchio.block(quantity), CALLS
+        block = our_batch(robot, states, quantity)
+        for threads in sorted({1, cores}):
+            with limit_threads(threads):
+                result = race({"equipoise": (block, BATCH), "pinocchio": peer}, rounds=rounds)
+            yield _row(name, quantity, f"batch {BATCH}, {threads} thread{'s' * (threads > 1)}", result)
+
+
+def _row(robot: str, quantity: str, mode: str, result: Comparison) -> Row:
+    ours = result.timings["equipoise"]
+    peers = {name: 1e6 * timing.median for name, timing in result.timings.items() if name != "equipoise"}
+    return Row(robot, quantity, mode, 1e6 * ours.median, peers, result.ratios, result.trustworthy)

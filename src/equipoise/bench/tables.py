@@ -1,0 +1,89 @@
+"""The benches by name, and their results as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+
+from ..show.tables import table
+from . import dynamics, growth, start
+
+
+def _dynamics(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return dynamics.compare(robots or ("talos", "g1"), rounds=rounds)
+
+
+def _start(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    for robot in robots or ["g1"]:
+        for batch in (False, True):
+            cold, warm = start.cold_and_warm(robot, batch=batch)
+            yield {"robot": robot, "batch": batch, "cold": asdict(cold), "warm": [asdict(row) for row in warm]}
+
+
+def _growth(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return growth.growth(rounds=rounds)
+
+
+BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
+    "dynamics": _dynamics,
+    "start": _start,
+    "growth": _growth,
+}
+
+
+def plain(row: Any) -> dict[str, Any]:
+    """A row as plain data."""
+    return row if isinstance(row, dict) else asdict(row)
+
+
+def show(console: Console, what: str, rows: Iterable[Any]) -> None:
+    """Print rows as they come."""
+    columns, line = _LAYOUTS[what]
+    result = table(_TITLES[what], columns)
+    noisy = False
+    with Live(result, console=console, refresh_per_second=4):
+        for row in rows:
+            result.add_row(*line(row))
+            noisy = noisy or not getattr(row, "trustworthy", True)
+    if noisy:
+        console.print("[yellow]too few quiet moments on this machine for the rows marked ?; run it again[/]")
+
+
+def _dynamics_line(row: dynamics.Row) -> list[str]:
+    cells = [row.robot, row.quantity, row.mode, f"{row.microseconds:.3f}"]
+    for peer in ("pinocchio", "mujoco"):
+        if peer in row.ratios:
+            median, low, high = row.ratios[peer]
+            cells += [f"{row.peers[peer]:.2f}", f"{median:.3f} ({low:.3f}–{high:.3f})" + "?" * (not row.trustworthy)]
+        else:
+            cells += ["", ""]
+    return cells
+
+
+def _start_line(row: dict[str, Any]) -> list[str]:
+    warm = sorted(row["warm"], key=lambda one: one["ready"])
+    middle = warm[len(warm) // 2]
+    code = "single states and batches" if row["batch"] else "single states"
+    figures = [row["cold"]["ready"], middle["ready"], warm[0]["ready"], warm[-1]["ready"], middle["import_time"]]
+    return [row["robot"], code, *(f"{figure:.3f}" for figure in figures)]
+
+
+def _growth_line(row: growth.Size) -> list[str]:
+    return [str(row.n), f"{row.instructions:,}", f"{row.instructions / row.n:.0f}", f"{row.compile_seconds:.2f}",
+            f"{1e3 * row.compile_seconds / row.n:.1f}", f"{row.nanoseconds_per_joint:.2f}"]  # fmt: skip
+
+
+_TITLES = {
+    "dynamics": "µs per state, and ours / theirs (median and quartiles of quiet rounds)",
+    "start": "seconds until nine core kernels can be called",
+    "growth": "inverse dynamics of a snake of n joints, batch of 1,024 on one core",
+}
+_LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
+    "dynamics": (["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio"], _dynamics_line),
+    "start": (["robot", "code for", "cold", "warm, median", "fastest", "slowest", "import"], _start_line),
+    "growth": (["n", "instructions", "per joint", "compile, s", "ms per joint", "ns per joint"], _growth_line),
+}

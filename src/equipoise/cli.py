@@ -1,0 +1,75 @@
+"""The command `equipoise`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from .errors import EquipoiseError
+
+app = typer.Typer(help="Equations of motion of free-floating robots, compiled for each robot.", no_args_is_help=True)
+console = Console()
+
+
+@app.command()
+def info(robot: Annotated[str, typer.Argument(help="URDF or MJCF file, or a name such as human, arm7, jvrc1")]) -> None:
+    """Tell what a robot is: links, joints, mass, centre of mass, inertias."""
+    from .show.summary import print_summary
+
+    print_summary(console, *_loaded(robot))
+
+
+@app.command()
+def demo(robot: str = "jvrc1") -> None:
+    """Load a humanoid, compile its dynamics, check the laws of mechanics on it, and race Pinocchio."""
+    from .show.demo import run_demo
+
+    run_demo(console, robot)
+
+
+@app.command()
+def bench(
+    what: Annotated[str, typer.Argument(help="dynamics, start or growth")] = "dynamics",
+    robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,
+    rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
+) -> None:
+    """Measure: against Pinocchio and MuJoCo, the time to start, or the growth with the number of joints."""
+    from .bench import tables
+
+    warnings.simplefilter("ignore")
+    if what not in tables.BENCHES:
+        raise EquipoiseError(f"no bench named {what!r}; there are {', '.join(tables.BENCHES)}")
+    rows = tables.BENCHES[what](robot, rounds)
+    if as_json:
+        console.print_json(json.dumps([tables.plain(row) for row in rows]))
+    else:
+        tables.show(console, what, rows)
+
+
+def _loaded(source: str) -> tuple[Any, list[str]]:
+    """The robot, and what was doubtful about it."""
+    from .robot import load
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robot = load(source)
+    return robot, [str(warning.message) for warning in caught]
+
+
+def main() -> None:
+    """Entry point: users' errors end in one line, without a traceback."""
+    try:
+        app()
+    except EquipoiseError as error:
+        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

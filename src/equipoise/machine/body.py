@@ -1,0 +1,275 @@
+"""The instructions of a program as one LLVM function: a single state, or W states in the lanes of vector registers.
+
+The code is cut into blocks of moderate size with a branch in between that is never taken. LLVM works block by block, so its
+time grows linearly with the program, and it cannot stretch the lives of values across the whole of it.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from .operations import Operations
+from .program import NAMES, OPERATIONS, Program
+from .registers import Registers
+from .sincos import double
+from .target import FLAGS, NOT_FINITE, NOT_UNIT, QUATERNION_TOLERANCE, Target, compact_slots
+
+BLOCK = 192  # instructions in one block
+
+
+class Body(Operations):
+    """Writes one program. Use once: `lines()`."""
+
+    def __init__(self, program: Program, target: Target) -> None:
+        super().__init__(target)
+        self.p = program
+        needed, _ = compact_slots(program)
+        self.slot_of = {int(number): k + 1 for k, number in enumerate(needed)}
+        self.places = self._output_places()
+        self.trig = self._trig_instructions()
+        self.order = self._order()
+        self.registers = Registers(target.registers, [self._used(step) for step in self.order])
+        self.now = -1
+        self.sources = self._input_places()
+
+    def lines(self) -> list[str]:
+        """The whole function."""
+        self._checks()
+        for number in self.slot_of:
+            if number < self.p.first_instruction:
+                self._store(number, self.operand(number))
+        for self.now, step in enumerate(self.order):  # noqa: B020
+            if self.now % BLOCK == BLOCK - 1:
+                self._cut()
+            if isinstance(step, list):
+                self._angles(step)
+            else:
+                self._instruction(step)
+        self._zeros()
+        return [self._head(), *self._frame(), *self.text, "  ret i32 %status", "leave:", "  ret i32 0", "}"]
+
+    def _head(self) -> str:
+        if self.t.width > 1:
+            return "define internal i32 @body(ptr noalias %in, ptr noalias %out) noinline nounwind {"
+        inputs = [f"ptr %i{k}" for k in range(len(self.p.inputs))]
+        outputs = [f"ptr noalias %o{k}" for k in range(len(self.p.outputs))]
+        return f"define i32 @run({', '.join([*inputs, *outputs])}) nounwind {{"
+
+    def _frame(self) -> list[str]:
+        pointer = "%o0" if self.t.width == 1 else "%out"
+        return [
+            f"  %memory = alloca [{max(self.registers.slot_count, 1)} x {self.V}], align 64",
+            f"  %here = icmp ne ptr {pointer}, null",  # always true, which LLVM cannot know
+        ]
+
+    def _cut(self) -> None:
+        """End a block of code."""
+        self.text += [f"  br i1 %here, label %block{self.now}, label %leave", f"block{self.now}:"]
+
+    # --- order --------------------------------------------------------------------------------------------------
+
+    def _order(self) -> list[int | list[int]]:
+        """Steps: instructions by number, and lists of angles whose sines and cosines are taken together.
+
+        Angles that depend on inputs alone come first: many at once, while few registers are in use.
+        """
+        p = self.p
+        is_trig = np.isin(p.code, [NAMES.index("sin"), NAMES.index("cos")])
+        late = self._depends_on(is_trig)
+        early = [int(n) for n in dict.fromkeys(p.left[is_trig].tolist()) if not late[n]]
+        before = self._needed_for(early)
+        lanes = self.t.sincos_lanes if self.t.width == 1 else 1
+        steps: list[int | list[int]] = [*before]
+        steps += [early[k : k + lanes] for k in range(0, len(early), lanes)]
+        done, angles = set(before), set(early)
+        for k in range(len(p)):
+            number = p.first_instruction + k
+            if number in done:
+                continue
+            if is_trig[k]:
+                if int(p.left[k]) not in angles:
+                    angles.add(int(p.left[k]))
+                    steps.append([int(p.left[k])])
+                continue
+            steps.append(number)
+        return steps
+
+    def _trig_instructions(self) -> dict[int, list[tuple[int, str]]]:
+        """Angle → the instructions that want its sine or cosine."""
+        wanted: dict[int, list[tuple[int, str]]] = {}
+        for k, code in enumerate(self.p.code.tolist()):
+            if NAMES[code] in ("sin", "cos"):
+                wanted.setdefault(int(self.p.left[k]), []).append((self.p.first_instruction + k, NAMES[code]))
+        return wanted
+
+    def _used(self, step: int | list[int]) -> list[int]:
+        if isinstance(step, list):
+            return step
+        k = step - self.p.first_instruction
+        return [int(n) for n in (self.p.left[k], self.p.right[k]) if n >= 0]
+
+    def _depends_on(self, marked: np.ndarray) -> np.ndarray:
+        """For every value: does it depend on a marked instruction?"""
+        p = self.p
+        depends = [False] * (p.first_instruction + len(p))
+        for k, (a, b) in enumerate(zip(p.left.tolist(), p.right.tolist(), strict=True)):
+            depends[p.first_instruction + k] = bool(marked[k]) or depends[a] or (b >= 0 and depends[b])
+        return np.array(depends)
+
+    def _needed_for(self, numbers: list[int]) -> list[int]:
+        """Instructions that lead to these values, in order."""
+        needed: set[int] = set()
+        front = list(numbers)
+        while front:
+            number = front.pop()
+            if number >= self.p.first_instruction and number not in needed:
+                needed.add(number)
+                front += self._used(number)
+        return sorted(needed)
+
+    # --- operands -----------------------------------------------------------------------------------------------
+
+    def constant(self, value: float) -> str:
+        literal = double(value)
+        if self.t.dtype == "float32":  # IR writes a float as the double of the same value
+            literal = double(struct.unpack("<f", struct.pack("<f", value))[0])
+        return literal if self.t.width == 1 else f"splat ({self.t.scalar} {literal})"
+
+    def operand(self, number: int) -> str:
+        """The name of a value. Constants stand in the code; what is not in a register is loaded where it is used."""
+        if self.p.n_inputs <= number < self.p.first_instruction:
+            return self.constant(float(self.p.constants[number - self.p.n_inputs]))
+        return self.registers.names.get(number) or self._loaded(number)
+
+    def _loaded(self, number: int) -> str:
+        if number < self.p.n_inputs:
+            pointer, offset, align = self.sources[number]
+        else:
+            pointer, offset, align = "%memory", self.registers.slots[number], self.t.alignment
+        address, name = self.fresh(), self.fresh()
+        self.text.append(f"  {address} = getelementptr {self.V}, ptr {pointer}, i64 {offset}")
+        self.text.append(f"  {name} = load {self.V}, ptr {address}, align {align}")
+        return name
+
+    def _input_places(self) -> list[tuple[str, int, int]]:
+        """Input number → (pointer, offset, alignment)."""
+        if self.t.width > 1:
+            return [("%in", number, self.t.alignment) for number in range(self.p.n_inputs)]
+        return [(f"%i{k}", n, self.t.itemsize) for k, argument in enumerate(self.p.inputs) for n in range(argument.size)]
+
+    def _define(self, number: int, name: str) -> None:
+        """A new value: written out if it is a result, kept in a register if it is used again."""
+        self._store(number, name)
+        for value, leaving in self.registers.hold(number, name, self.now):
+            if value >= self.p.n_inputs and value not in self.registers.slots:
+                address = self.fresh()
+                place = self.registers.slot(value)
+                self.text.append(f"  {address} = getelementptr {self.V}, ptr %memory, i64 {place}")
+                self.text.append(f"  store {self.V} {leaving}, ptr {address}, align {self.t.alignment}")
+
+    def _output_places(self) -> dict[int, list[tuple[int, int]]]:
+        """Value → where it goes: (output, entry)."""
+        places: dict[int, list[tuple[int, int]]] = {}
+        for k, output in enumerate(self.p.outputs):
+            for entry, number in enumerate(output.values.tolist()):
+                places.setdefault(number, []).append((k, entry))
+        return places
+
+    def _store(self, number: int, name: str) -> None:
+        """Write a result out as soon as it is there."""
+        if number not in self.slot_of:
+            return
+        targets = [("%out", self.slot_of[number])]
+        if self.t.width == 1:
+            targets = [(f"%o{k}", entry) for k, entry in self.places[number]]
+        for pointer, offset in targets:
+            address = self.fresh()
+            self.text.append(f"  {address} = getelementptr {self.V}, ptr {pointer}, i64 {offset}")
+            self.text.append(f"  store {self.V} {name}, ptr {address}, align {self.t.alignment}")
+
+    def _zeros(self) -> None:
+        """Entries that are zero for every state."""
+        targets = [("%out", 0)]
+        if self.t.width == 1:
+            targets = [(f"%o{k}", entry) for k, entry in self.places.get(-1, [])]
+        for pointer, offset in targets:
+            address = self.fresh()
+            self.text.append(f"  {address} = getelementptr {self.V}, ptr {pointer}, i64 {offset}")
+            self.text.append(f"  store {self.V} {self.constant(0.0)}, ptr {address}, align {self.t.alignment}")
+
+    # --- steps --------------------------------------------------------------------------------------------------
+
+    def _instruction(self, number: int) -> None:
+        k = number - self.p.first_instruction
+        name = NAMES[self.p.code[k]]
+        used = self._used(number)
+        operands = [self.operand(i) for i in used[: OPERATIONS[name]]]
+        result = self.compute(name, operands)
+        self.registers.release(used, self.now)
+        self._define(number, result)
+
+    def _angles(self, angles: list[int]) -> None:
+        sines, cosines = self.sincos([self.operand(angle) for angle in angles])
+        self.registers.release(angles, self.now)
+        for angle, sine, cosine in zip(angles, sines, cosines, strict=True):
+            for number, kind in self.trig[angle]:
+                self._define(number, sine if kind == "sin" else cosine)
+
+    # --- checks -------------------------------------------------------------------------------------------------
+
+    def _checks(self) -> None:
+        """Status: x · 0 summed over all inputs is zero unless one is not finite; squared lengths of quaternions."""
+        V, zero = self.V, self.constant(0.0)
+        fma = f"@llvm.fma.{self.suffix}"
+        self.declarations.add(f"declare {V} {fma}({V}, {V}, {V})")
+        sums = [zero] * 4  # four chains, so that they do not wait for each other
+        for number in range(self.p.n_inputs):
+            name, x = self.fresh(), self._loaded(number)
+            self.text.append(f"  {name} = call {V} {fma}({V} {x}, {V} {zero}, {V} {sums[number % 4]})")
+            sums[number % 4] = name
+        total = self._plain("fadd", self._plain("fadd", *sums[:2]), self._plain("fadd", *sums[2:]))
+        bits = [self._flag(self._compare("uno", total, total), NOT_FINITE)]
+        starts = np.concatenate([[0], np.cumsum([argument.size for argument in self.p.inputs])]).astype(int)
+        for argument, offset in self.p.quaternions:
+            bits.append(self._quaternion_flag(int(starts[argument]) + offset))
+        status = "0"
+        for bit in bits:
+            name = self.fresh()
+            self.text.append(f"  {name} = or i32 {status}, {bit}")
+            status = name
+        self.text.append(f"  %status = or i32 {status}, 0")
+
+    def _quaternion_flag(self, start: int) -> str:
+        excess = self.constant(-1.0)
+        for number in range(start, start + 4):
+            x = self._loaded(number)
+            excess = self._plain("fadd", self._plain("fmul", x, x), excess)
+        high = self._compare("ogt", excess, self.constant(QUATERNION_TOLERANCE))
+        low = self._compare("olt", excess, self.constant(-QUATERNION_TOLERANCE))
+        off = self.fresh()
+        self.text.append(f"  {off} = or {self.B} {high}, {low}")
+        return self._flag(off, NOT_UNIT)
+
+    def _plain(self, operation: str, a: str, b: str) -> str:
+        name = self.fresh()
+        flags = FLAGS if operation == "fmul" else ""
+        self.text.append(f"  {name} = {operation} {flags} {self.V} {a}, {b}")
+        return name
+
+    def _compare(self, relation: str, a: str, b: str) -> str:
+        name = self.fresh()
+        self.text.append(f"  {name} = fcmp {relation} {self.V} {a}, {b}")
+        return name
+
+    def _flag(self, condition: str, bit: int) -> str:
+        """`bit` if the condition holds, in any lane."""
+        if self.t.width > 1:
+            function, some = f"@llvm.vector.reduce.or.v{self.t.width}i1", self.fresh()
+            self.declarations.add(f"declare i1 {function}({self.B})")
+            self.text.append(f"  {some} = call i1 {function}({self.B} {condition})")
+            condition = some
+        name = self.fresh()
+        self.text.append(f"  {name} = select i1 {condition}, i32 {bit}, i32 0")
+        return name

@@ -1,0 +1,73 @@
+"""The demonstration: a humanoid loaded, compiled, checked against the laws of mechanics, and raced."""
+
+from __future__ import annotations
+
+import warnings
+from time import perf_counter
+
+import numpy as np
+from rich.console import Console
+
+from ..errors import EquipoiseError
+from ..robot import CORE, Robot, load
+from .summary import print_summary
+from .tables import table
+
+STATES = 1000
+
+
+def run_demo(console: Console, source: str = "jvrc1") -> None:
+    """Everything the library does at this point, on one robot."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robot = load(source)
+    print_summary(console, robot, [str(warning.message) for warning in caught])
+    begin = perf_counter()
+    with console.status(f"compiling {len(CORE)} kernels for {robot.name}, for single states and for batches …"):
+        robot.prepare(single=True, batch=True)
+    console.print(f"{len(CORE)} kernels ready after {perf_counter() - begin:.2f} s (from the cache, the next time)\n")
+    console.print(table(f"laws of mechanics on {STATES} random states", ["law", "largest relative error"], laws(robot)))
+    console.print()
+    race_pinocchio(console, source)
+
+
+def laws(robot: Robot, count: int = STATES) -> list[tuple[str, str]]:
+    """Each law with how far it is off, relative to the terms in it."""
+    rng = np.random.default_rng(0)
+    q, v = (np.stack(column) for column in zip(*(robot.random_state(rng) for _ in range(count)), strict=True))
+    a = rng.normal(size=v.shape)
+    M, C, g = robot.mass_matrix(q), robot.coriolis_matrix(q, v), robot.gravity(q)
+    tau, h = robot.inverse_dynamics(q, v, a), robot.bias_force(q, v)
+    A = robot.momentum_matrix(q)
+
+    def times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        return np.einsum("...ij,...j->...i", matrix, vector)
+
+    energy = 0.5 * np.einsum("...i,...i->...", v, times(M, v))
+    h_step = 1e-6
+    M_rate = (robot.mass_matrix(robot.integrate(q, v, h_step)) - robot.mass_matrix(robot.integrate(q, v, -h_step))) / (
+        2 * h_step
+    )
+    checks = {
+        "M is symmetric": (M, np.swapaxes(M, -1, -2)),
+        "inverse dynamics = M a + C v + g": (times(M, a) + times(C, v) + g, tau),
+        "bias force = C v + g": (times(C, v) + g, h),
+        "forward dynamics undoes inverse dynamics": (robot.forward_dynamics(q, v, tau), a),
+        "Ṁ = C + Cᵀ (by differences)": (M_rate, C + np.swapaxes(C, -1, -2)),
+        "kinetic energy = ½ vᵀ M v": (robot.kinetic_energy(q, v), energy),
+        "momentum = A v": (robot.momentum(q, v), times(A, v)),
+        "linear momentum = m ċ": (times(robot.com_jacobian(q), v) * robot.mass, robot.momentum(q, v)[..., :3]),
+    }
+    return [(name, f"{np.abs(x - y).max() / np.abs(y).max():.1e}") for name, (x, y) in checks.items()]
+
+
+def race_pinocchio(console: Console, source: str) -> None:
+    """A small table of speed; says so if Pinocchio is not there."""
+    from ..bench import tables
+
+    try:
+        rows = list(tables.BENCHES["dynamics"]([source], 25))
+    except EquipoiseError as error:
+        console.print(f"no race: {error}", highlight=False)
+        return
+    tables.show(console, "dynamics", rows)
