@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.equations.catalogue import FRAME_EQUATIONS, REPRESENTED
+from equipoise.equations.catalogue import REPRESENTED
 from equipoise.machine import store
-from equipoise.machine.program import Program
+from equipoise.machine.kernel import Kernel
 from equipoise.model import library
 from equipoise.model.robots import BUILT_IN
 
@@ -83,23 +82,33 @@ def load(name: str, floating: bool | None = None) -> eq.Robot:
         return eq.load(name if name in BUILT_IN else description(name), floating=floating)
 
 
-def program(robot: eq.Robot, name: str, frames: str | Sequence[str] = (), representation: str = "mixed") -> Program:
-    """The traced program of a quantity, not compiled."""
-    names = (frames,) if isinstance(frames, str) else tuple(frames)
-    return store.traced(
-        robot.tree, name, [robot.place(frame) for frame in names], representation if name in REPRESENTED else None
-    )
-
-
-_program = functools.lru_cache(maxsize=512)(program)
-
-
 def evaluate(
-    robot: eq.Robot, name: str, *arrays: Array, frames: str | tuple[str, ...] = (), representation: str = "mixed"
+    robot: eq.Robot, name: str, *arrays: Array, frames: str | tuple[str, ...] | None = None, representation: str = "mixed"
 ) -> Array:
-    """A quantity by its program on NumPy: what the compiled kernel computes, without the time to compile it."""
-    assert frames or name not in FRAME_EQUATIONS
-    return _program(robot, name, frames, representation).evaluate(*map(np.atleast_1d, arrays))
+    """A quantity by its program on NumPy, states as batches: the compiled kernel's numbers without the time to compile it."""
+    return _kernel(robot, name, frames, representation).program.evaluate(*map(np.atleast_1d, arrays))
+
+
+def singles(
+    robot: eq.Robot, name: str, *arrays: Array, frames: str | tuple[str, ...] | None = None, representation: str = "mixed"
+) -> Array:
+    """The same by the compiled kernel, state after state."""
+    kernel = _kernel(robot, name, frames, representation)
+    return np.array([kernel(*state) for state in zip(*arrays, strict=True)])
+
+
+def traced(
+    robot: eq.Robot, name: str, *arrays: Array, frames: str | tuple[str, ...] | None = None, representation: str = "mixed"
+) -> Array:
+    """As `evaluate`, but nothing is kept on disk: for robots that live for one test."""
+    names = () if frames is None else (frames,) if isinstance(frames, str) else frames
+    places = [robot.place(frame) for frame in names]
+    program = store.traced(robot.tree, name, places, representation if name in REPRESENTED else None)
+    return program.evaluate(*map(np.atleast_1d, arrays))
+
+
+def _kernel(robot: eq.Robot, name: str, frames: str | tuple[str, ...] | None, representation: str) -> Kernel:
+    return robot.kernel(name, frames, representation if name in REPRESENTED else None)
 
 
 def random_states(robot: eq.Robot, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
@@ -108,8 +117,9 @@ def random_states(robot: eq.Robot, rng: np.random.Generator, count: int) -> tupl
     return q, v
 
 
-def relative_error(x: Array, reference: Array) -> float:
-    """max |x − reference| / max |reference|; NaN if anything is."""
+def relative_error(x: Array, reference: Array, least: float = 1e-12) -> float:
+    """max |x − reference| / max |reference|, NaN if anything is; `least` is the scale where the reference vanishes."""
     x, reference = np.asarray(x), np.asarray(reference)
     assert x.shape == reference.shape, f"shape {x.shape}, wanted {reference.shape}"
-    return float(np.max(np.abs(x - reference), initial=0.0) / max(np.max(np.abs(reference), initial=0.0), 1e-12))
+    scale = max(np.max(np.abs(reference), initial=0.0), least)
+    return float(np.max(np.abs(x - reference), initial=0.0) / scale)

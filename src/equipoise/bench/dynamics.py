@@ -24,7 +24,7 @@ class Row:
 
     robot: str
     quantity: str
-    mode: str  # "one call", "batch, one core", "batch, two cores" …
+    mode: str  # "one call", "batch, 1 core", "batch, 2 cores" …
     microseconds: float
     peers: dict[str, float]  # microseconds per call
     ratios: dict[str, tuple[float, float, float]]  # ours / peer: median and quartiles
@@ -67,7 +67,7 @@ def _batches(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
         for threads in sorted({1, cores}):
             with limit_threads(threads):
                 result = race({"equipoise": (block, BATCH), "pinocchio": peer}, rounds=rounds)
-            yield _row(name, quantity, f"batch {BATCH}, {threads} thread{'s' * (threads > 1)}", result)
+            yield _row(name, quantity, f"batch, {threads} core{'s' * (threads > 1)}", result)
 
 
 def _row(robot: str, quantity: str, mode: str, result: Comparison) -> Row:

@@ -1,7 +1,8 @@
 """Coriolis matrix whose Ṁ − 2C is skew.
 
-A mass point x has M = Σ Jᵀ J dm, so C = ∫ Jᵀ J̇ dm gives C + Cᵀ = Ṁ by itself: the skew property is the product rule. On
-coordinates with v = q̇ these are the Christoffel symbols. With the columns s = (at_O, angular) of the joints and J = [1, −x^] s,
+M = ∫ Jᵀ J dm over the mass points x, so C = ∫ Jᵀ J̇ dm gives C + Cᵀ = Ṁ by itself: the skew property is the product rule.
+On coordinates with v = q̇ these are the Christoffel symbols. With the columns s = (at_O, angular) of the joints and
+J = [1, −x^] s,
 
     C_ij = s_iᵀ (I ṡ_j + D s_j),    I = ∫ [1, −x^]ᵀ [1, −x^] dm,    D = ∫ [1, −x^]ᵀ [0, −ẋ^] dm
 

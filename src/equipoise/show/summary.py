@@ -30,7 +30,11 @@ def print_summary(console: Console, robot: Robot, doubts: Sequence[str] = ()) ->
     ]
     if robot.model.loops:
         facts.append(("loop closures", ", ".join(robot.model.loops)))
-    console.print(table(robot.name, ["", ""], facts))
+    console.rule(f"[bold]{robot.name}", align="left")
+    grid = Table.grid(padding=(0, 2))
+    for fact in facts:
+        grid.add_row(*fact)
+    console.print(grid)
     console.print(_joint_table(robot))
     for doubt in doubts:
         console.print(f"[yellow]note:[/] {doubt}", highlight=False)
