@@ -85,7 +85,7 @@ def load(name: str, floating: bool | None = None) -> eq.Robot:
 def evaluate(
     robot: eq.Robot, name: str, *arrays: Array, frames: str | tuple[str, ...] | None = None, representation: str = "mixed"
 ) -> Array:
-    """A quantity by its program on NumPy, states as batches: the compiled kernel's numbers without the time to compile it."""
+    """A quantity by its program on NumPy, batches of states at once: the numbers of the kernel without compiling it."""
     return _kernel(robot, name, frames, representation).program.evaluate(*map(np.atleast_1d, arrays))
 
 

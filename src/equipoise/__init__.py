@@ -14,6 +14,8 @@ _HOMES = {
     "RobotBuilder": "robot",
     "compile": "robot",
     "EquationsOfMotion": "forms.equations_of_motion",
+    "Compound": "forms.bases",
+    "COM": "forms.bases",
     "EquipoiseError": "errors",
     "ModelError": "errors",
     "ShapeError": "errors",
@@ -23,7 +25,7 @@ _HOMES = {
     "ModelWarning": "errors",
     "limit_threads": "machine.threads",
 }
-_MODULES = ("convert",)
+_MODULES = {"convert": "convert", "charts": "forms.charts"}
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 
@@ -34,7 +36,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(f"{__name__}.{_MODULES[name]}")
     raise AttributeError(f"module 'equipoise' has no attribute {name!r}; it offers {', '.join(__all__)}")
 
 

@@ -29,6 +29,10 @@ class StateError(EquipoiseError, ValueError):
     """A configuration, velocity or force holds numbers no robot can have."""
 
 
+class ConstraintError(EquipoiseError):
+    """Constraints that no motion or configuration satisfies."""
+
+
 class CompileError(EquipoiseError):
     """A symbolic function cannot be turned into machine code."""
 

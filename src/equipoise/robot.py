@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from .errors import ModelError, ShapeError, unknown_name
-from .forms.equations_of_motion import EquationsOfMotion
+from .forms.bases import Base, base_kernel
+from .forms.equations_of_motion import EquationsOfMotion, Origin, at_origin
+from .forms.representations import twist
 from .machine import store
 from .machine.kernel import Kernel
 from .model import assemble, library
@@ -126,6 +128,11 @@ class Robot:
         return self.tree.floating
 
     @property
+    def base_link(self) -> str | None:
+        """The link that floats, or None."""
+        return None if self.model.base is None else self.model.base.child
+
+    @property
     def joints(self) -> Mapping[str, Joint]:
         """Moving joints in file order, without the base; `.q` and `.v` are their slices."""
         base = self.model.base
@@ -227,6 +234,10 @@ class Robot:
         """J with twist = J v, (…, 6, nv)."""
         return self.kernel("jacobian", frame, representation)(q, out=out)
 
+    def jacobian_rate(self, q: Array, v: Array, frame: str, representation: str = "mixed") -> Array:
+        """J̇ along the motion, (…, 6, nv)."""
+        return self.kernel("jacobian_rate", frame, representation)(q, v)
+
     def velocity(self, q: Array, v: Array, frame: str, representation: str = "mixed") -> Array:
         """Twist (linear, angular) of a frame, (…, 6)."""
         return self.kernel("velocity", frame, representation)(q, v)
@@ -292,14 +303,14 @@ class Robot:
         return self.kernel("potential_energy")(q)[()]
 
     def equations_of_motion(self, q: Array, v: Array, representation: str = "mixed") -> EquationsOfMotion:
-        """M, C and g at a state."""
-        return EquationsOfMotion(
-            self.mass_matrix(q, representation),
-            self.coriolis_matrix(q, v, representation),
-            self.gravity(q, representation),
-            np.asarray(v),
-            representation,
-        )
+        """M, C and g at a state, to be taken to other bases, representations and charts."""
+        q, v = np.asarray(q), np.asarray(v)
+        if self.floating and representation != "mixed":
+            X = self.pose(q, self.base_link)
+            v = np.concatenate([twist(X, v[..., :6], representation, "mixed"), v[..., 6:]], axis=-1)
+        terms = self.mass_matrix(q), self.coriolis_matrix(q, v), self.gravity(q)
+        form = at_origin(Origin(q, v, *terms, self._base_kernel, self.coriolis_matrix, self._joint, self.floating))
+        return form if representation == "mixed" or not self.floating else form.in_representation(representation)
 
     def joint_friction(self, v: Array) -> Array:
         """Force with which the joints resist, damping · v + friction · sign(v); subtract it from tau to apply it."""
@@ -353,6 +364,17 @@ class Robot:
             self.place(f) for f in ((frames,) if isinstance(frames, str) or frames is None else frames) if f is not None
         ]
         return store.kernel(self.tree, name, places=places, representation=representation)
+
+    def _joint(self, name: str) -> Joint:
+        if name not in self.joints:
+            raise unknown_name("joint", name, self.joints)
+        return self.joints[name]
+
+    def _base_kernel(self, base: Base, representation: str) -> Kernel:
+        key = ("change_of_base", base, representation)
+        if key not in self._kernels:
+            self._kernels[key] = base_kernel(self.tree, self.place, base, representation)
+        return self._kernels[key]
 
     def place(self, frame: str) -> tuple[int, Array]:
         """(index of the moving body, pose in it) of a frame."""

@@ -139,7 +139,9 @@ def ours(twin: Twin, name: str, states: list[State], representation: str, run: C
 
 def condition(twin: Twin, rng: np.random.Generator, count: int = 3) -> float:
     """Worst condition number of M over the states that `errors` takes from the same random numbers."""
-    return max(float(np.linalg.cond(reference(twin, s, "mixed")["mass_matrix"])) for s in states_of(twin, rng, "mixed", count))
+    return max(
+        float(np.linalg.cond(reference(twin, s, "mixed")["mass_matrix"])) for s in states_of(twin, rng, "mixed", count)
+    )
 
 
 # --- our coordinates and Pinocchio's ---------------------------------------------------------------------------------

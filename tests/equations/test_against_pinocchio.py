@@ -21,8 +21,13 @@ EXAMPLES = (
     "panda", "ur5", "kinova", "tiago", "baxter", "pr2", "hector",
 )  # fmt: skip
 OTHERS = [name for name in _EXAMPLE_ROBOTS if name not in EXAMPLES]
-URDFS = [*EXAMPLES, *SHARED_URDFS, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+VARIANTS = ("jvrc1 (shared)", "g1 23 joints", "g1 with hands", "thormang3 sheet", "thormang3 raw", "snake", *OTHERS)
 ILL_CONDITIONED = ("icub",)  # joints that feel 1e-7 kg m² and, in some states, none: cond(M) goes from 1e8 to 1e16
+
+
+def slowly(names) -> list:
+    """The names as parameters, those of large robots and of variants of others marked slow."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name in VARIANTS else name for name in names]
 
 
 def twin_of(name: str, floating: bool | None = None) -> peer.Twin:
@@ -36,7 +41,7 @@ def above(errors: dict[str, float], bar: float = BAR) -> dict[str, float]:
 
 
 @pytest.mark.paper("T2")
-@pytest.mark.parametrize("name", URDFS)
+@pytest.mark.parametrize("name", slowly([*EXAMPLES, *SHARED_URDFS, *OTHERS]))
 def test_robots_move_as_in_pinocchio(name, rng):
     names = [n for n in peer.QUANTITIES if name not in ILL_CONDITIONED or not n.startswith("forward")]
     assert not above(peer.errors(twin_of(name), rng, names=names))
@@ -52,10 +57,10 @@ def test_forward_dynamics_of_ill_conditioned_robots(name, rng):
         theirs = peer.reference(twin, state, "mixed")
         M, h = theirs["mass_matrix"], theirs["bias_force"]
         assert relative_error(ours, theirs["forward_dynamics"]) < max(BAR, np.linalg.cond(M) * np.finfo(float).eps)
-        assert np.abs(M @ ours + h - state.tau).max() < 1e-12 * np.max(np.abs(M) @ np.abs(ours))
+        assert np.abs(M @ ours + h - state.tau).max() < 1e-10 * np.max(np.abs(M) @ np.abs(ours))
 
 
-@pytest.mark.parametrize("name", list(BUILT_IN))
+@pytest.mark.parametrize("name", slowly(BUILT_IN))
 def test_built_in_robots_move_as_in_pinocchio(name, rng):
     assert not above(peer.errors(twin_of(name), rng))
 
@@ -67,10 +72,7 @@ def test_robots_on_a_fixed_base_move_as_in_pinocchio(name, rng):
 
 @pytest.mark.paper("T1")
 @pytest.mark.parametrize("representation", ["body", "inertial"])
-@pytest.mark.parametrize(
-    "name",
-    ["solo12", "bolt", "panda", "baxter", *(pytest.param(name, marks=pytest.mark.slow) for name in ("talos", "jvrc1", "g1"))],
-)
+@pytest.mark.parametrize("name", ["solo12", "panda", "kinova"])
 def test_representations_are_the_reference_frames_of_pinocchio(name, representation, rng):
     """LOCAL and WORLD, for the base and for the frame alike."""
     assert not above(peer.errors(twin_of(name), rng, representation))
@@ -89,7 +91,7 @@ def test_coriolis_matrix_is_that_of_pinocchio(name, floating, rng):
         assert relative_error(ours, theirs) <= BAR
 
 
-@pytest.mark.parametrize("name", ["panda", "baxter", "talos_full"])
+@pytest.mark.parametrize("name", ["panda", "baxter", "pr2"])
 def test_mimic_joints_are_those_of_pinocchio(name, rng):
     """Here Pinocchio ties the followers to their leaders itself."""
     robot = load(name)
@@ -112,7 +114,7 @@ CORE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["talos", "g1", "jvrc1", "human"])
+@pytest.mark.parametrize("name", ["talos", "jvrc1", *(pytest.param(n, marks=pytest.mark.slow) for n in ("g1", "human"))])
 def test_compiled_kernels_of_large_robots(name, rng):
     """As above, through the machine code that users run."""
     twin = twin_of(name)
@@ -120,11 +122,11 @@ def test_compiled_kernels_of_large_robots(name, rng):
     assert not above(peer.errors(twin, rng, names=CORE, run=singles))
 
 
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
-@pytest.mark.parametrize("name", ["arm7", "quadruped", "panda"])
+@pytest.mark.parametrize(
+    ("name", "representation"),
+    [("arm7", "mixed"), ("panda", "mixed"), ("quadruped", "mixed"), ("kinova", "body"), ("kinova", "inertial")],
+)
 def test_every_compiled_kernel(name, representation, rng):
-    if representation != "mixed" and name != "quadruped":
-        pytest.skip("one robot is enough for the representations: the equations have been compared before")
     assert not above(peer.errors(twin_of(name), rng, representation, run=singles))
 
 

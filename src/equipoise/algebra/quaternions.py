@@ -105,3 +105,24 @@ def normalised(a: Sequence[Any], m: Arithmetic = NUMBERS) -> tuple[Any, Any, Any
     w, x, y, z = a
     s = 1 / m.sqrt(w * w + x * x + y * y + z * z)
     return s * w, s * x, s * y, s * z
+
+
+def from_rotation(R: np.ndarray) -> np.ndarray:
+    """Unit quaternion (…, 4) of rotation matrices (…, 3, 3), with w ≥ 0.
+
+    The row of 4 q qᵀ with the largest diagonal entry is the quaternion times its largest component: no cancellation.
+    """
+    R = np.asarray(R, dtype=float)
+    d = np.diagonal(R, axis1=-2, axis2=-1)
+    trace = d.sum(axis=-1)
+    outer = np.empty((*R.shape[:-2], 4, 4))
+    outer[..., 0, 0] = 1 + trace
+    for i, (j, k) in enumerate(((2, 1), (0, 2), (1, 0))):
+        outer[..., i + 1, i + 1] = 1 + 2 * d[..., i] - trace
+        outer[..., 0, i + 1] = outer[..., i + 1, 0] = R[..., j, k] - R[..., k, j]
+        a, b = (i + 1) % 3, (i + 2) % 3
+        outer[..., a + 1, b + 1] = outer[..., b + 1, a + 1] = R[..., a, b] + R[..., b, a]
+    best = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    q = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return np.where(q[..., :1] < 0, -q, q)

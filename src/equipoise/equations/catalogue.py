@@ -21,6 +21,7 @@ from .inverse_dynamics import gravity as _gravity
 from .inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from .jacobians import acceleration as _acceleration
 from .jacobians import jacobian as _jacobian
+from .jacobians import jacobian_rate as _jacobian_rate
 from .jacobians import velocity as _velocity
 from .kinematics import pose as _pose
 from .mass_matrix import mass_matrix as _mass_matrix
@@ -55,6 +56,17 @@ def pose(tree: Tree, q: SX, *, place: Place) -> SX:
 def jacobian(tree: Tree, q: SX, *, place: Place, representation: str) -> SX:
     Y = frame_change(tree, q, place, representation)
     return Y @ _jacobian(tree, q, place) @ _base(tree, q, representation).T
+
+
+def jacobian_rate(tree: Tree, q: SX, v: SX, *, place: Place, representation: str) -> SX:
+    """d/dt (Y J T) = Ẏ J T + Y J̇ T + Y J Ṫ."""
+    base = base_change(tree, q, v, representation)
+    J, J_dot = _jacobian(tree, q, place), _jacobian_rate(tree, q, base.v_mixed, place)
+    Y, Y_dot = (
+        frame_change(tree, q, place, representation),
+        frame_change_rate(tree, q, base.v_mixed, place, representation),
+    )
+    return Y_dot @ J @ base.T + Y @ J_dot @ base.T + Y @ J @ base.T_dot
 
 
 def velocity(tree: Tree, q: SX, v: SX, *, place: Place, representation: str) -> SX:
@@ -159,6 +171,7 @@ def kinetic_energy(tree: Tree, q: SX, v: SX, *, representation: str) -> SX:
 EQUATIONS: dict[str, Equation] = {
     "pose": Equation(("q",), pose),
     "jacobian": Equation(("q",), jacobian),
+    "jacobian_rate": Equation(("q", "v"), jacobian_rate),
     "velocity": Equation(("q", "v"), velocity),
     "bias_acceleration": Equation(("q", "v"), bias_acceleration),
     "mass_matrix": Equation(("q",), mass_matrix),
@@ -180,7 +193,9 @@ EQUATIONS: dict[str, Equation] = {
 }
 
 
-MATRICES = frozenset({"pose", "jacobian", "mass_matrix", "coriolis_matrix", "com_jacobian", "momentum_matrix"})
+MATRICES = frozenset(
+    {"pose", "jacobian", "jacobian_rate", "mass_matrix", "coriolis_matrix", "com_jacobian", "momentum_matrix"}
+)
 
 
 def shape_of(name: str, expression: SX) -> tuple[int, ...]:
@@ -215,5 +230,5 @@ class SymbolicRobot:
         return equation.build(self.tree, *arguments, **options)
 
 
-FRAME_EQUATIONS = frozenset({"pose", "jacobian", "velocity", "bias_acceleration"})
+FRAME_EQUATIONS = frozenset({"pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration"})
 REPRESENTED = frozenset(EQUATIONS) - {"pose", "com", "potential_energy", "integrate", "difference"}

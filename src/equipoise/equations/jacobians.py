@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import casadi
+
 from ..model.tree import Tree
 from .inverse_dynamics import Place
 from .joints import joint_motions
 from .kinematics import ancestors, body_accelerations, columns, placed_velocities, poses
+from .manifold import coordinate_rates
 from .symbols import SX, constant, cross, stack, zeros
 
 
@@ -19,6 +22,11 @@ def jacobian(tree: Tree, q: SX, place: Place) -> SX:
         body, block = tree.bodies[i], blocks[i]
         J[:, body.v] += body.multiplier * stack(block.linear + cross(where.p[i] - p, block.angular), block.angular)
     return J
+
+
+def jacobian_rate(tree: Tree, q: SX, v: SX, place: Place) -> SX:
+    """J̇ along the motion v, 6×nv: each column turns with the link that carries it."""
+    return casadi.sparsify(casadi.jtimes(jacobian(tree, q, place), q, coordinate_rates(tree, q, v)))
 
 
 def velocity(tree: Tree, q: SX, v: SX, place: Place) -> SX:

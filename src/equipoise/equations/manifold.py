@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..algebra import quaternions
 from ..model.tree import Body, Tree
 from .symbols import SX, SYMBOLS, stack, zeros
 
@@ -31,6 +32,22 @@ def difference(tree: Tree, q0: SX, q1: SX) -> SX:
     result = zeros(tree.nv)
     for body in _leaders(tree):
         result[body.v] = stack(*body.joint.difference(_entries(q0[body.q]), _entries(q1[body.q]), SYMBOLS))
+    return result
+
+
+def coordinate_rates(tree: Tree, q: SX, v: SX) -> SX:
+    """q̇ at velocity v (mixed). Quaternions of unit length keep it: ½ ω q, or ½ q ω where ω is in the child's axes."""
+    result = zeros(tree.nq)
+    for body in _leaders(tree):
+        rate = v[body.v]
+        if body.joint.nq == body.joint.nv:
+            result[body.q] = rate
+            continue
+        turn = [0, *_entries(rate[-3:])]
+        quaternion = _entries(q[body.q][-4:])
+        pair = (turn, quaternion) if body.joint.spin_axes == "parent" else (quaternion, turn)
+        spin = [entry / 2 for entry in quaternions.product(*pair)]
+        result[body.q] = stack(*_entries(rate[:-3]), *spin)
     return result
 
 

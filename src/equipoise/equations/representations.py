@@ -16,7 +16,7 @@ from .symbols import SX, beside, constant, skew, stack, zeros
 REPRESENTATIONS = ("mixed", "body", "inertial")
 
 
-def _identity(n: int) -> SX:
+def identity(n: int) -> SX:
     return constant([[float(i == j) for j in range(n)] for i in range(n)])
 
 
@@ -49,15 +49,15 @@ class BaseChange:
 
 def base_change(tree: Tree, q: SX, v: SX, representation: str) -> BaseChange:
     """The change of the base velocity from `representation` to mixed."""
-    n, one, none = tree.nv, _identity(3), zeros(3, 3)
+    n, one, none = tree.nv, identity(3), zeros(3, 3)
     if representation == "mixed" or not tree.floating:
-        return BaseChange(_identity(n), zeros(n, n), v)
+        return BaseChange(identity(n), zeros(n, n), v)
     if representation == "body":
         R = poses(tree, q).R[0]
-        T = _with_joints(_blocks(R, none, none, R), n, _identity(n - 6))
+        T = _with_joints(_blocks(R, none, none, R), n, identity(n - 6))
         R_dot = skew(R @ v[3:6]) @ R
         return BaseChange(T, _with_joints(_blocks(R_dot, none, none, R_dot), n, zeros(n - 6, n - 6)), v)
-    T = _with_joints(_blocks(one, -skew(q[0:3]), none, one), n, _identity(n - 6))
+    T = _with_joints(_blocks(one, -skew(q[0:3]), none, one), n, identity(n - 6))
     p_dot = (T @ v)[0:3]
     T_dot = _with_joints(_blocks(none, -skew(p_dot), none, none), n, zeros(n - 6, n - 6))
     return BaseChange(T, T_dot, v)
@@ -65,9 +65,9 @@ def base_change(tree: Tree, q: SX, v: SX, representation: str) -> BaseChange:
 
 def frame_change(tree: Tree, q: SX, place: Place, representation: str) -> SX:
     """Y with V = Y V_mixed for the twist of a frame."""
-    one, none = _identity(3), zeros(3, 3)
+    one, none = identity(3), zeros(3, 3)
     if representation == "mixed":
-        return _identity(6)
+        return identity(6)
     where = poses(tree, q)
     R, p = where.frame(tree, place)
     if representation == "body":

@@ -27,11 +27,15 @@ def default_folder() -> Path:
     """$EQUIPOISE_CACHE, or the user's cache folder."""
     if chosen := os.environ.get("EQUIPOISE_CACHE"):
         return Path(chosen)
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without one, as in some containers; whose the folder is will be checked
+        return Path(tempfile.gettempdir()) / f"equipoise-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "equipoise" / "cache"
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "equipoise" / "cache"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "equipoise"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise"
+        return home / "Library" / "Caches" / "equipoise"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "equipoise"
 
 
 def key(*parts: object) -> str:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def sources_digest() -> str:
     """Names the version of everything that writes programs and code: change a line, and the cache starts anew."""
     package = Path(__file__).parent.parent
     text = hashlib.sha256(__version__.encode())
-    for folder in ("algebra", "model/joints", "equations", "machine"):
+    for folder in ("algebra", "model/joints", "equations", "machine", "forms"):
         for path in sorted((package / folder).glob("*.py")):
             text.update(path.read_bytes())
     return text.hexdigest()
@@ -40,12 +40,17 @@ def shared_cache() -> Cache:
     return Cache()
 
 
+def cached_program(tree: Tree, name: object, make: Callable[[], Program]) -> Program:
+    """The program of that name for a robot, traced if it is not in the cache."""
+    program_key = key("program", sources_digest(), tree.digest, name)
+    return Program.from_bytes(shared_cache().get(program_key, lambda: make().to_bytes()))
+
+
 def kernel(tree: Tree, name: str, *, places: Sequence[Place] = (), representation: str | None = None) -> Kernel:
     """The kernel of one equation for one robot."""
     spots = [(body, X.tobytes()) for body, X in places]
-    program_key = key("program", sources_digest(), tree.digest, name, spots, representation)
-    data = shared_cache().get(program_key, lambda: traced(tree, name, places, representation).to_bytes())
-    return kernel_of(Program.from_bytes(data))
+    make = functools.partial(traced, tree, name, places, representation)
+    return kernel_of(cached_program(tree, (name, spots, representation), make))
 
 
 def kernel_of(program: Program, *, strict: bool = True) -> Kernel:

@@ -1,0 +1,1 @@
+"""Centre of mass, contacts, impacts."""

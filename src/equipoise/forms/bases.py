@@ -1,0 +1,92 @@
+"""Which frame the base velocity belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ModelError
+from ..machine.kernel import Kernel
+from ..machine.store import cached_program, kernel_of
+from ..model.tree import Tree
+
+Place = tuple[int, np.ndarray]
+
+
+class _CentreOfMass:
+    def __repr__(self) -> str:
+        return "COM"
+
+
+COM = _CentreOfMass()  # stands for the centre of mass wherever a base frame is named
+
+
+@dataclass(frozen=True)
+class Compound:
+    """E[F]: the origin of one frame (or COM) with the orientation of another [TPN17, Sec. 4.1].
+
+    Args:
+        origin: frame whose origin the base has, or `eq.COM`.
+        orientation: frame whose axes the base has; the robot's own base if not given.
+    """
+
+    origin: str | _CentreOfMass
+    orientation: str | None = None
+
+
+Base = str | Compound | _CentreOfMass | None  # a frame; E[F]; the centroidal base G; None: the robot's own base
+
+
+def base_kernel(tree: Tree, place_of: Callable[[str], Place], base: Base, representation: str) -> Kernel:
+    """The kernel that brings M, C and g from the mixed velocity of the robot's own base to another base."""
+    if not tree.floating:
+        raise ModelError("this robot has a fixed base: there is no base velocity to express in another frame")
+    origin, orientation = _places(place_of, base)
+    name = ("change_of_base", _label(origin), _label(orientation), representation)
+
+    def make():  # type: ignore[no-untyped-def]
+        return _traced(tree, origin, orientation, representation)
+
+    return kernel_of(cached_program(tree, name, make), strict=False)
+
+
+def _places(place_of: Callable[[str], Place], base: Base) -> tuple[Place | str, Place | str]:
+    own: Place = (0, np.eye(4))
+    if base is None:
+        return own, own
+    if isinstance(base, _CentreOfMass):
+        return "G", "G"
+    if isinstance(base, Compound):
+        origin: Place | str = "G" if isinstance(base.origin, _CentreOfMass) else _moving(base.origin, place_of)
+        return origin, own if base.orientation is None else _moving(base.orientation, place_of)
+    place = _moving(base, place_of)
+    return place, place
+
+
+def _moving(frame: str, place_of: Callable[[str], Place]) -> Place:
+    place = place_of(frame)
+    if place[0] < 0:
+        raise ModelError(f"frame {frame!r} is fixed to the world, not to the robot: it cannot be the base")
+    return place
+
+
+def _label(place: Place | str) -> object:
+    return place if isinstance(place, str) else (place[0], place[1].tobytes())
+
+
+def _traced(tree: Tree, origin: Place | str, orientation: Place | str, representation: str):  # type: ignore[no-untyped-def]
+    import casadi
+
+    from ..equations.bases import BaseFrame, change_of_base
+    from ..equations.symbols import SX
+    from ..machine.trace import trace
+
+    n = tree.nv
+    sizes = {"q": tree.nq, "v": n, "M": n * n, "C": n * n, "g": n}
+    symbols = {name: SX.sym(name, size) for name, size in sizes.items()}
+    M, C = casadi.reshape(symbols["M"], n, n), casadi.reshape(symbols["C"], n, n).T  # arrays come row by row; M is symmetric
+    frame = BaseFrame(origin, orientation)
+    results = change_of_base(tree, symbols["q"], symbols["v"], M, C, symbols["g"], frame, representation)
+    return trace("change_of_base", symbols, results, shapes={"g": (n,), "v": (n,)})

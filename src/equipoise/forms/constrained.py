@@ -1,0 +1,483 @@
+"""Motion under constraints A a = b of any origin: contacts that stay, wheels that roll, loops that are closed.
+
+    M a + h = tau + Aᵀ λ,    A a = b
+
+The multipliers λ are the forces of the constraints, on the robot. Of all accelerations that the constraints allow, Gauss'
+principle takes the one nearest to the free motion in the metric of M [QO21, Eq. (5.41)].
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from ..algebra import quaternions, rigid
+from ..errors import ConstraintError, ShapeError, StateError, unknown_name
+from ..model.types import Frame, LoopClosure
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+RANK_TOLERANCE = 1e-10  # of the largest singular value: directions below it do not count
+CONSISTENCY = 1e-8  # how far b may lie outside the range of A, of 1 + |b|
+SINGULAR_PIVOT = 1e-13  # of the diagonal: a smaller pivot of M is rounding
+LARGEST_STEP = 0.5  # rad or m of any coordinate in one step towards closed loops
+
+
+# --- constrained dynamics ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedDynamics:
+    """M a + h = tau + Aᵀ λ with A a = b, at one state or a batch of states. Frozen; factorised once, when made.
+
+    Rows of A may repeat each other: the acceleration and the force Aᵀ λ are unique all the same, and of all λ that give
+    this force the one of least Euclidean norm is taken. M may be singular as long as A holds every direction that has no
+    inertia, as in the eight-parameter base of [QO21, Sec. 5.4.1].
+
+    Args:
+        M: mass matrix, (…, n, n).
+        h: bias force, (…, n).
+        A: constraint matrix, (…, m, n).
+        b: wanted A a, (…, m): −J̇v for a constraint J v = 0.
+        rank_tolerance: singular values of A M^(−1/2) below this part of the largest count as zero.
+        consistency: greatest |b − A a| that is taken for rounding, of 1 + |b|; `np.inf` takes the least-squares compromise.
+
+    Raises:
+        ConstraintError: no acceleration satisfies A a = b, or none of M and A holds some direction.
+    """
+
+    M: Array
+    h: Array
+    A: Array
+    b: Array
+    rank_tolerance: float = RANK_TOLERANCE
+    consistency: float = CONSISTENCY
+    _factors: _Factors = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, dimensions in (("M", 2), ("h", 1), ("A", 2), ("b", 1)):
+            object.__setattr__(self, name, _frozen(name, getattr(self, name), dimensions))
+        _require_shapes(self.M, self.h, self.A, self.b)
+        object.__setattr__(self, "_factors", _factorised(self.M, self.A, self.rank_tolerance))
+        _require_consistent(self._factors, self.A, self.b, self.consistency)
+
+    # --- what the constraints are -------------------------------------------------------------------------------
+
+    @property
+    def rank(self) -> Any:
+        """Number of independent constraints, (…)."""
+        return self._factors.kept.sum(axis=-1)[()]
+
+    @property
+    def redundant(self) -> Any:
+        """Number of rows that say nothing new, (…)."""
+        return self.A.shape[-2] - self.rank
+
+    @property
+    def null_projector(self) -> Array:
+        """N = 1 − M⁻¹ Aᵀ (A M⁻¹ Aᵀ)⁺ A, (…, n, n): velocities to those the constraints allow [ETH19, slide 22].
+
+        N v is the nearest such velocity in the metric of M. Its transpose is Ω of [QO21, Eq. (5.47)].
+        """
+        W, V = self._factors.W, self._factors.kept[..., None] * self._factors.V_T
+        inside = np.eye(W.shape[-1]) - _T(V) @ V
+        return _T(W) @ inside @ self._factors.L_T
+
+    @property
+    def constraint_inertia(self) -> Array:
+        """Λ = (A M⁻¹ Aᵀ)⁺, (…, m, m): the inertia that a force along the constraints feels [ETH19, slide 26]."""
+        U, s = self._factors.U, self._factors.inverse_singular
+        return (U * s[..., None, :] ** 2) @ _T(U)
+
+    # --- motion -------------------------------------------------------------------------------------------------
+
+    def acceleration(self, tau: Array) -> Array:
+        """Acceleration under generalised force tau, (…, n), by the formula of Udwadia and Kalaba.
+
+            a = a_free + M^(−1/2) (A M^(−1/2))⁺ (b − A a_free)          [QO21, Eq. (5.44)]
+
+        Any square root serves; ours is the Cholesky factor.
+        """
+        free, missing = self._free(tau)
+        f = self._factors
+        pull = f.inverse_singular * times(_T(f.U), missing)
+        return free + times(_T(f.W), times(_T(f.V_T), pull))
+
+    def multipliers(self, tau: Array) -> Array:
+        """λ = (A M⁻¹ Aᵀ)⁺ (b − A a_free), (…, m) [QO21, Eq. (B.3)]: forces of the constraints, on the robot."""
+        _, missing = self._free(tau)
+        f = self._factors
+        return times(f.U, f.inverse_singular**2 * times(_T(f.U), missing))
+
+    def constraint_force(self, tau: Array) -> Array:
+        """Aᵀ λ, (…, n): unique, whatever the rank."""
+        return times(_T(self.A), self.multipliers(tau))
+
+    def kkt_solution(self, tau: Array) -> tuple[Array, Array]:
+        """(a, λ) from the optimality conditions of Gauss' principle, with the pseudo-inverse where rows repeat.
+
+            [M  Aᵀ] [ a]   [tau − h]
+            [A  0 ] [−λ] = [   b   ]                               [QO21, Eqs. (5.41), (B.1)]
+
+        The same numbers as `acceleration` and `multipliers` in one system of n + m: slower, and an independent check.
+        """
+        M, A = _together(self.M, self.A)
+        m, n = A.shape[-2:]
+        K = np.concatenate([np.concatenate([M, _T(A)], -1), np.concatenate([A, np.zeros((*A.shape[:-1], m))], -1)], -2)
+        force, b = _together(np.asarray(tau, dtype=float) - self.h, self.b, core=1)
+        solution = times(np.linalg.pinv(K, rcond=self.rank_tolerance, hermitian=True), np.concatenate([force, b], -1))
+        return solution[..., :n], -solution[..., n:]
+
+    def _free(self, tau: Array) -> tuple[Array, Array]:
+        """(acceleration without the constraints, what it lacks to satisfy them)."""
+        tau = np.asarray(tau, dtype=float)
+        if tau.shape[-1:] != self.h.shape[-1:]:
+            raise ShapeError(f"tau has shape {tau.shape}, wanted (…, {self.h.shape[-1]})")
+        f = self._factors
+        force = tau - self.h + f.shift[..., None] * times(_T(self.A), self.b)
+        free = times(_T(f.W), times(f.W, force))
+        return free, self.b - times(self.A, free)
+
+
+@dataclass(frozen=True, eq=False)
+class _Factors:
+    """M = L Lᵀ, W = L⁻¹ and A Wᵀ = U diag(s) V_T; of its singular values those that count."""
+
+    L_T: Array
+    W: Array
+    U: Array
+    inverse_singular: Array  # 1/s, and 0 where s does not count
+    V_T: Array
+    kept: Array
+    shift: Array  # M stands for M + shift AᵀA
+
+
+def _factorised(M: Array, A: Array, tolerance: float) -> _Factors:
+    M, A = _together(M, A)
+    L, shift = _square_root(M, A)
+    W = np.linalg.inv(L)
+    U, s, V_T = np.linalg.svd(A @ _T(W), full_matrices=False)
+    kept = s > tolerance * s.max(axis=-1, keepdims=True, initial=0.0)
+    return _Factors(_T(L), W, U * kept[..., None, :], np.where(kept, 1 / np.where(kept, s, 1.0), 0.0), V_T, kept, shift)
+
+
+def _square_root(M: Array, A: Array) -> tuple[Array, Array]:
+    """(L, w) with L Lᵀ = M, or M + w AᵀA where M alone is singular.
+
+    On every acceleration with A a = b the term w Aᵀ(A a − b) is zero: adding it to the equations changes neither a nor λ,
+    and gives inertia to directions in which only the constraints hold the coordinates.
+    """
+    none = np.zeros(M.shape[:-2])
+    L = _cholesky(M)
+    if L is not None:
+        return L, none
+    size = np.trace(_T(A) @ A, axis1=-2, axis2=-1)
+    shift = none + np.trace(M, axis1=-2, axis2=-1) / np.where(size > 0, size, 1.0)
+    L = _cholesky(M + shift[..., None, None] * (_T(A) @ A))
+    if L is None:
+        raise ConstraintError(
+            "the mass matrix is singular in a direction that the constraints leave free: nothing decides the acceleration "
+            "there. Check the inertias, or add the constraint that belongs to the redundant coordinates (a unit norm, say)."
+        )
+    return L, shift
+
+
+def _cholesky(M: Array) -> Array | None:
+    """The lower factor; None where M is not positive definite, rounding taken into account."""
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diagonal(L, axis1=-2, axis2=-1) ** 2
+    return L if np.all(pivots > SINGULAR_PIVOT * np.diagonal(M, axis1=-2, axis2=-1)) else None
+
+
+def _require_consistent(f: _Factors, A: Array, b: Array, consistency: float) -> None:
+    """b lies in the range of A: some acceleration satisfies every row."""
+    outside = b - times(f.U, times(_T(f.U), b))
+    size = np.linalg.norm(outside, axis=-1)
+    allowed = consistency * (1 + np.linalg.norm(b, axis=-1))
+    if np.all(size <= allowed):
+        return
+    worst = int(np.argmax(size - allowed))
+    left = outside.reshape(-1, outside.shape[-1])[worst]
+    rows = [int(i) for i in np.argsort(-np.abs(left))[:6] if abs(left[i]) > 1e-3 * np.abs(left).max()]
+    rank = int(f.kept.reshape(-1, f.kept.shape[-1])[worst].sum())
+    raise ConstraintError(
+        f"the constraints contradict each other: no acceleration gives A a = b. A has {A.shape[-2]} rows of rank {rank}, "
+        f"and b lies {size.flat[worst]:.3g} outside its range, mostly in rows {rows}. With redundant contacts this happens "
+        "when the velocity does not keep them (A v ≠ 0): project it first, v = null_projector @ v, or leave the repeated "
+        "rows out. consistency=np.inf takes the least-squares compromise."
+    )
+
+
+def _require_shapes(M: Array, h: Array, A: Array, b: Array) -> None:
+    n, m = M.shape[-1], A.shape[-2]
+    wanted = {"M": (M, (n, n)), "h": (h, (n,)), "A": (A, (m, n)), "b": (b, (m,))}
+    for name, (array, shape) in wanted.items():
+        if array.shape[-len(shape) :] != shape:
+            raise ShapeError(f"{name} has shape {array.shape}, wanted (…, {', '.join(map(str, shape))}) beside M and A")
+
+
+def _frozen(name: str, values: Any, dimensions: int) -> Array:
+    array = np.array(values, dtype=float)
+    if array.ndim < dimensions:
+        raise ShapeError(f"{name} has shape {array.shape}, wanted {dimensions} dimensions or more")
+    if not np.isfinite(array).all():
+        raise StateError(f"{name} holds NaN or infinity")
+    array.flags.writeable = False
+    return array
+
+
+def times(matrix: Array, vector: Array) -> Array:
+    """Matrix times vector, batches too."""
+    return (matrix @ np.asarray(vector)[..., None])[..., 0]
+
+
+def _T(matrix: Array) -> Array:
+    return np.swapaxes(matrix, -1, -2)
+
+
+def _together(x: Array, y: Array, core: int = 2) -> tuple[Array, Array]:
+    """Both with the same leading dimensions."""
+    batch = np.broadcast_shapes(x.shape[:-core], y.shape[:-core])
+    return np.broadcast_to(x, (*batch, *x.shape[-core:])), np.broadcast_to(y, (*batch, *y.shape[-core:]))
+
+
+# --- closed loops ------------------------------------------------------------------------------------------------------
+
+
+class LoopConstraints(NamedTuple):
+    """J v = 0 keeps the loops closed, J a + bias = 0 its derivative; `violation` is how far they are open."""
+
+    J: Array  # (…, m, nv)
+    bias: Array  # (…, m)
+    violation: Array  # (…, m)
+
+
+def closure(
+    robot: Robot, kind: Literal["connect", "weld"], frame_a: str, frame_b: str, name: str = "closure"
+) -> LoopClosure:
+    """A loop that joins two frames of the robot: their origins ("connect"), or the frames as a whole ("weld")."""
+    if kind not in ("connect", "weld"):
+        raise unknown_name("kind of closure between frames", kind, ("connect", "weld"))
+    for frame in (frame_a, frame_b):
+        if frame not in robot.frames:
+            raise unknown_name("frame", frame, robot.frames)
+    return LoopClosure(name, kind, robot.frames[frame_a], robot.frames[frame_b])
+
+
+def loop_constraints(
+    robot: Robot, q: Array, v: Array, *, loops: Iterable[LoopClosure] | None = None, baumgarte: float = 0.0
+) -> LoopConstraints:
+    """(J, J̇v, violation) of closed loops: with J a = −J̇v, a loop that is closed stays so.
+
+    A connect has three rows, how far b is from a; a weld six, that and the rotation vector from b to a; a joint polynomial
+    one, q_a − Σ c_k q_b^k. Rows are in the axes of frame a and J is their derivative (for the rotation vector, where it is
+    zero): what the robot does as a whole never enters. In world axes it would while a loop is a little open, and a row that
+    a planar linkage makes redundant would then hold the base.
+
+    Args:
+        q, v: state, (…, nq) and (…, nv).
+        loops: those of `robot.model.loops` if not given.
+        baumgarte: k in 1/s. The bias becomes J̇v + 2k Jv + k² violation, so that an open loop closes like e^(−kt).
+    """
+    q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    parts = [_rows(robot, q, v, loop) for loop in _chosen(robot, loops)]
+    J = np.concatenate([np.zeros((*batch, 0, robot.nv)), *(part.J for part in parts)], axis=-2)
+    bias = np.concatenate([np.zeros((*batch, 0)), *(part.bias for part in parts)], axis=-1)
+    violation = np.concatenate([np.zeros((*batch, 0)), *(part.violation for part in parts)], axis=-1)
+    if baumgarte:
+        bias = bias + 2 * baumgarte * times(J, v) + baumgarte**2 * violation
+    return LoopConstraints(J, bias, violation)
+
+
+def close_loops(
+    robot: Robot,
+    q: Array,
+    *,
+    loops: Iterable[LoopClosure] | None = None,
+    held: Sequence[str] = (),
+    tolerance: float = 1e-12,
+    iterations: int = 100,
+) -> Array:
+    """A configuration near q that satisfies the loops, by Gauss–Newton steps of least norm on the manifold.
+
+    The base moves only if a loop ties the robot to the world.
+
+    Args:
+        q: where to start, (…, nq).
+        loops: those of `robot.model.loops` if not given.
+        held: joints that must not move.
+        tolerance: greatest violation that counts as closed, m and rad.
+
+    Raises:
+        ConstraintError: the loops cannot be closed from here.
+    """
+    q, chosen = np.array(q, dtype=float), _chosen(robot, loops)
+    if q.ndim > 1:
+        one = functools.partial(close_loops, robot, loops=chosen, held=held, tolerance=tolerance, iterations=iterations)
+        return np.array([one(each) for each in q]).reshape(q.shape)
+    free, now = _free_columns(robot, held), _opening(robot, q, chosen)
+    for _ in range(iterations):
+        if np.abs(now.violation).max(initial=0.0) <= tolerance:
+            return q
+        better = _improved(robot, q, free, chosen, now)
+        if better is None:
+            break
+        q, now = better
+    raise ConstraintError(_unclosed(robot, q, chosen, tolerance))
+
+
+def _improved(
+    robot: Robot, q: Array, free: Array, loops: Sequence[LoopClosure], now: LoopConstraints
+) -> tuple[Array, LoopConstraints] | None:
+    """q and its loops after a step of least norm, damped until it closes them by a fifth; None where no step helps."""
+    U, s, V_T = np.linalg.svd(now.J[:, free], full_matrices=False)
+    along = np.where(s > 1e-8 * s.max(initial=0.0), U.T @ now.violation, 0.0)
+    best, least = None, np.linalg.norm(now.violation)
+    for damping in (0.0, *10.0 ** np.arange(-6, 2)):
+        step = np.zeros(robot.nv)
+        step[free] = -V_T.T @ (along * s / np.maximum(s * s + damping, np.finfo(float).tiny))
+        step *= LARGEST_STEP / max(np.abs(step).max(), LARGEST_STEP)
+        q_new = robot.integrate(q, step)
+        new = _opening(robot, q_new, loops)
+        size = np.linalg.norm(new.violation)
+        if size < least:
+            best, least = (q_new, new), size
+        if size < 0.8 * np.linalg.norm(now.violation):
+            break
+    return best
+
+
+def _opening(robot: Robot, q: Array, loops: Sequence[LoopClosure]) -> LoopConstraints:
+    """The loops at rest."""
+    return loop_constraints(robot, q, np.zeros(robot.nv), loops=loops)
+
+
+def _unclosed(robot: Robot, q: Array, loops: Sequence[LoopClosure], tolerance: float) -> str:
+    open_by = {loop.name: float(np.abs(_opening(robot, q, [loop]).violation).max()) for loop in loops}
+    worst = ", ".join(f"{name} by {gap:.3g}" for name, gap in open_by.items() if gap > tolerance)
+    return (
+        f"the loops of {robot.name!r} cannot be closed from this configuration: open are {worst} (m or rad, wanted "
+        f"{tolerance:g}). Start nearer to a closed configuration, or hold fewer joints."
+    )
+
+
+def _chosen(robot: Robot, loops: Iterable[LoopClosure] | None) -> tuple[LoopClosure, ...]:
+    return tuple(robot.model.loops.values()) if loops is None else tuple(loops)
+
+
+def _free_columns(robot: Robot, held: Sequence[str]) -> Array:
+    """Indices of the velocities that may change."""
+    free = np.ones(robot.nv, dtype=bool)
+    for name in held:
+        if name not in robot.joints:
+            raise unknown_name("joint", name, robot.joints)
+        free[robot.joints[name].v] = False
+    return np.flatnonzero(free)
+
+
+# --- rows of one loop --------------------------------------------------------------------------------------------------
+
+
+def _rows(robot: Robot, q: Array, v: Array, loop: LoopClosure) -> LoopConstraints:
+    if loop.kind == "joint":
+        return _joint_rows(robot, q, v, loop)
+    assert loop.frame_a is not None
+    assert loop.frame_b is not None
+    a, b = (_anchor(robot, q, v, frame) for frame in (loop.frame_a, loop.frame_b))
+    place = _relative_place(a, b, v)
+    if loop.kind == "connect":
+        return place
+    turn = _relative_turn(a, b, v)
+    return LoopConstraints(
+        np.concatenate([place.J, turn.J], axis=-2),
+        np.concatenate([place.bias, turn.bias], axis=-1),
+        np.concatenate([place.violation, turn.violation], axis=-1),
+    )
+
+
+class _Anchor(NamedTuple):
+    X: Array  # pose in the world
+    J: Array  # mixed Jacobian
+    bias: Array  # J̇v
+
+
+def _anchor(robot: Robot, q: Array, v: Array, frame: Frame) -> _Anchor:
+    """A frame that the robot need not know by name: its link, moved."""
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    if frame.parent is None:
+        still = np.broadcast_to(frame.X, (*batch, 4, 4))
+        return _Anchor(still, np.zeros((*batch, 6, robot.nv)), np.zeros((*batch, 6)))
+    X_WL, J = robot.pose(q, frame.parent), robot.jacobian(q, frame.parent)
+    arm = times(X_WL[..., :3, :3], frame.X[:3, 3])
+    bias = moved_bias(robot.bias_acceleration(q, v, frame.parent), times(J[..., 3:, :], v), arm)
+    return _Anchor(X_WL @ frame.X, moved_jacobian(J, arm), bias)
+
+
+def moved_jacobian(J: Array, arm: Array) -> Array:
+    """Mixed Jacobian of the point `arm` (world axes) away from the frame of J: its velocity is ṗ + ω × arm."""
+    J = np.array(J)
+    J[..., :3, :] -= rigid.skew(arm) @ J[..., 3:, :]
+    return J
+
+
+def moved_bias(bias: Array, w: Array, arm: Array) -> Array:
+    """J̇v of that point: what ω̇ does at a = 0, and the pull ω × (ω × arm) towards the axis."""
+    moved = np.array(bias)
+    moved[..., :3] += np.cross(bias[..., 3:], arm) + np.cross(w, np.cross(w, arm))
+    return moved
+
+
+def _relative_place(a: _Anchor, b: _Anchor, v: Array) -> LoopConstraints:
+    """s = R_aᵀ d with d = p_a − p_b, and its first two derivatives; ω is that of a.
+
+    ṡ = R_aᵀ (ḋ − ω × d),    s̈ = R_aᵀ (d̈ − ω̇ × d − 2 ω × ḋ + ω × (ω × d))
+    """
+    to_a, d = _T(a.X[..., :3, :3]), a.X[..., :3, 3] - b.X[..., :3, 3]
+    J_d, J_w = (a.J - b.J)[..., :3, :], a.J[..., 3:, :]
+    w, d_dot = times(J_w, v), times(J_d, v)
+    bias = (a.bias - b.bias)[..., :3] - np.cross(a.bias[..., 3:], d) - np.cross(w, 2 * d_dot - np.cross(w, d))
+    return LoopConstraints(to_a @ (J_d + rigid.skew(d) @ J_w), times(to_a, bias), times(to_a, d))
+
+
+def _relative_turn(a: _Anchor, b: _Anchor, v: Array) -> LoopConstraints:
+    """The rotation vector of R_bᵀ R_a; its rate, where it is small, is R_aᵀ (ω_a − ω_b)."""
+    to_a = _T(a.X[..., :3, :3])
+    w_a, w_b = times(a.J[..., 3:, :], v), times(b.J[..., 3:, :], v)
+    turn = quaternions.from_rotation(_T(b.X[..., :3, :3]) @ a.X[..., :3, :3])
+    angle = np.stack(quaternions.log(tuple(np.moveaxis(turn, -1, 0))), axis=-1)
+    bias = (a.bias - b.bias)[..., 3:] + np.cross(w_a, w_b)
+    return LoopConstraints(to_a @ (a.J - b.J)[..., 3:, :], times(to_a, bias), angle)
+
+
+def _joint_rows(robot: Robot, q: Array, v: Array, loop: LoopClosure) -> LoopConstraints:
+    """q_a − c(q_b), its gradient, and −c″ q̇_b²."""
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    J, bias = np.zeros((*batch, 1, robot.nv)), np.zeros((*batch, 1))
+    a, factor_a, q_a = _coordinate(robot, q, loop, loop.joint_a)
+    J[..., 0, a] += factor_a
+    if loop.joint_b is None:
+        return LoopConstraints(J, bias, np.broadcast_to((q_a - loop.polynomial[0])[..., None], (*batch, 1)))
+    c = np.polynomial.Polynomial(loop.polynomial)
+    b, factor_b, q_b = _coordinate(robot, q, loop, loop.joint_b)
+    J[..., 0, b] -= factor_b * c.deriv()(q_b)
+    bias[..., 0] = -c.deriv(2)(q_b) * (factor_b * v[..., b]) ** 2
+    return LoopConstraints(J, bias, np.broadcast_to((q_a - c(q_b))[..., None], (*batch, 1)))
+
+
+def _coordinate(robot: Robot, q: Array, loop: LoopClosure, name: str | None) -> tuple[int, float, Array]:
+    """(column in v, motion of the joint per that velocity, position of the joint)."""
+    joint = robot.joints.get(str(name))
+    if joint is None or joint.type.nv != 1:
+        raise ConstraintError(f"loop {loop.name!r} couples joint {name!r}, which has no coordinate here: is it locked?")
+    factor, offset = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
+    return joint.v.start, factor, factor * q[..., joint.q.start] + offset
