@@ -14,6 +14,7 @@ import equipoise as eq
 from equipoise.equations.catalogue import REPRESENTED
 from equipoise.machine import store
 from equipoise.machine.kernel import Kernel
+from equipoise.machine.program import Program
 from equipoise.model import library
 from equipoise.model.robots import BUILT_IN
 
@@ -101,10 +102,14 @@ def traced(
     robot: eq.Robot, name: str, *arrays: Array, frames: str | tuple[str, ...] | None = None, representation: str = "mixed"
 ) -> Array:
     """As `evaluate`, but nothing is kept on disk: for robots that live for one test."""
+    return _traced(robot, name, frames, representation).evaluate(*map(np.atleast_1d, arrays))
+
+
+@functools.lru_cache(maxsize=128)
+def _traced(robot: eq.Robot, name: str, frames: str | tuple[str, ...] | None, representation: str) -> Program:
     names = () if frames is None else (frames,) if isinstance(frames, str) else frames
     places = [robot.place(frame) for frame in names]
-    program = store.traced(robot.tree, name, places, representation if name in REPRESENTED else None)
-    return program.evaluate(*map(np.atleast_1d, arrays))
+    return store.traced(robot.tree, name, places, representation if name in REPRESENTED else None)
 
 
 def _kernel(robot: eq.Robot, name: str, frames: str | tuple[str, ...] | None, representation: str) -> Kernel:

@@ -95,9 +95,7 @@ def test_importing_is_light():
 
 def test_loading_needs_neither_symbols_nor_llvm_nor_physics():
     heavy = [name for name in HEAVY if name != "numpy"]
-    script = (
-        f"import sys, json, equipoise as eq; eq.load('arm6'); print(json.dumps([m for m in {heavy!r} if m in sys.modules]))"
-    )
+    script = f"import sys, json, equipoise as eq; eq.load('arm6'); print(json.dumps([m for m in {heavy!r} if m in sys.modules]))"
     output = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, timeout=60).stdout
     assert json.loads(output) == []
 
@@ -321,9 +319,7 @@ def test_the_ways_to_lock_agree(arm):
 
 @pytest.mark.parametrize("lock", [lambda r: r.with_locked(["joint_7"]), lambda r: eq.load("arm6", joints=["joint_7"])])
 def test_joints_that_are_not_there(arm, lock):
-    with pytest.raises(
-        eq.UnknownNameError, match=r"no joint named 'joint_7'. Did you mean 'joint_\d'.* There are: joint_1,"
-    ):
+    with pytest.raises(eq.UnknownNameError, match=r"no joint named 'joint_7'. Did you mean 'joint_\d'.* There are: joint_1,"):
         lock(arm)
 
 
@@ -409,9 +405,7 @@ def test_robots_that_are_not_there():
     ],
 )
 def test_frames_that_are_not_there(arm, call):
-    with pytest.raises(
-        eq.UnknownNameError, match=r"no frame named 'tol'. Did you mean 'tool'\? There are: base_link, link_1"
-    ):
+    with pytest.raises(eq.UnknownNameError, match=r"no frame named 'tol'. Did you mean 'tool'\? There are: base_link, link_1"):
         call(arm, np.zeros(6), np.zeros(6), "tol")
     with pytest.raises(KeyError):
         call(arm, np.zeros(6), np.zeros(6), "nothing alike")
@@ -420,9 +414,7 @@ def test_frames_that_are_not_there(arm, call):
 @pytest.mark.parametrize("name", ["jacobian", "mass_matrix", "gravity", "com_jacobian", "momentum_matrix"])
 def test_representations_that_are_not_there(arm, name):
     arguments = (np.zeros(6), "tool") if name == "jacobian" else (np.zeros(6),)
-    with pytest.raises(
-        eq.UnknownNameError, match=r"no velocity representation named 'boddy'.*'body'\? There are: mixed, body,"
-    ):
+    with pytest.raises(eq.UnknownNameError, match=r"no velocity representation named 'boddy'.*'body'\? There are: mixed, body,"):
         getattr(arm, name)(*arguments, representation="boddy")
 
 

@@ -1,7 +1,8 @@
 """States between Equipoise and its peers: Pinocchio, MuJoCo, iDynTree.
 
 `to_…` takes our numbers and gives the peer's, `from_…` the other way round. Joints are matched by name; the base is
-matched whatever it is called. Arrays may have leading dimensions; results are float64.
+matched whatever it is called. Arrays may have leading dimensions; results are float64. `twist`, `wrench`, `acceleration` and
+`jacobian` carry the motion of a frame between the three representations.
 
 | peer | base position | base velocity | continuous | ball | planar |
 |---|---|---|---|---|---|
@@ -21,6 +22,7 @@ import numpy as np
 
 from .algebra import quaternions, rigid
 from .errors import ModelError, ShapeError, StateError
+from .forms.representations import acceleration, jacobian, twist, wrench  # noqa: F401  part of this page's face
 from .model.mjcf import joint_names
 from .model.types import Joint, Model
 
@@ -271,9 +273,7 @@ def _piece(joint: Joint, peer: _Peer, peer_name: str) -> _Piece:
         )
     placed = not (_is_identity(joint.origin) and _is_identity(joint.tail))
     if placed and joint.type.name == "floating" and (peer.free_in_world or joint.name != peer_name):
-        raise ModelError(
-            f"joint {joint.name!r} floats from a place other than the world's origin, which {peer.name} cannot say"
-        )
+        raise ModelError(f"joint {joint.name!r} floats from a place other than the world's origin, which {peer.name} cannot say")
     mimic = joint.mimic
     multiplier, offset = (1.0, 0.0) if mimic is None else (mimic.multiplier, mimic.offset)
     return _Piece(joint.name, rule, joint.q, joint.v, place.q, place.v, multiplier, offset, mimic is not None)

@@ -305,7 +305,7 @@ class Robot:
     def equations_of_motion(self, q: Array, v: Array, representation: str = "mixed") -> EquationsOfMotion:
         """M, C and g at a state, to be taken to other bases, representations and charts."""
         q, v = np.asarray(q), np.asarray(v)
-        if self.floating and representation != "mixed":
+        if self.base_link is not None and representation != "mixed":
             X = self.pose(q, self.base_link)
             v = np.concatenate([twist(X, v[..., :6], representation, "mixed"), v[..., 6:]], axis=-1)
         terms = self.mass_matrix(q), self.coriolis_matrix(q, v), self.gravity(q)
@@ -360,9 +360,7 @@ class Robot:
     def _made(self, name: str, frames: Any, representation: str | None) -> Kernel:
         if representation is not None and representation not in REPRESENTATIONS:
             raise unknown_name("velocity representation", representation, REPRESENTATIONS)
-        places = [
-            self.place(f) for f in ((frames,) if isinstance(frames, str) or frames is None else frames) if f is not None
-        ]
+        places = [self.place(f) for f in ((frames,) if isinstance(frames, str) or frames is None else frames) if f is not None]
         return store.kernel(self.tree, name, places=places, representation=representation)
 
     def _joint(self, name: str) -> Joint:
@@ -423,9 +421,7 @@ def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> Kernel:
     results = function(SymbolicRobot(robot.tree, robot.place), *symbols.values())
     outputs = results if isinstance(results, dict) else {function.__name__: results}
     outputs = {name: SX(result) for name, result in outputs.items()}
-    shapes = {
-        name: () if x.shape == (1, 1) else (x.shape[0],) if x.shape[1] == 1 else x.shape for name, x in outputs.items()
-    }
+    shapes = {name: () if x.shape == (1, 1) else (x.shape[0],) if x.shape[1] == 1 else x.shape for name, x in outputs.items()}
     return store.kernel_of(trace(function.__name__, symbols, outputs, shapes=shapes), strict=False)
 
 

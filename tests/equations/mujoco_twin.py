@@ -101,7 +101,7 @@ def reference(twin: Twin, state: State) -> dict[str, Array]:
 
 def _dynamics(twin: Twin, data: mujoco.MjData, state: State, T: Array, drift: Array) -> dict[str, Array]:
     model = twin.model
-    M, weight, push = np.zeros((model.nv, model.nv)), np.zeros(model.nv), np.zeros(model.nv)
+    M, push = np.zeros((model.nv, model.nv)), np.zeros(model.nv)
     mujoco.mj_fullM(model, data, M)
     body = body_names(model).index(twin.link)
     mujoco.mj_applyFT(model, data, state.wrench[:3], state.wrench[3:], data.xpos[body], body, push)
@@ -109,11 +109,10 @@ def _dynamics(twin: Twin, data: mujoco.MjData, state: State, T: Array, drift: Ar
     still = mujoco.MjData(model)
     still.qpos[:] = data.qpos
     mujoco.mj_forward(model, still)
-    weight[:] = still.qfrc_bias
     tau = T.T @ (M @ T @ state.a + bias)
     return {
         "mass_matrix": T.T @ M @ T,
-        "gravity": T.T @ weight,
+        "gravity": T.T @ still.qfrc_bias,
         "bias_force": T.T @ bias,
         "inverse_dynamics": tau,
         "inverse_dynamics + wrench": tau - T.T @ push,

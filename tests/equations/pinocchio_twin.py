@@ -139,9 +139,7 @@ def ours(twin: Twin, name: str, states: list[State], representation: str, run: C
 
 def condition(twin: Twin, rng: np.random.Generator, count: int = 3) -> float:
     """Worst condition number of M over the states that `errors` takes from the same random numbers."""
-    return max(
-        float(np.linalg.cond(reference(twin, s, "mixed")["mass_matrix"])) for s in states_of(twin, rng, "mixed", count)
-    )
+    return max(float(np.linalg.cond(reference(twin, s, "mixed")["mass_matrix"])) for s in states_of(twin, rng, "mixed", count))
 
 
 # --- our coordinates and Pinocchio's ---------------------------------------------------------------------------------
@@ -239,7 +237,7 @@ def _frame(twin: Twin, q: Array, v: Array, a: Array, T: Array, representation: s
         "pose": data.oMf[frame].homogeneous.copy(),
         "velocity": pin.getFrameVelocity(model, data, frame, axes).vector,
         "bias_acceleration": acceleration(model, data, frame, axes).vector,
-        "jacobian": pin.computeFrameJacobian(model, model.createData(), q, frame, axes) @ T,
+        "jacobian": _rows(6, pin.computeFrameJacobian(model, model.createData(), q, frame, axes)) @ T,
     }
 
 
@@ -252,7 +250,7 @@ def _centre_of_mass(twin: Twin, q: Array, v: Array, a: Array, T: Array) -> dict[
     lifted = pin.computePotentialEnergy(model, model.createData(), q)
     return {
         "com": share * data.com[0] + (1 - share) * fixed.lever,
-        "com_jacobian": share * pin.jacobianCenterOfMass(model, model.createData(), q) @ T,
+        "com_jacobian": share * _rows(3, pin.jacobianCenterOfMass(model, model.createData(), q)) @ T,
         "com_bias": share * data.acom[0],
         "potential_energy": lifted - fixed.mass * model.gravity.linear @ fixed.lever,
         "kinetic_energy": np.array(pin.computeKineticEnergy(model, model.createData(), q, v)),
@@ -266,9 +264,14 @@ def _momentum(twin: Twin, q: Array, v: Array, a: Array, T: Array) -> dict[str, A
     moving = pin.computeTotalMass(model)
     away = (data.com[0] - fixed.lever) * fixed.mass / (moving + fixed.mass)
     shift = pin.SE3(np.eye(3), away).toDualActionMatrix()
-    matrix, momentum = shift @ data.Ag @ T, shift @ data.hg.vector
+    matrix, momentum = shift @ _rows(6, data.Ag) @ T, shift @ data.hg.vector
     rate = pin.computeCentroidalMomentumTimeVariation(model, data, q, v, a).vector
     return {"momentum_matrix": matrix, "momentum": momentum, "momentum_bias": shift @ rate}
+
+
+def _rows(count: int, matrix: Array) -> Array:
+    """A matrix as a matrix: of one column, Pinocchio's bindings make a vector."""
+    return np.asarray(matrix).reshape(count, -1)
 
 
 def _external_forces(twin: Twin, q: Array, wrenches: Array, representation: str) -> pin.StdVec_Force:

@@ -227,9 +227,7 @@ def test_many_processes_on_a_cold_cache(tmp_path, right):
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users")
 def test_without_a_home_everything_works(right, tmp_path):
     """A container may run under a user that nobody knows."""
-    script = (
-        "import os, pathlib\npathlib.Path.home = classmethod(lambda cls: (_ for _ in ()).throw(RuntimeError('no home')))\n"
-    )
+    script = "import os, pathlib\npathlib.Path.home = classmethod(lambda cls: (_ for _ in ()).throw(RuntimeError('no home')))\n"
     variables = {k: v for k, v in os.environ.items() if k not in ("EQUIPOISE_CACHE", "XDG_CACHE_HOME")}
     variables["TMPDIR"] = str(tmp_path)
     command = [sys.executable, "-c", script + START]

@@ -285,9 +285,7 @@ def test_out_in_float32(bias, states):
     ],
 )
 def test_out_of_another_shape_or_kind(bias, states, out, got):
-    with pytest.raises(
-        ShapeError, match=rf"bias_force: out must be a writable float64 array of shape \(5, 18\), got .*{got}"
-    ):
+    with pytest.raises(ShapeError, match=rf"bias_force: out must be a writable float64 array of shape \(5, 18\), got .*{got}"):
         bias(*(x[:5] for x in states), out=out)
 
 

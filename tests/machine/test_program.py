@@ -97,10 +97,7 @@ def test_single_states_have_the_bits_of_batches(results):
     ("name", "x", "wanted"),
     [
         *[(name, x, np.nan) for name in ("min", "max", "add", "sub", "mul", "div") for x in ((np.nan, 1), (1, np.nan))],
-        *[
-            (name, (np.nan, 1), np.nan)
-            for name in ("sign", "abs", "neg", "sqrt", "sin", "cos", "floor", "ceil", "exp", "log")
-        ],
+        *[(name, (np.nan, 1), np.nan) for name in ("sign", "abs", "neg", "sqrt", "sin", "cos", "floor", "ceil", "exp", "log")],
         ("select", (np.nan, 3), 3),  # no number is not zero
         ("select", (0, np.nan), 0),
         ("select", (-0.0, np.nan), 0),

@@ -18,9 +18,7 @@ from equipoise.model.types import Inertia, Mimic, Shape
 
 def pendulum(**joint) -> ModelBuilder:
     builder = (
-        ModelBuilder("pendulum", floating=False)
-        .link("post")
-        .link("rod", mass=2.0, com=(0, 0, -0.5), inertia=(0.2, 0.2, 0.01))
+        ModelBuilder("pendulum", floating=False).link("post").link("rod", mass=2.0, com=(0, 0, -0.5), inertia=(0.2, 0.2, 0.01))
     )
     return builder.joint("swing", "revolute", "post", "rod", **({"axis": (0, 1, 0)} | joint))
 
@@ -57,20 +55,13 @@ def test_axes_are_made_unit_and_exact():
 @pytest.mark.parametrize("parent", ["world", None])
 @pytest.mark.parametrize("name", JOINT_TYPES)
 def test_every_joint_type_connects_to_the_world(name, parent):
-    model = (
-        ModelBuilder("one", floating=False)
-        .link("body", mass=1.0, inertia=(1, 1, 1))
-        .joint("j", name, parent, "body")
-        .model()
-    )
+    model = ModelBuilder("one", floating=False).link("body", mass=1.0, inertia=(1, 1, 1)).joint("j", name, parent, "body").model()
     assert model.nq == JOINT_TYPES[name].nq and model.nv == JOINT_TYPES[name].nv
     assert tree_of(model).nv == model.nv
 
 
 def test_a_joint_type_may_be_given_as_it_is():
-    builder = (
-        ModelBuilder("two", floating=False).link("a", mass=1.0, inertia=(1, 1, 1)).link("b", mass=1.0, inertia=(1, 1, 1))
-    )
+    builder = ModelBuilder("two", floating=False).link("a", mass=1.0, inertia=(1, 1, 1)).link("b", mass=1.0, inertia=(1, 1, 1))
     model = builder.joint("hip", Ball(), "world", "a").joint("spin", Continuous(axis=(1.0, 0.0, 0.0)), "a", "b").model()
     assert (model.nq, model.nv) == (5, 4)
 

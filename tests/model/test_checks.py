@@ -52,9 +52,7 @@ def with_inertia(inertia: Inertia | None) -> Model:
 def chain(*parts: tuple[object, Inertia | None], **joint) -> Model:
     """Links "l1", "l2", … on joints "j1", "j2", … one after the other, from the world."""
     links = [Link(f"l{k}", inertia) for k, (_, inertia) in enumerate(parts, 1)]
-    joints = [
-        Joint(f"j{k}", type_, f"l{k - 1}" if k > 1 else None, f"l{k}", **joint) for k, (type_, _) in enumerate(parts, 1)
-    ]
+    joints = [Joint(f"j{k}", type_, f"l{k - 1}" if k > 1 else None, f"l{k}", **joint) for k, (type_, _) in enumerate(parts, 1)]
     return assemble("r", links, joints)
 
 

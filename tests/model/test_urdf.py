@@ -138,9 +138,7 @@ def test_missing_meshes_are_one_warning():
         warnings.simplefilter("always")
         read_urdf(robot_file("poppy"))
     (warning,) = caught
-    assert re.match(
-        r"52 mesh files are missing: 'package://meshes/pelvis_visual.STL', .*Dynamics work", str(warning.message)
-    )
+    assert re.match(r"52 mesh files are missing: 'package://meshes/pelvis_visual.STL', .*Dynamics work", str(warning.message))
     assert warning.filename == __file__
 
 
@@ -431,8 +429,7 @@ def chain(n: int) -> str:
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
     links = "".join(f'<link name="l{i}">{inertial}</link>' for i in range(n))
     joints = "".join(
-        f'<joint name="j{i}" type="revolute"><parent link="l{i - 1}"/><child link="l{i}"/>{limit}</joint>'
-        for i in range(1, n)
+        f'<joint name="j{i}" type="revolute"><parent link="l{i - 1}"/><child link="l{i}"/>{limit}</joint>' for i in range(1, n)
     )
     return f"<robot>{links}{joints}</robot>"
 

@@ -1,8 +1,8 @@
 """The centre of mass of any tree as the end point of a serial chain [EB98, Sec. 2, Sec. 3, App. A].
 
-The centre of mass is a sum of constant vectors, one per moving body, each in the axes of its body (see `segment_vectors`). A
-sum can be taken in any order; walked from vector to vector it is a serial chain. Where the walk goes on outward it turns with
-the joint in between; where it comes back inward, to begin another branch, it turns by minus the angles it came by.
+The centre of mass is a sum of constant vectors, one per moving body, each in the axes of its body (see `segment_vectors`).
+A sum can be taken in any order; walked from vector to vector it is a serial chain. Where the walk leads outward it turns with
+the joints in between; where it comes back inward, to begin another branch, it turns by minus the angles it came by.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COLOR = (0.85, 0.33, 0.1, 1.0)
 THICKNESS = 0.02  # radius of the drawn rods, of the longest one's length
 BALL = 0.1  # radius of the ball that is the inertia of each link, of the longest rod's length
 PARALLEL = 1e-9
-PLANAR_PARTS = ("x", "y", "turn")
+Kind = type[Revolute] | type[Prismatic]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +50,21 @@ class Segment:
 class EquivalentChain:
     """A serial robot whose end point is the centre of mass of another robot.
 
-    `chain.robot` has the coordinates of the original: the same q and v, joint by joint. Its frame "com" is the end point, so
+    `chain.robot` has the coordinates of the original: the same q and v, number by number. Its frame "com" is the end point, so
 
         chain.robot.pose(q, "com")[..., :3, 3]      is  original.com(q)
         chain.robot.jacobian(q, "com")[..., :3, :]  is  original.com_jacobian(q)
 
-    and whatever moves the tool of an arm moves the centre of mass. Angles that [EB98] writes as sums (q₁' = q₂ + q₃) are
-    several joints at one place here; joints that turn back follow their leader with multiplier −1 (mimic joints), and so has
-    every follower of the original its place. A prismatic joint that carries the share μ of the mass must shift the end point by
-    μ q [EB98, Eq. (7)]: it slides out by q, and a follower slides back by (1 − μ) q. A planar joint becomes two slides and a
-    turn, `name_x`, `name_y`, `name_turn`, with the same three coordinates.
+    and whatever steers the tool of an arm steers the centre of mass. Three things keep q the same where [EB98] changes to
+    other coordinates q'. An angle that is a sum there (q₂' = q₂ + q₃) is several joints at one place here, and what turns
+    back (−q₃) is a follower (mimic joint) with multiplier −1. A prismatic joint that carries the share μ of the mass shifts the
+    end point by μ q [EB98, Eq. (7)]: it slides out by q, and a follower slides back by (1 − μ) q. A planar joint becomes two
+    slides and a turn, `name_x`, `name_y`, `name_turn`, with its three coordinates.
 
-    The links of the chain carry the mass of the original, placed so that the centre of mass of the chain is its end point as
-    well: `com`, `gravity` and `potential_energy` of both robots agree. (The proof in [EB98, Sec. 4.3] says that only a point
-    mass at the end can do this; link k of the chain, with its centre of mass beyond its end by the factor Σ_{j≤k} m_j / m_k, can
-    too.) Kinetic energy does not agree, and cannot: use the original for dynamics.
+    The links of the chain have the mass of the original, placed so that the centre of mass of the chain is its end point as
+    well: `com`, `gravity` and `potential_energy` of both robots agree. ([EB98, Sec. 4.3] says that only a point mass at the
+    end can do so. Link k can too, with its centre of mass Σ_{j≤k} m_j / m_k times as far out as its end.) Kinetic energy does
+    not agree: for dynamics use the original.
 
     Args:
         robot: the chain.
@@ -96,9 +96,9 @@ def equivalent_chain(robot: Robot, order: Sequence[str] | None = None) -> Equiva
     only where the walk never returns from, so two balls on different branches are an error.
 
     Args:
-        order: names of all moving joints: the order in which the bodies behind them give their segments. Any of the n! orders
-            is a chain. By default that of [EB98, App. A, steps 1 and 2]: the longest branch first, then back to the nearest
-            fork and along the longest branch from there; but branches with ball joints last. A serial robot keeps its order.
+        order: names of all moving joints: the order in which the bodies behind them give their segments, any of the n!. By
+            default that of [EB98, App. A, steps 1 and 2]: the longest branch first, then back to the nearest fork and along
+            the longest branch from there; but branches with ball joints last. A serial robot keeps its order.
 
     Raises:
         ModelError: a joint would have to turn back and cannot, or a floating joint carries only a part of the mass.
@@ -184,7 +184,7 @@ def appendix_order(tree: Tree) -> list[int]:
         i = front.pop()
         if i >= 0:
             order.append(i)
-        front.extend(reversed(sorted(children.get(i, []), key=lambda j: (stays[j], -height[j]))))
+        front.extend(sorted(children.get(i, []), key=lambda j: (stays[j], -height[j]))[::-1])
     return order
 
 
@@ -199,9 +199,7 @@ def _indices(tree: Tree, order: Sequence[str]) -> list[int]:
         if name not in index:
             raise unknown_name("moving joint", name, index)
     if sorted(order) != sorted(index):
-        raise ModelError(
-            f"order names each moving joint once: wanted {len(index)} ({', '.join(index)}), got {list(order)!r}"
-        )
+        raise ModelError(f"order names each moving joint once: wanted {len(index)} ({', '.join(index)}), got {list(order)!r}")
     return [index[name] for name in order]
 
 
@@ -231,7 +229,7 @@ class _Move:
 
     leader: str  # the joint of the chain that owns the coordinate
     leads: bool  # whether this very move is that joint
-    kind: type[Revolute] | type[Prismatic]
+    kind: Kind
     axis: Array
     factor: float = 1.0
     offset: float = 0.0
@@ -248,18 +246,21 @@ def _moves(model: Model, body: Body) -> list[_Move]:
     if not _returns(joint):
         return []
     if isinstance(joint, Planar):
-        parts = zip(PLANAR_PARTS, (Prismatic, Prismatic, Revolute), np.eye(3), strict=True)
-        return [_Move(f"{body.name}_{part}", True, kind, axis, index=i) for i, (part, kind, axis) in enumerate(parts)]
+        kinds: dict[str, Kind] = {"x": Prismatic, "y": Prismatic, "turn": Revolute}
+        parts = zip(kinds.items(), np.eye(3), range(3), strict=True)
+        return [_Move(f"{body.name}_{part}", True, kind, axis, index=i) for (part, kind), axis, i in parts]
     _require_axes(body)
     mimic = model.joints[body.name].mimic
     leader = body.name if mimic is None else mimic.leader
-    turn = Continuous if isinstance(joint, Continuous) else Revolute
-    columns = [(kind, u) for kind, u in ((Prismatic, joint.slide()[:, 0]), (turn, joint.spin()[:, 0])) if u.any()]
+    slide, spin = joint.slide()[:, 0], joint.spin()[:, 0]
     moves = []
-    for kind, u in columns:
-        size = float(np.linalg.norm(u))
-        leads = mimic is None and u is columns[-1][1]  # a screw turns and slides by one coordinate: the turn owns it
-        moves.append(_Move(leader, leads, kind, u / size, body.multiplier * size, body.offset * size))
+    if slide.any():
+        length = float(np.linalg.norm(slide))
+        leads = mimic is None and not spin.any()  # a screw turns and slides by one coordinate: the turn owns it
+        moves.append(_Move(leader, leads, Prismatic, slide / length, body.multiplier * length, body.offset * length))
+    if spin.any():
+        turn = Continuous if isinstance(joint, Continuous) else Revolute
+        moves.append(_Move(leader, mimic is None, turn, spin, body.multiplier, body.offset))
     return moves
 
 
@@ -283,7 +284,8 @@ def _angle_map(robot: Robot, segments: Sequence[Segment]) -> Array | None:
     """Row k: how much of each coordinate is in the angle between segments k − 1 and k; None unless all axes are parallel."""
     tree, angles = robot.tree, np.zeros((len(segments), robot.nv))
     columns: dict[str, Array] = {}
-    R_0, common = [], None
+    R_0: list[Array] = []
+    common: Array | None = None
     for body in tree.bodies:
         R_0.append((np.eye(3) if body.parent < 0 else R_0[body.parent]) @ body.R)
         if not _returns(body.joint):
@@ -312,16 +314,16 @@ class _Part:
     type: JointType | None = None
     origin: Array = field(default_factory=lambda: np.eye(4))  # of the joint in the link before
     mimic: Mimic | None = None
-    limits: JointLimits = JointLimits()
+    limits: JointLimits = field(default_factory=JointLimits)
     place: int = -1  # of its coordinate in q, if it owns one
-    body: str = ""  # the body whose segment this is; none if it only turns on the spot
+    body: str = ""  # the body whose segment this is; none if it only moves the next
     reach: Array = field(default_factory=lambda: np.zeros(3))  # where the next joint stands
     share: float | None = None  # μ, if this is the way out of a slide that the next part shortens to μ q
     carries_all: bool = False  # the joint shifts the whole mass
 
     @property
     def link(self) -> str:
-        return self.name if self.type is None else f"{self.body}_segment" if self.body else f"{self.name}_turned"
+        return self.name if self.type is None else f"{self.body}_segment" if self.body else f"{self.name}_moved"
 
 
 class _Walk:
@@ -361,8 +363,8 @@ class _Walk:
         body = self.tree.bodies[i]
         if not _returns(body.joint):
             raise ModelError(
-                f"joint {body.name!r} ({body.joint.name}) would have to turn back, which takes one coordinate per axis. Give an "
-                "order that comes to it last; where two branches have such joints, write them as three revolute joints each."
+                f"joint {body.name!r} ({body.joint.name}) would have to turn back, which takes one coordinate per axis. "
+                "Give an order that comes to it last; where two branches have such joints, write each as three revolute ones."
             )
         for move in reversed(self.moves[i]):
             if move.turns:
@@ -392,8 +394,8 @@ class _Walk:
         floating = isinstance(body.joint, Floating)
         if floating and not _is_all(share):
             raise ModelError(
-                f"joint {body.name!r} floats and carries {100 * share:.3g} % of the mass: the chain would have to move by that "
-                "share of it, which no joint does. Make one chain for each floating system."
+                f"joint {body.name!r} floats and carries {100 * share:.3g} % of the mass: the chain would have to move by "
+                "that share of it, which no joint does. Make one chain for each floating system."
             )
         self._add(_Part(body.name, body.joint, place=body.q.start, carries_all=floating))
 

@@ -78,10 +78,7 @@ def bias_acceleration(tree: Tree, q: SX, v: SX, *, place: Place, representation:
     base = base_change(tree, q, v, representation)
     V = _velocity(tree, q, base.v_mixed, place)
     A = _acceleration(tree, q, base.v_mixed, base.drift, place)
-    return (
-        frame_change(tree, q, place, representation) @ A
-        + frame_change_rate(tree, q, base.v_mixed, place, representation) @ V
-    )
+    return frame_change(tree, q, place, representation) @ A + frame_change_rate(tree, q, base.v_mixed, place, representation) @ V
 
 
 def mass_matrix(tree: Tree, q: SX, *, representation: str) -> SX:
@@ -107,17 +104,13 @@ def bias_force(tree: Tree, q: SX, v: SX, *, representation: str) -> SX:
     return base.T.T @ _inverse_dynamics(tree, q, base.v_mixed, base.drift)
 
 
-def inverse_dynamics(
-    tree: Tree, q: SX, v: SX, a: SX, *wrenches: SX, places: Sequence[Place] = (), representation: str
-) -> SX:
+def inverse_dynamics(tree: Tree, q: SX, v: SX, a: SX, *wrenches: SX, places: Sequence[Place] = (), representation: str) -> SX:
     base = base_change(tree, q, v, representation)
     mixed = _mixed_wrenches(tree, q, places, wrenches, representation)
     return base.T.T @ _inverse_dynamics(tree, q, base.v_mixed, base.T @ a + base.drift, places, mixed)
 
 
-def forward_dynamics(
-    tree: Tree, q: SX, v: SX, tau: SX, *wrenches: SX, places: Sequence[Place] = (), representation: str
-) -> SX:
+def forward_dynamics(tree: Tree, q: SX, v: SX, tau: SX, *wrenches: SX, places: Sequence[Place] = (), representation: str) -> SX:
     base = base_change(tree, q, v, representation)
     mixed = _mixed_wrenches(tree, q, places, wrenches, representation)
     if representation == "mixed" or not tree.floating:
@@ -193,9 +186,7 @@ EQUATIONS: dict[str, Equation] = {
 }
 
 
-MATRICES = frozenset(
-    {"pose", "jacobian", "jacobian_rate", "mass_matrix", "coriolis_matrix", "com_jacobian", "momentum_matrix"}
-)
+MATRICES = frozenset({"pose", "jacobian", "jacobian_rate", "mass_matrix", "coriolis_matrix", "com_jacobian", "momentum_matrix"})
 
 
 def shape_of(name: str, expression: SX) -> tuple[int, ...]:

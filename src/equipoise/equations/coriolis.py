@@ -54,9 +54,7 @@ def body_drifts(tree: Tree, where: Poses, linear: list[SX], angular: list[SX]) -
     return result
 
 
-def column_rates(
-    tree: Tree, where: Poses, blocks: list[Columns], linear: list[SX], angular: list[SX]
-) -> list[tuple[SX, SX]]:
+def column_rates(tree: Tree, where: Poses, blocks: list[Columns], linear: list[SX], angular: list[SX]) -> list[tuple[SX, SX]]:
     """ṡ of the columns: slides turn with the parent; spins with the body, or with the parent if given in its axes."""
     result = []
     for i, (body, block) in enumerate(zip(tree.bodies, blocks, strict=True)):

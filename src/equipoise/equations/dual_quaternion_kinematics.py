@@ -69,7 +69,7 @@ def dual_cross(a: SX, b: SX) -> SX:
 
 def posed(r: Sequence[Any], p: SX) -> SX:
     """r + ½ ε p r, the pose with rotation r (four components) and origin p."""
-    dual = quaternions.product([0.0, *(entry / 2 for entry in entries(p))], r)
+    dual = quaternions.product([0.0, *(0.5 * entry for entry in entries(p))], r)
     return casadi.sparsify(stack(*map(SX, r), *map(SX, dual)))
 
 
@@ -82,12 +82,12 @@ def fixed(X: np.ndarray) -> SX:
 
 
 def _about_axis(joint: Any, s: list[SX]) -> list[Any]:
-    half = s[0] / 2
+    half = 0.5 * s[0]
     return [casadi.cos(half), *(u * casadi.sin(half) for u in joint.axis)]
 
 
 def _about_z(joint: Any, s: list[SX]) -> list[Any]:
-    return [casadi.cos(s[2] / 2), 0.0, 0.0, casadi.sin(s[2] / 2)]
+    return [casadi.cos(0.5 * s[2]), 0.0, 0.0, casadi.sin(0.5 * s[2])]
 
 
 def _as_given(joint: Any, s: list[SX]) -> list[Any]:
@@ -178,12 +178,12 @@ def body_motions(tree: Tree, q: SX, v: SX) -> list[PoseMotion]:
     result: list[PoseMotion] = []
     for body, motion, rate in zip(tree.bodies, joint_motions(tree, q), rates(tree, v), strict=True):
         parent = world if body.parent < 0 else result[body.parent]
-        x_joint, half = joint_pose(body, q), IMAGINARY.T @ joint_twist(motion) / 2
+        x_joint, half = joint_pose(body, q), 0.5 * IMAGINARY.T @ joint_twist(motion)
         x, x_joint_dot = product(parent.x, x_joint), H_plus(x_joint) @ half @ rate
         x_dot = product(parent.x_dot, x_joint) + product(parent.x, x_joint_dot)
         H, H_dot = H_minus(x_joint), H_minus(x_joint_dot)
         J, J_dot = H @ parent.J, H_dot @ parent.J + H @ parent.J_dot
-        half_dot = IMAGINARY.T @ joint_twist_rate(body, motion, rate) / 2
+        half_dot = 0.5 * IMAGINARY.T @ joint_twist_rate(body, motion, rate)
         J[:, body.v] += body.multiplier * (H_plus(x) @ half)
         J_dot[:, body.v] += body.multiplier * (H_plus(x_dot) @ half + H_plus(x) @ half_dot)
         result.append(PoseMotion(x, J, x_dot, J_dot))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..machine.kernel import Kernel
+from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
 
@@ -46,9 +48,7 @@ def base_kernel(tree: Tree, place_of: Callable[[str], Place], base: Base, repres
     origin, orientation = _places(place_of, base)
     name = ("change_of_base", _label(origin), _label(orientation), representation)
 
-    def make():  # type: ignore[no-untyped-def]
-        return _traced(tree, origin, orientation, representation)
-
+    make = functools.partial(_traced, tree, origin, orientation, representation)
     return kernel_of(cached_program(tree, name, make), strict=False)
 
 
@@ -76,7 +76,7 @@ def _label(place: Place | str) -> object:
     return place if isinstance(place, str) else (place[0], place[1].tobytes())
 
 
-def _traced(tree: Tree, origin: Place | str, orientation: Place | str, representation: str):  # type: ignore[no-untyped-def]
+def _traced(tree: Tree, origin: Place | str, orientation: Place | str, representation: str) -> Program:
     import casadi
 
     from ..equations.bases import BaseFrame, change_of_base

@@ -18,6 +18,7 @@ from ..algebra import quaternions
 from ..algebra.rigid import rpy_from_rotation, skew
 from ..errors import ModelError, ShapeError, StateError
 from ..machine.kernel import Kernel
+from ..machine.program import Program
 from ..machine.store import kernel_of
 from .bases import COM
 from .equations_of_motion import EquationsOfMotion, times
@@ -90,15 +91,16 @@ class Chart:
         return theta if np.abs(residual).max() < 1e-10 else None
 
     def rates(self, theta: Array, V: Array) -> Array:
-        """θ̇ of least norm for an angular velocity ω in world axes, or (ṗ, ω) of a whole pose [BK12, Eq. (2)]."""
-        J = self.at(theta).J
-        smallest = np.linalg.svd(J, compute_uv=False)[..., -1].min()
+        """θ̇ for an angular velocity ω in world axes, or (ṗ, ω) of a whole pose: J θ̇ = V [BK12, Eq. (2)] and C_θ θ̇ = 0."""
+        point = self.at(theta)
+        rows = np.concatenate([point.J, point.C_theta.reshape(-1, self.dimension)])
+        smallest = np.linalg.svd(rows, compute_uv=False)[-1]
         if smallest < SINGULAR:
             raise StateError(
                 f"{self.name} is singular at θ = {np.round(theta, 6)}: its angular velocities span less than three directions "
                 f"(smallest singular value {smallest:.1e}). UnitQuaternion and RotationMatrix have no singularity."
             )
-        return times(np.linalg.pinv(J), np.asarray(V))
+        return np.linalg.lstsq(rows, np.concatenate([V, np.zeros(len(rows) - len(point.J))]))[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +130,7 @@ class ChartPoint:
         return R_T @ (self.J_dot[..., -3:, :] - skew(w) @ self.J[..., -3:, :])
 
 
-def _traced(chart: Chart):  # type: ignore[no-untyped-def]
+def _traced(chart: Chart) -> Program:
     import casadi
 
     from ..equations.symbols import SX
@@ -147,7 +149,7 @@ def _traced(chart: Chart):  # type: ignore[no-untyped-def]
     C = SX(0, 1) if chart.constraint is None else casadi.vec(SX(chart.constraint(theta)))
     C_theta = casadi.jacobian(C, theta)
 
-    def along(expression):  # type: ignore[no-untyped-def]
+    def along(expression: Any) -> Any:
         return casadi.jtimes(expression, theta, rate)
 
     results = {
@@ -247,7 +249,7 @@ class DualQuaternion(Chart):
     def parameters(self, X: Array) -> Array:
         X = np.asarray(X)
         r = quaternions.from_rotation(X[:3, :3])
-        return np.concatenate([r, np.array(quaternions.product((0.0, *X[:3, 3]), r)) / 2])
+        return np.concatenate([r, np.array(quaternions.product((0.0, *X[:3, 3]), tuple(r))) / 2])
 
 
 # --- equations of motion ----------------------------------------------------------------------------------------------
@@ -346,15 +348,13 @@ def chart_equations(form: EquationsOfMotion, chart: Chart | type[Chart], joint: 
 
 def _base_point(form: EquationsOfMotion, chart: Chart) -> tuple[ChartPoint, slice]:
     if form.base is COM:
-        raise ModelError(
-            "the average velocity G belongs to no frame, so no chart describes it; take Compound(eq.COM) instead"
-        )
+        raise ModelError("the average velocity G belongs to no frame, so no chart describes it; take Compound(eq.COM) instead")
     if not form.origin.floating:
         raise ModelError("a robot with a fixed base has no orientation to choose a chart for; name a ball joint")
     X = form.X
     if X is None:
         X = np.eye(4)
-        X[:3, :3], X[:3, 3] = quaternions.rotation(form.origin.q[3:7]), form.origin.q[:3]
+        X[:3, :3], X[:3, 3] = quaternions.rotation(tuple(form.origin.q[3:7])), form.origin.q[:3]
     rows = slice(0, 6) if chart.whole_pose else slice(3, 6)
     theta = chart.parameters(X)
     return chart.at(theta, chart.rates(theta, form.v[rows])), rows
@@ -363,10 +363,8 @@ def _base_point(form: EquationsOfMotion, chart: Chart) -> tuple[ChartPoint, slic
 def _ball_point(form: EquationsOfMotion, chart: Chart, name: str) -> tuple[ChartPoint, slice]:
     joint = form.origin.joint(name)
     if joint.type.name != "ball" or chart.whole_pose:
-        raise ModelError(
-            f"a chart of rotations goes with a ball joint; {name!r} is {joint.type.name}, the chart {chart.name}"
-        )
-    R = quaternions.rotation(form.origin.q[joint.q])
+        raise ModelError(f"a chart of rotations goes with a ball joint; {name!r} is {joint.type.name}, the chart {chart.name}")
+    R = quaternions.rotation(tuple(form.origin.q[joint.q]))
     theta = chart.parameters(R)
     w = R @ form.v[joint.v]  # the joint's velocity is in the child's axes, the chart's in the parent's
     return chart.at(theta, chart.rates(theta, w)), joint.v

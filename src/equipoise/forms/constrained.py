@@ -261,9 +261,7 @@ class LoopConstraints(NamedTuple):
     violation: Array  # (…, m)
 
 
-def closure(
-    robot: Robot, kind: Literal["connect", "weld"], frame_a: str, frame_b: str, name: str = "closure"
-) -> LoopClosure:
+def closure(robot: Robot, kind: Literal["connect", "weld"], frame_a: str, frame_b: str, name: str = "closure") -> LoopClosure:
     """A loop that joins two frames of the robot: their origins ("connect"), or the frames as a whole ("weld")."""
     if kind not in ("connect", "weld"):
         raise unknown_name("kind of closure between frames", kind, ("connect", "weld"))

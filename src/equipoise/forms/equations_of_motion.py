@@ -202,7 +202,8 @@ def _checked(name: str, x: Array, form: EquationsOfMotion) -> Array:
 
 def at_origin(origin: Origin) -> EquationsOfMotion:
     """The form in which the origin itself is written."""
-    frozen = replace(origin, **{name: _read_only(getattr(origin, name)) for name in ("q", "v", "M", "C", "g")})
+    q, v, M, C, g = map(_read_only, (origin.q, origin.v, origin.M, origin.C, origin.g))
+    frozen = replace(origin, q=q, v=v, M=M, C=C, g=g)
     return EquationsOfMotion(frozen.M, frozen.C, frozen.g, frozen.v, None, None, "mixed", frozen, None)
 
 

@@ -40,9 +40,7 @@ def placement(what: str, position: Vector, rpy: Vector) -> Array:
     return rigid.pose(R, vector(f"position of {what}", position))
 
 
-def box(
-    x: float, y: float, z: float, position: Vector = ORIGIN, rpy: Vector = ORIGIN, *, color: Color | None = None
-) -> Shape:
+def box(x: float, y: float, z: float, position: Vector = ORIGIN, rpy: Vector = ORIGIN, *, color: Color | None = None) -> Shape:
     """A box with edges of length x, y, z (m), about its centre."""
     return Shape("box", _lengths("box", x=x, y=y, z=z), placement("box", position, rpy), color=color)
 

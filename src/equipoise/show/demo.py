@@ -45,9 +45,7 @@ def laws(robot: Robot, count: int = STATES) -> list[tuple[str, str]]:
 
     energy = 0.5 * np.einsum("...i,...i->...", v, times(M, v))
     h_step = 1e-6
-    M_rate = (robot.mass_matrix(robot.integrate(q, v, h_step)) - robot.mass_matrix(robot.integrate(q, v, -h_step))) / (
-        2 * h_step
-    )
+    M_rate = (robot.mass_matrix(robot.integrate(q, v, h_step)) - robot.mass_matrix(robot.integrate(q, v, -h_step))) / (2 * h_step)
     checks = {
         "M is symmetric": (M, np.swapaxes(M, -1, -2)),
         "inverse dynamics = M a + C v + g": (times(M, a) + times(C, v) + g, tau),
