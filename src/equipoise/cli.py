@@ -52,6 +52,19 @@ def bench(
         tables.show(console, what, rows)
 
 
+@app.command()
+def reproduce(
+    ids: Annotated[list[str] | None, typer.Argument(help="rows such as T3 or E1; all rows if none is named")] = None,
+    quiet: Annotated[bool, typer.Option(help="no progress bar")] = False,
+) -> None:
+    """Show what the papers promise beside what comes out here; fails if a row does not hold."""
+    from .show.reproduce import reproduce as run
+
+    warnings.simplefilter("ignore")
+    if not run(console, ids or [], quiet=quiet):
+        raise typer.Exit(1)
+
+
 def _loaded(source: str) -> tuple[Any, list[str]]:
     """The robot, and what was doubtful about it."""
     from .robot import load

@@ -29,7 +29,8 @@ QUANTITIES = {
     "potential_energy": "q",
 }  # fmt: skip
 OF_A_FRAME = ("pose", "jacobian", "velocity", "bias_acceleration")
-VANISHING = {"bias_acceleration": 1e-3, "com_bias": 1e-3}  # m/s² that count as none: a body alone has no J̇v at all
+KINEMATIC = (*OF_A_FRAME, "com", "com_jacobian", "com_bias", "forward_dynamics", "forward_dynamics + wrenches")
+VANISHING = 1e-3  # m/s, m/s²; times the mass for what is a force, momentum or energy: what counts as none
 
 
 # --- twins -----------------------------------------------------------------------------------------------------------
@@ -114,9 +115,9 @@ def errors(
     references = [reference(twin, state, representation) for state in states]
     result = {}
     for name in names:
-        values = ours(twin, name, states, representation, run)
-        pairs = zip(values, references, strict=True)
-        result[name] = max(relative_error(x, theirs[name], VANISHING.get(name, 1e-12)) for x, theirs in pairs)
+        pairs = zip(ours(twin, name, states, representation, run), references, strict=True)
+        least = VANISHING * (1.0 if name in KINEMATIC else twin.robot.mass)
+        result[name] = max(relative_error(x, theirs[name], least) for x, theirs in pairs)
     return result
 
 

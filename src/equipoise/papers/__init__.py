@@ -1,0 +1,1 @@
+"""The five papers, row by row: what each promises, and what comes out here."""

@@ -1,0 +1,5 @@
+"""Later."""
+
+from .rows import Row
+
+ROWS: list[Row] = []

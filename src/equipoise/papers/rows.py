@@ -1,0 +1,52 @@
+"""Rows of the specification: a row is a capability, shown by figures that can be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+PAPERS = {
+    "BK12": "Bouyarmane & Kheddar 2012, free-floating-base mechanisms by Gauss' principle",
+    "TPN17": "Traversaro, Pucci & Nori 2017, equations of motion in any base frame",
+    "QO21": "Quiroz-Omaña 2021, thesis on second-order vector field inequalities and dual quaternions",
+    "ETH19": "Hutter et al. 2019, lecture on floating-base dynamics and control",
+    "EB98": "Espiau & Boulic 1998, the centre of mass of any tree as the end of a chain",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One thing that was looked at: what the paper says, what comes out, and whether that will do."""
+
+    what: str
+    paper: str
+    ours: str
+    good: bool
+
+
+def small(what: str, error: float, bound: float, paper: str = "0") -> Figure:
+    """A figure that should vanish."""
+    return Figure(what, paper, f"{error:.1e}", bool(error <= bound))
+
+
+def equal(what: str, ours: object, paper: object) -> Figure:
+    """A figure that should be the paper's own."""
+    return Figure(what, str(paper), str(ours), ours == paper)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the specification. `show` is None while the row is not built yet."""
+
+    id: str
+    paper: str
+    title: str
+    show: Callable[[], Iterator[Figure]] | None = None
+
+
+def all_rows() -> dict[str, Row]:
+    """Every row, in the order of the specification."""
+    from . import bk12, eb98, eth19, qo21, tpn17
+
+    rows = [*bk12.ROWS, *tpn17.ROWS, *qo21.ROWS, *eth19.ROWS, *eb98.ROWS]
+    return {row.id: row for row in rows}
