@@ -279,7 +279,7 @@ def test_a_frame_more(arm):
     ("arguments", "error", "message"),
     [
         (("camera", "tol", np.eye(4)), eq.UnknownNameError, r"no frame named 'tol'. Did you mean 'tool'\?"),
-        (("camera", "tool", np.eye(3)), eq.ShapeError, r"4×4 pose .* got shape \(3, 3\)"),
+        (("camera", "tool", np.eye(3)), eq.ShapeError, r"must be a pose: 4×4"),
         (("camera", "tool", 2 * np.eye(4)), eq.ShapeError, "orthonormal"),
         (("camera", "tool", np.full((4, 4), np.nan)), eq.ShapeError, "orthonormal"),
         (("tool", "link_1", np.eye(4)), eq.ModelError, "two frames are named 'tool'"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .algebra.rigid import is_pose
 from .errors import ModelError, ShapeError, unknown_name
 from .forms.bases import Base, base_kernel
 from .forms.equations_of_motion import EquationsOfMotion, Origin, at_origin
@@ -26,6 +27,8 @@ from .model.types import STANDARD_GRAVITY, Frame, Joint, Link, Model, frozen
 
 Array = np.ndarray
 REPRESENTATIONS = ("mixed", "body", "inertial")
+FRAME_QUANTITIES = ("pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration")
+WITHOUT_REPRESENTATION = ("pose", "com", "potential_energy", "integrate", "difference")
 CORE = (
     "mass_matrix", "coriolis_matrix", "gravity", "bias_force", "inverse_dynamics", "forward_dynamics",
     "com_jacobian", "momentum_matrix", "momentum_bias",
@@ -170,8 +173,8 @@ class Robot:
         if parent not in self.frames:
             raise unknown_name("frame", parent, self.frames)
         X = np.asarray(X, dtype=float)
-        if X.shape != (4, 4) or not np.allclose(X[:3, :3] @ X[:3, :3].T, np.eye(3), atol=1e-6):
-            raise ShapeError(f"with_frame: X must be a 4×4 pose whose rotation is orthonormal, got shape {X.shape}")
+        if X.shape != (4, 4) or not is_pose(X):
+            raise ShapeError(f"with_frame: X must be a pose: 4×4, a rotation, an origin, last row (0, 0, 0, 1); got\n{X}")
         on = self.frames[parent]
         model = assemble.reassemble(self.model, lambda j: j, extra_frames=[Frame(name, on.parent, on.X @ X)])
         return Robot(model, tree_of(model), dict(self._kernels))
@@ -218,7 +221,9 @@ class Robot:
 
     def integrate(self, q: Array, v: Array, dt: Any = 1.0) -> Array:
         """q after dt seconds at constant v (mixed), on the manifold."""
-        return self.kernel("integrate")(q, v, np.asarray(dt)[..., None] if np.ndim(dt) else np.full(1, dt))
+        single = getattr(q, "dtype", None) == np.float32 and getattr(v, "dtype", None) == np.float32
+        step = np.asarray(dt, dtype=np.float32 if single and np.ndim(dt) == 0 else None)
+        return self.kernel("integrate")(q, v, step[..., None])
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """v with integrate(q0, v) = q1, the shortest way."""
@@ -277,7 +282,8 @@ class Robot:
         """Generalised force for acceleration a under external wrenches on frames: M a + C v + g − Σ Jᵀ F, (…, nv)."""
         if not wrenches:
             return self.kernel("inverse_dynamics", None, representation)(q, v, a, out=out)
-        return self.kernel("inverse_dynamics", tuple(wrenches), representation)(q, v, a, *wrenches.values(), out=out)
+        kernel = self.kernel("inverse_dynamics", tuple(wrenches), representation)
+        return kernel(q, v, a, *_six_each(wrenches), out=out)
 
     def forward_dynamics(
         self,
@@ -292,7 +298,8 @@ class Robot:
         """Acceleration under generalised force tau and external wrenches on frames, (…, nv)."""
         if not wrenches:
             return self.kernel("forward_dynamics", None, representation)(q, v, tau, out=out)
-        return self.kernel("forward_dynamics", tuple(wrenches), representation)(q, v, tau, *wrenches.values(), out=out)
+        kernel = self.kernel("forward_dynamics", tuple(wrenches), representation)
+        return kernel(q, v, tau, *_six_each(wrenches), out=out)
 
     def kinetic_energy(self, q: Array, v: Array, representation: str = "mixed") -> Any:
         """½ vᵀ M v, J."""
@@ -314,6 +321,9 @@ class Robot:
 
     def joint_friction(self, v: Array) -> Array:
         """Force with which the joints resist, damping · v + friction · sign(v); subtract it from tau to apply it."""
+        v = np.asarray(v, dtype=float)
+        if v.shape[-1:] != (self.nv,):
+            raise ShapeError(f"joint_friction: v must have shape (…, {self.nv}), got {v.shape}")
         damping, friction = np.zeros(self.nv), np.zeros(self.nv)
         for joint in self.joints.values():
             factor = 1.0 if joint.mimic is None else joint.mimic.multiplier
@@ -360,8 +370,10 @@ class Robot:
     def _made(self, name: str, frames: Any, representation: str | None) -> Kernel:
         if representation is not None and representation not in REPRESENTATIONS:
             raise unknown_name("velocity representation", representation, REPRESENTATIONS)
-        places = [self.place(f) for f in ((frames,) if isinstance(frames, str) or frames is None else frames) if f is not None]
-        return store.kernel(self.tree, name, places=places, representation=representation)
+        named = frames if isinstance(frames, tuple) else (frames,) if frames is not None else ()
+        if name in FRAME_QUANTITIES and not named:
+            raise unknown_name("frame", None, self.frames)
+        return store.kernel(self.tree, name, places=[self.place(frame) for frame in named], representation=representation)
 
     def _joint(self, name: str) -> Joint:
         if name not in self.joints:
@@ -382,12 +394,19 @@ class Robot:
 
     def prepare(self, names: Sequence[str] = CORE, *, single: bool = True, batch: bool = False) -> Robot:
         """Compile ahead of time, on all cores, what later calls will want; returns the robot itself."""
-        kernels = [self.kernel(name, None, "mixed") for name in names]
+        kernels = [self.kernel(name, None, None if name in WITHOUT_REPRESENTATION else "mixed") for name in names]
         store.compile_all([kernel.program for kernel in kernels], single=single, batch=batch)
         for kernel in kernels:
             for mode in (False,) * single + (True,) * batch:
                 kernel.code("float64", batch=mode)
         return self
+
+
+def _six_each(wrenches: Mapping[str, Array]) -> list[Array]:
+    for frame, wrench in wrenches.items():
+        if np.shape(wrench)[-1:] != (6,):
+            raise ShapeError(f"the wrench on {frame!r} must have shape (…, 6): force, then torque; got {np.shape(wrench)}")
+    return list(wrenches.values())
 
 
 class RobotBuilder(ModelBuilder):
@@ -404,7 +423,7 @@ def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> Kernel:
     The function's first parameter is the robot on symbols, with the same method names as `Robot`; its other parameters are
     columns of symbols: `q…` of size nq, `v…`, `a…` and `tau…` of size nv, others of the size given by keyword. It returns a
     CasADi expression, or a dictionary of them by name. The result is called with arrays in the order of the parameters;
-    leading dimensions are batches. NaN goes in and comes out.
+    leading dimensions are batches. States are not checked: NaN propagates.
 
     Example:
         def height_of_foot(robot, q):
@@ -417,6 +436,9 @@ def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> Kernel:
     from .machine.trace import trace
 
     names = list(inspect.signature(function).parameters)[1:]
+    for name in sizes:
+        if name not in names:
+            raise unknown_name(f"parameter of {function.__name__}", name, names)
     symbols = {name: SX.sym(name, _size(robot, name, sizes)) for name in names}
     results = function(SymbolicRobot(robot.tree, robot.place), *symbols.values())
     outputs = results if isinstance(results, dict) else {function.__name__: results}

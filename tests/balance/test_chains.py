@@ -204,7 +204,7 @@ def test_the_six_chains_of_the_planar_example():
     ours = {tuple(np.round(6 * chain.lengths, 12)): chain.angles for chain in all_chains(paper_arm())}
     assert len(ours) == 6
     for lengths, angles in SIX_CHAINS:
-        assert_allclose(ours[tuple(map(float, lengths))], angles)
+        assert_allclose(ours[tuple(map(float, lengths))], angles, rtol=1e-12)
 
 
 @pytest.mark.paper("E1")
@@ -213,7 +213,7 @@ def test_an_arm_built_from_a_row_of_the_table_reaches_the_centre_of_mass(lengths
     arm = eq.load("planar_chain", lengths=[length / 6 for length in lengths])
     q = rng.uniform(-np.pi, np.pi, (5, 3))
     reached = traced(arm, "pose", q @ np.array(angles, dtype=float).T, frames="tool")[:, :3, 3]
-    assert_allclose(reached, traced(paper_arm(), "com", q), atol=1e-14)
+    assert_allclose(reached, traced(paper_arm(), "com", q), rtol=0, atol=1e-14)
 
 
 @pytest.mark.paper("E1")
@@ -223,7 +223,7 @@ def test_the_centre_of_mass_of_the_planar_example_is_the_papers(rng):
     absolute = np.cumsum(q, axis=1)
     x, z = np.cos(absolute) @ [5 / 6, 3 / 6, 1 / 6], np.sin(absolute) @ [5 / 6, 3 / 6, 1 / 6]
     chain = equivalent_chain(paper_arm()).robot
-    assert_allclose(traced(chain, "pose", q, frames="com")[:, :3, 3], np.stack([x, 0 * x, z], axis=1), atol=1e-15)
+    assert_allclose(traced(chain, "pose", q, frames="com")[:, :3, 3], np.stack([x, 0 * x, z], axis=1), rtol=0, atol=1e-15)
 
 
 @pytest.mark.paper("E1")
@@ -233,7 +233,7 @@ def test_a_serial_robot_keeps_its_joints():
     assert list(chain.robot.joints) == list(robot.joints)
     assert [segment.turns for segment in chain.segments] == [((name, 1),) for name in robot.joints]
     assert all(joint.mimic is None for joint in chain.robot.joints.values())
-    assert_allclose(chain.robot.limits.lower, robot.limits.lower)
+    assert_allclose(chain.robot.limits.lower, robot.limits.lower, rtol=1e-12)
 
 
 @pytest.mark.paper("E1")
@@ -243,7 +243,7 @@ def test_a_prismatic_joint_shifts_the_end_point_by_the_share_of_mass_it_carries(
     builder.link("rail", mass=3.0, inertia=INERTIA).link("cart", mass=1.0, inertia=INERTIA)
     builder.joint("slide", "prismatic", "rail", "cart", axis=(1, 0, 0))
     chain = equivalent_chain(builder.build()).robot
-    assert_allclose(traced(chain, "pose", np.array([[0.8]]), frames="com")[0, :3, 3], [0.2, 0, 0], atol=1e-15)
+    assert_allclose(traced(chain, "pose", np.array([[0.8]]), frames="com")[0, :3, 3], [0.2, 0, 0], rtol=0, atol=1e-15)
     assert [(joint.name, joint.mimic) for joint in chain.joints.values()] == [
         ("slide", None),
         ("slide_2", Mimic("slide", -0.75)),
@@ -271,17 +271,17 @@ def test_the_star_of_the_paper():
     half = 0.3
     robot = star(half)
     chain = equivalent_chain(robot)
-    assert_allclose(chain.lengths, half * np.array([3 / 4, 1 / 4, 3 / 4, 1 / 4]), atol=1e-15)
+    assert_allclose(chain.lengths, half * np.array([3 / 4, 1 / 4, 3 / 4, 1 / 4]), rtol=0, atol=1e-15)
     assert list(robot.joints) == ["q_1^1", "q_2^1", "q_1^2", "q_2^2"]
-    assert_allclose(chain.angles, [[1, 0, 0, 0], [0, 1, 0, 0], [-1, -1, 1, 0], [0, 0, 0, 1]])
+    assert_allclose(chain.angles, [[1, 0, 0, 0], [0, 1, 0, 0], [-1, -1, 1, 0], [0, 0, 0, 1]], rtol=1e-12)
 
 
 @pytest.mark.paper("E2")
 def test_the_star_from_its_other_chain_gives_the_symmetric_result(rng):
     robot = star()
     chain = equivalent_chain(robot, ["q_1^2", "q_2^2", "q_1^1", "q_2^1"])
-    assert_allclose(chain.lengths, equivalent_chain(robot).lengths, atol=1e-15)
-    assert_allclose(chain.angles, [[0, 0, 1, 0], [0, 0, 0, 1], [1, 0, -1, -1], [0, 1, 0, 0]])
+    assert_allclose(chain.lengths, equivalent_chain(robot).lengths, rtol=0, atol=1e-15)
+    assert_allclose(chain.angles, [[0, 0, 1, 0], [0, 0, 0, 1], [1, 0, -1, -1], [0, 1, 0, 0]], rtol=1e-12)
     assert_equivalent(robot, chain.robot, rng)
 
 
@@ -294,8 +294,8 @@ def test_two_rods_from_one_point(m_1, m_2):
         builder.link(f"rod_{i}", mass=mass, com=(0.7, 0, 0), inertia=INERTIA)
         builder.joint(f"q_{i}", "revolute", "root", f"rod_{i}", axis=(0, 0, 1))
     chain = equivalent_chain(builder.build())
-    assert_allclose(chain.lengths, 0.7 * np.array([m_1, m_2]) / (m_1 + m_2))
-    assert_allclose(chain.angles, [[1, 0], [-1, 1]])
+    assert_allclose(chain.lengths, 0.7 * np.array([m_1, m_2]) / (m_1 + m_2), rtol=1e-12)
+    assert_allclose(chain.angles, [[1, 0], [-1, 1]], rtol=1e-12)
 
 
 @pytest.mark.paper("E3")
@@ -348,9 +348,9 @@ def test_the_vectors_are_those_of_the_appendix(make):
     robot = make()
     t_01, w = vectors_of_the_appendix(robot.tree)
     start, vectors = segment_vectors(robot.tree)
-    assert_allclose(start, t_01, atol=1e-15)
+    assert_allclose(start, t_01, rtol=0, atol=1e-15)
     for body, vector in zip(robot.tree.bodies, vectors, strict=True):
-        assert_allclose(vector, w[body.name], atol=1e-15)
+        assert_allclose(vector, w[body.name], rtol=0, atol=1e-15)
 
 
 @pytest.mark.paper("E6")
@@ -359,9 +359,9 @@ def test_a_closed_triangle_has_its_centre_of_mass_on_a_circle():
     turn = np.linspace(-3, 3, 7)
     q = np.stack([turn, np.full(7, 2 * np.pi / 3), np.full(7, 2 * np.pi / 3)], axis=1)
     robot = paper_arm()
-    assert_allclose(traced(robot, "pose", q, frames="tool")[:, :3, 3], 0, atol=1e-15)
+    assert_allclose(traced(robot, "pose", q, frames="tool")[:, :3, 3], 0, rtol=0, atol=1e-15)
     end = traced(equivalent_chain(robot).robot, "pose", q, frames="com")[:, :3, 3]
-    assert_allclose(np.linalg.norm(end, axis=1), 1 / np.sqrt(3))
+    assert_allclose(np.linalg.norm(end, axis=1), 1 / np.sqrt(3), rtol=1e-12)
 
 
 # --- Pinocchio -------------------------------------------------------------------------------------------------------
@@ -398,9 +398,9 @@ def test_pinocchio_sees_the_centre_of_mass_at_the_end_of_the_written_chain(name,
         data, q_chain = serial.createData(), eq.convert.to_pinocchio(chain, serial, q)
         J_chain = pin.computeFrameJacobian(serial, data, q_chain, frame, pin.LOCAL_WORLD_ALIGNED)[:3]
         pin.framesForwardKinematics(serial, data, q_chain)
-        assert_allclose(data.oMf[frame].translation, com, atol=EXACT)
-        assert_allclose(J_chain @ T_chain, J @ T, atol=EXACT)
-        assert_allclose(com_in_pinocchio(pin, serial, q_chain)[0], com, atol=EXACT)
+        assert_allclose(data.oMf[frame].translation, com, rtol=0, atol=EXACT)
+        assert_allclose(J_chain @ T_chain, J @ T, rtol=0, atol=EXACT)
+        assert_allclose(com_in_pinocchio(pin, serial, q_chain)[0], com, rtol=0, atol=EXACT)
 
 
 @pytest.mark.parametrize("name", ["arm7", "quadruped"])
@@ -410,7 +410,7 @@ def test_a_written_chain_is_read_again(name, rng):
     again = eq.load(write_urdf(chain.model), floating=robot.floating)
     q, _ = random_states(robot, rng, 3)
     assert list(again.joints) == list(chain.joints)
-    assert_allclose(traced(again, "pose", q, frames="com")[:, :3, 3], traced(robot, "com", q), atol=EXACT)
+    assert_allclose(traced(again, "pose", q, frames="com")[:, :3, 3], traced(robot, "com", q), rtol=0, atol=EXACT)
 
 
 # --- what the chain is -----------------------------------------------------------------------------------------------
@@ -429,7 +429,7 @@ def test_the_chain_keeps_names_mass_gravity_and_coordinates():
 def test_every_segment_is_drawn():
     chain = equivalent_chain(load("planar_chain"))
     rods = [shape for link in chain.robot.links.values() for shape in link.visuals if shape.kind == "cylinder"]
-    assert_allclose([shape.size[1] for shape in rods], chain.lengths)
+    assert_allclose([shape.size[1] for shape in rods], chain.lengths, rtol=1e-12)
 
 
 def test_joints_that_come_back_follow_their_leader():

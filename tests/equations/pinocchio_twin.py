@@ -29,8 +29,10 @@ QUANTITIES = {
     "potential_energy": "q",
 }  # fmt: skip
 OF_A_FRAME = ("pose", "jacobian", "velocity", "bias_acceleration")
-KINEMATIC = (*OF_A_FRAME, "com", "com_jacobian", "com_bias", "forward_dynamics", "forward_dynamics + wrenches")
-VANISHING = 1e-3  # m/s, m/s²; times the mass for what is a force, momentum or energy: what counts as none
+# What can vanish, and the scale that then counts: 1 mm/s and the like, times the mass for forces, momenta and energies.
+VANISHING = 1e-3
+KINEMATIC = ("jacobian", "velocity", "bias_acceleration", "com", "com_jacobian", "com_bias")
+DYNAMIC = ("bias_force", "coriolis_force", "gravity", "momentum", "momentum_bias", "potential_energy")
 
 
 # --- twins -----------------------------------------------------------------------------------------------------------
@@ -116,9 +118,12 @@ def errors(
     result = {}
     for name in names:
         pairs = zip(ours(twin, name, states, representation, run), references, strict=True)
-        least = VANISHING * (1.0 if name in KINEMATIC else twin.robot.mass)
-        result[name] = max(relative_error(x, theirs[name], least) for x, theirs in pairs)
+        result[name] = max(relative_error(x, theirs[name], _least(twin, name)) for x, theirs in pairs)
     return result
+
+
+def _least(twin: Twin, name: str) -> float:
+    return VANISHING if name in KINEMATIC else VANISHING * twin.robot.mass if name in DYNAMIC else 1e-12
 
 
 def ours(twin: Twin, name: str, states: list[State], representation: str, run: Callable[..., Array]) -> Array:

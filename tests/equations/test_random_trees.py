@@ -16,8 +16,8 @@ import trees
 
 BAR = 1e-9
 # the same trees in every run; `pytest --hypothesis-profile` can ask for others
-QUICK = settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-MANY = settings(QUICK, max_examples=400, derandomize=False)
+QUICK = settings(max_examples=20, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(QUICK, max_examples=100, derandomize=False)
 
 
 def hold_laws(robot, representation) -> None:

@@ -64,6 +64,13 @@ def pose(R: Array | None = None, p: Array | None = None) -> Array:
     return X
 
 
+def is_pose(X: Array) -> bool:
+    """Whether a 4×4 matrix is a rigid motion, within 1e-6."""
+    R = X[:3, :3]
+    proper = np.allclose(R @ R.T, np.eye(3), atol=1e-6) and np.linalg.det(R) > 0
+    return bool(proper and np.isfinite(X).all() and np.allclose(X[3], [0, 0, 0, 1], atol=1e-9))
+
+
 def inverse(X: Array) -> Array:
     """X⁻¹ of a rigid motion, batches too."""
     R_T = np.swapaxes(X[..., :3, :3], -1, -2)

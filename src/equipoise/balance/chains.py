@@ -63,8 +63,8 @@ class EquivalentChain:
 
     The links of the chain have the mass of the original, placed so that the centre of mass of the chain is its end point as
     well: `com`, `gravity` and `potential_energy` of both robots agree. ([EB98, Sec. 4.3] says that only a point mass at the
-    end can do so. Link k can too, with its centre of mass Σ_{j≤k} m_j / m_k times as far out as its end.) Kinetic energy does
-    not agree: for dynamics use the original.
+    end does this. Links of any masses do, with the centre of mass of link k Σ_{j≤k} m_j / m_k times as far out as its end.)
+    Kinetic energy does not agree: for dynamics use the original.
 
     Args:
         robot: the chain.
@@ -463,9 +463,10 @@ def _shared_mass(parts: Sequence[_Part], total: float) -> Array:
 
 
 def _inertia(part: _Part, mass: float, so_far: float, longest: float) -> Inertia | None:
-    """A ball of that mass about the point so_far / mass times as far as the next joint.
+    """A ball of that mass about a point so_far / mass times as far out as the next joint.
 
-    The links before lack so_far − mass of carrying the end point all the way, and this one makes up for it.
+    All links beyond go along with the next joint; so that it counts with the whole mass, the first moment of this link,
+    so_far · reach, stands in for this link and those before it.
     """
     if mass == 0.0:
         return None

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..algebra import quaternions
+from ..algebra import quaternions, rigid
 from ..errors import ShapeError, unknown_name
-from ..forms.constrained import CONSISTENCY, ConstrainedDynamics, moved_bias, moved_jacobian, times
+from ..forms.constrained import CONSISTENCY, ConstrainedDynamics, times
 from ..model.joints import Ball, Floating, Planar
 from ..model.joints.axis import AxisJoint
 from ..model.types import Joint
@@ -96,13 +96,29 @@ def point_jacobian(robot: Robot, q: Array, frame: str, point: Sequence[float] = 
     Args:
         point: m, in the axes of the frame.
     """
-    return moved_jacobian(robot.jacobian(q, frame), _arm(robot, q, frame, point))[..., :3, :]
+    return _contact_jacobian(robot, q, frame, point)[..., :3, :]
 
 
 def point_bias(robot: Robot, q: Array, v: Array, frame: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
     """J̇v of the same point, (…, 3): its acceleration when a = 0."""
-    w = times(robot.jacobian(q, frame)[..., 3:, :], v)
-    return moved_bias(robot.bias_acceleration(q, v, frame), w, _arm(robot, q, frame, point))[..., :3]
+    return _contact_bias(robot, q, v, frame, point)[..., :3]
+
+
+def _contact_jacobian(robot: Robot, q: Array, frame: str, point: Sequence[float]) -> Array:
+    """Mixed Jacobian of the frame moved to a point of it, (…, 6, nv): velocities there are ṗ + ω × arm."""
+    J = robot.jacobian(q, frame)
+    if any(point):
+        J[..., :3, :] -= rigid.skew(_arm(robot, q, frame, point)) @ J[..., 3:, :]
+    return J
+
+
+def _contact_bias(robot: Robot, q: Array, v: Array, frame: str, point: Sequence[float]) -> Array:
+    """J̇v of the same, (…, 6): with what ω̇ does at a = 0, and the pull ω × (ω × arm) towards the axis."""
+    bias = robot.bias_acceleration(q, v, frame)
+    if any(point):
+        arm, w = _arm(robot, q, frame, point), robot.velocity(q, v, frame)[..., 3:]
+        bias[..., :3] += np.cross(bias[..., 3:], arm) + np.cross(w, np.cross(w, arm))
+    return bias
 
 
 def _arm(robot: Robot, q: Array, frame: str, point: Sequence[float]) -> Array:
@@ -126,10 +142,7 @@ def contact_jacobian(robot: Robot, q: Array, contacts: Sequence[Contact], kind: 
     """
     q = np.asarray(q, dtype=float)
     rows = _held_rows(kind, axes)
-    blocks = []
-    for frame, point in map(_parts, contacts):
-        J = robot.jacobian(q, frame)
-        blocks.append(moved_jacobian(J, _arm(robot, q, frame, point))[..., rows, :])
+    blocks = [_contact_jacobian(robot, q, *_parts(contact))[..., rows, :] for contact in contacts]
     return np.concatenate([np.zeros((*q.shape[:-1], 0, robot.nv)), *blocks], axis=-2)
 
 
@@ -137,10 +150,7 @@ def contact_bias(robot: Robot, q: Array, v: Array, contacts: Sequence[Contact], 
     """J̇_c v, (…, rows): J_c a = −J̇_c v says that no contact accelerates."""
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     rows = _held_rows(kind, axes)
-    blocks = []
-    for frame, point in map(_parts, contacts):
-        w = times(robot.jacobian(q, frame)[..., 3:, :], v)
-        blocks.append(moved_bias(robot.bias_acceleration(q, v, frame), w, _arm(robot, q, frame, point))[..., rows])
+    blocks = [_contact_bias(robot, q, v, *_parts(contact))[..., rows] for contact in contacts]
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     return np.concatenate([np.zeros((*batch, 0)), *blocks], axis=-1)
 

@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..algebra import quaternions, rigid
+from ..algebra import quaternions
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
+from ..machine.kernel import Kernel
+from ..machine.store import cached_program, kernel_of
+from ..model.tree import Tree
 from ..model.types import Frame, LoopClosure
 
 if TYPE_CHECKING:
+    from ..machine.program import Program
     from ..robot import Robot
 
 Array = np.ndarray
@@ -287,11 +291,14 @@ def loop_constraints(
         baumgarte: k in 1/s. The bias becomes J̇v + 2k Jv + k² violation, so that an open loop closes like e^(−kt).
     """
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    parts = [_rows(robot, q, v, loop) for loop in _chosen(robot, loops)]
-    J = np.concatenate([np.zeros((*batch, 0, robot.nv)), *(part.J for part in parts)], axis=-2)
-    bias = np.concatenate([np.zeros((*batch, 0)), *(part.bias for part in parts)], axis=-1)
-    violation = np.concatenate([np.zeros((*batch, 0)), *(part.violation for part in parts)], axis=-1)
+    chosen = tuple(robot.model.loops.values()) if loops is None else tuple(loops)
+    if not chosen:
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        return LoopConstraints(np.zeros((*batch, 0, robot.nv)), np.zeros((*batch, 0)), np.zeros((*batch, 0)))
+    J, bias, violation, *turns = _loops_kernel(robot, chosen)(q, v)
+    for row, turn in zip(_turn_rows(chosen), turns, strict=True):
+        quaternion = quaternions.from_rotation(turn)
+        violation[..., row : row + 3] = np.stack(quaternions.log(tuple(np.moveaxis(quaternion, -1, 0))), axis=-1)
     if baumgarte:
         bias = bias + 2 * baumgarte * times(J, v) + baumgarte**2 * violation
     return LoopConstraints(J, bias, violation)
@@ -319,7 +326,7 @@ def close_loops(
     Raises:
         ConstraintError: the loops cannot be closed from here.
     """
-    q, chosen = np.array(q, dtype=float), _chosen(robot, loops)
+    q, chosen = np.array(q, dtype=float), tuple(robot.model.loops.values()) if loops is None else tuple(loops)
     if q.ndim > 1:
         one = functools.partial(close_loops, robot, loops=chosen, held=held, tolerance=tolerance, iterations=iterations)
         return np.array([one(each) for each in q]).reshape(q.shape)
@@ -369,10 +376,6 @@ def _unclosed(robot: Robot, q: Array, loops: Sequence[LoopClosure], tolerance: f
     )
 
 
-def _chosen(robot: Robot, loops: Iterable[LoopClosure] | None) -> tuple[LoopClosure, ...]:
-    return tuple(robot.model.loops.values()) if loops is None else tuple(loops)
-
-
 def _free_columns(robot: Robot, held: Sequence[str]) -> Array:
     """Indices of the velocities that may change."""
     free = np.ones(robot.nv, dtype=bool)
@@ -383,99 +386,137 @@ def _free_columns(robot: Robot, held: Sequence[str]) -> Array:
     return np.flatnonzero(free)
 
 
-# --- rows of one loop --------------------------------------------------------------------------------------------------
+# --- the rows of loops, compiled ---------------------------------------------------------------------------------------
 
 
-def _rows(robot: Robot, q: Array, v: Array, loop: LoopClosure) -> LoopConstraints:
+def _loops_kernel(robot: Robot, loops: tuple[LoopClosure, ...]) -> Kernel:
+    """J, bias, violation and the rotation R_bᵀ R_a of every weld, in one kernel; made when first wanted."""
+    key = ("loops", loops)
+    if key not in robot._kernels:
+        ends = [_ends(robot, loop) for loop in loops]
+        name = ("loops", [_label(end) for pair in ends for end in pair], [(loop.kind, loop.polynomial) for loop in loops])
+        make = functools.partial(_traced, robot.tree, loops, ends)
+        robot._kernels[key] = kernel_of(cached_program(robot.tree, name, make))
+    return robot._kernels[key]
+
+
+def _turn_rows(loops: Sequence[LoopClosure]) -> list[int]:
+    """Where the rotation vector of each weld starts."""
+    sizes = [{"connect": 3, "weld": 6, "joint": 1}[loop.kind] for loop in loops]
+    return [sum(sizes[:k]) + 3 for k, loop in enumerate(loops) if loop.kind == "weld"]
+
+
+@dataclass(frozen=True)
+class _Coordinate:
+    """A joint's position, factor · q + offset, and its rate, factor · v."""
+
+    q: int
+    v: int
+    factor: float
+    offset: float
+
+
+def _ends(robot: Robot, loop: LoopClosure) -> tuple[Any, Any]:
+    """What the loop joins: two places (body, pose in it), or two coordinates, None for no second one."""
     if loop.kind == "joint":
-        return _joint_rows(robot, q, v, loop)
+        return _coordinate(robot, loop, loop.joint_a), None if loop.joint_b is None else _coordinate(robot, loop, loop.joint_b)
     assert loop.frame_a is not None
     assert loop.frame_b is not None
-    a, b = (_anchor(robot, q, v, frame) for frame in (loop.frame_a, loop.frame_b))
-    place = _relative_place(a, b, v)
-    if loop.kind == "connect":
-        return place
-    turn = _relative_turn(a, b, v)
-    return LoopConstraints(
-        np.concatenate([place.J, turn.J], axis=-2),
-        np.concatenate([place.bias, turn.bias], axis=-1),
-        np.concatenate([place.violation, turn.violation], axis=-1),
-    )
+    return _place(robot, loop.frame_a), _place(robot, loop.frame_b)
 
 
-class _Anchor(NamedTuple):
-    X: Array  # pose in the world
-    J: Array  # mixed Jacobian
-    bias: Array  # J̇v
-
-
-def _anchor(robot: Robot, q: Array, v: Array, frame: Frame) -> _Anchor:
-    """A frame that the robot need not know by name: its link, moved."""
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+def _place(robot: Robot, frame: Frame) -> tuple[int, Array]:
+    """A frame that the robot need not know by name."""
     if frame.parent is None:
-        still = np.broadcast_to(frame.X, (*batch, 4, 4))
-        return _Anchor(still, np.zeros((*batch, 6, robot.nv)), np.zeros((*batch, 6)))
-    X_WL, J = robot.pose(q, frame.parent), robot.jacobian(q, frame.parent)
-    arm = times(X_WL[..., :3, :3], frame.X[:3, 3])
-    bias = moved_bias(robot.bias_acceleration(q, v, frame.parent), times(J[..., 3:, :], v), arm)
-    return _Anchor(X_WL @ frame.X, moved_jacobian(J, arm), bias)
+        return -1, frame.X
+    body, X = robot.place(frame.parent)
+    return body, X @ frame.X
 
 
-def moved_jacobian(J: Array, arm: Array) -> Array:
-    """Mixed Jacobian of the point `arm` (world axes) away from the frame of J: its velocity is ṗ + ω × arm."""
-    J = np.array(J)
-    J[..., :3, :] -= rigid.skew(arm) @ J[..., 3:, :]
-    return J
-
-
-def moved_bias(bias: Array, w: Array, arm: Array) -> Array:
-    """J̇v of that point: what ω̇ does at a = 0, and the pull ω × (ω × arm) towards the axis."""
-    moved = np.array(bias)
-    moved[..., :3] += np.cross(bias[..., 3:], arm) + np.cross(w, np.cross(w, arm))
-    return moved
-
-
-def _relative_place(a: _Anchor, b: _Anchor, v: Array) -> LoopConstraints:
-    """s = R_aᵀ d with d = p_a − p_b, and its first two derivatives; ω is that of a.
-
-    ṡ = R_aᵀ (ḋ − ω × d),    s̈ = R_aᵀ (d̈ − ω̇ × d − 2 ω × ḋ + ω × (ω × d))
-    """
-    to_a, d = _T(a.X[..., :3, :3]), a.X[..., :3, 3] - b.X[..., :3, 3]
-    J_d, J_w = (a.J - b.J)[..., :3, :], a.J[..., 3:, :]
-    w, d_dot = times(J_w, v), times(J_d, v)
-    bias = (a.bias - b.bias)[..., :3] - np.cross(a.bias[..., 3:], d) - np.cross(w, 2 * d_dot - np.cross(w, d))
-    return LoopConstraints(to_a @ (J_d + rigid.skew(d) @ J_w), times(to_a, bias), times(to_a, d))
-
-
-def _relative_turn(a: _Anchor, b: _Anchor, v: Array) -> LoopConstraints:
-    """The rotation vector of R_bᵀ R_a; its rate, where it is small, is R_aᵀ (ω_a − ω_b)."""
-    to_a = _T(a.X[..., :3, :3])
-    w_a, w_b = times(a.J[..., 3:, :], v), times(b.J[..., 3:, :], v)
-    turn = quaternions.from_rotation(_T(b.X[..., :3, :3]) @ a.X[..., :3, :3])
-    angle = np.stack(quaternions.log(tuple(np.moveaxis(turn, -1, 0))), axis=-1)
-    bias = (a.bias - b.bias)[..., 3:] + np.cross(w_a, w_b)
-    return LoopConstraints(to_a @ (a.J - b.J)[..., 3:, :], times(to_a, bias), angle)
-
-
-def _joint_rows(robot: Robot, q: Array, v: Array, loop: LoopClosure) -> LoopConstraints:
-    """q_a − c(q_b), its gradient, and −c″ q̇_b²."""
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    J, bias = np.zeros((*batch, 1, robot.nv)), np.zeros((*batch, 1))
-    a, factor_a, q_a = _coordinate(robot, q, loop, loop.joint_a)
-    J[..., 0, a] += factor_a
-    if loop.joint_b is None:
-        return LoopConstraints(J, bias, np.broadcast_to((q_a - loop.polynomial[0])[..., None], (*batch, 1)))
-    c = np.polynomial.Polynomial(loop.polynomial)
-    b, factor_b, q_b = _coordinate(robot, q, loop, loop.joint_b)
-    J[..., 0, b] -= factor_b * c.deriv()(q_b)
-    bias[..., 0] = -c.deriv(2)(q_b) * (factor_b * v[..., b]) ** 2
-    return LoopConstraints(J, bias, np.broadcast_to((q_a - c(q_b))[..., None], (*batch, 1)))
-
-
-def _coordinate(robot: Robot, q: Array, loop: LoopClosure, name: str | None) -> tuple[int, float, Array]:
-    """(column in v, motion of the joint per that velocity, position of the joint)."""
+def _coordinate(robot: Robot, loop: LoopClosure, name: str | None) -> _Coordinate:
     joint = robot.joints.get(str(name))
     if joint is None or joint.type.nv != 1:
         raise ConstraintError(f"loop {loop.name!r} couples joint {name!r}, which has no coordinate here: is it locked?")
     factor, offset = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
-    return joint.v.start, factor, factor * q[..., joint.q.start] + offset
+    return _Coordinate(joint.q.start, joint.v.start, factor, offset)
+
+
+def _label(end: Any) -> object:
+    return (end[0], end[1].tobytes()) if isinstance(end, tuple) else repr(end)
+
+
+def _traced(tree: Tree, loops: Sequence[LoopClosure], ends: Sequence[tuple[Any, Any]]) -> Program:
+    """The rows on symbols, loop above loop."""
+    from ..equations.symbols import SX, stack
+    from ..machine.trace import trace
+
+    symbols = {"q": SX.sym("q", tree.nq), "v": SX.sym("v", tree.nv)}
+    parts: list[Sequence[Any]] = []
+    turns: dict[str, Any] = {}
+    for loop, (a, b) in zip(loops, ends, strict=True):
+        if loop.kind == "joint":
+            parts.append(_joint_rows(tree, **symbols, a=a, b=b, polynomial=loop.polynomial))
+            continue
+        *rows, turn = _frame_rows(tree, **symbols, a=a, b=b)
+        parts.append(rows if loop.kind == "weld" else [x[:3, :] for x in rows])
+        if loop.kind == "weld":
+            turns[f"turn {len(turns)}"] = turn
+    J, bias, violation = (stack(*column) for column in zip(*parts, strict=True))
+    outputs = {"J": J, "bias": bias, "violation": violation, **turns}
+    starts = [(0, start) for start in tree.quaternions]
+    shapes = {"J": J.shape, "bias": (J.shape[0],), "violation": (J.shape[0],)}
+    return trace("loops", symbols, outputs, shapes=shapes, quaternions=starts)
+
+
+def _frame_rows(tree: Tree, q: Any, v: Any, a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
+    """(J, J̇v, violation, R_bᵀ R_a) of two frames that shall be one, in the axes of a; the last three violations are left 0.
+
+    With d = p_a − p_b and ω that of a, the place of a from b is s = R_aᵀ d, and
+
+        ṡ = R_aᵀ (ḋ − ω × d),    s̈ = R_aᵀ (d̈ − ω̇ × d − 2 ω × ḋ + ω × (ω × d));
+
+    the rate of the rotation vector, where that is zero, is R_aᵀ (ω_a − ω_b).
+    """
+    from ..equations.jacobians import acceleration, jacobian, velocity
+    from ..equations.kinematics import poses
+    from ..equations.symbols import cross, skew, stack, zeros
+
+    where, still = poses(tree, q), zeros(tree.nv)
+    (R_a, p_a), (R_b, p_b) = where.frame(tree, a), where.frame(tree, b)
+    J_a, J_b = jacobian(tree, q, a), jacobian(tree, q, b)
+    V_a, V_b = velocity(tree, q, v, a), velocity(tree, q, v, b)
+    A_a, A_b = acceleration(tree, q, v, still, a), acceleration(tree, q, v, still, b)
+    d, d_dot, w = p_a - p_b, (V_a - V_b)[:3], V_a[3:]
+    J = stack(R_a.T @ ((J_a - J_b)[:3, :] + skew(d) @ J_a[3:, :]), R_a.T @ (J_a - J_b)[3:, :])
+    for column in _common_columns(tree, a[0], b[0]):
+        J[:, column] = 0  # exactly: what moves both frames alike
+    s_bias = R_a.T @ ((A_a - A_b)[:3] - cross(A_a[3:], d) - cross(w, 2 * d_dot - cross(w, d)))
+    turn_bias = R_a.T @ ((A_a - A_b)[3:] + cross(w, V_b[3:]))
+    return J, stack(s_bias, turn_bias), stack(R_a.T @ d, zeros(3)), R_b.T @ R_a
+
+
+def _common_columns(tree: Tree, a: int, b: int) -> list[int]:
+    """Velocities that do not move body a against body b."""
+    from ..equations.kinematics import ancestors
+
+    apart = set(ancestors(tree, a)) ^ set(ancestors(tree, b))
+    moving = {column for i in apart for column in range(tree.nv)[tree.bodies[i].v]}
+    return [column for column in range(tree.nv) if column not in moving]
+
+
+def _joint_rows(
+    tree: Tree, q: Any, v: Any, a: _Coordinate, b: _Coordinate | None, polynomial: Sequence[float]
+) -> tuple[Any, Any, Any]:
+    """Gradient, J̇v = −c″(q_b) q̇_b² and value of q_a − c(q_b)."""
+    from ..equations.symbols import SX, zeros
+
+    J, bias = zeros(1, tree.nv), SX(0)
+    J[0, a.v] = a.factor
+    violation = a.factor * q[a.q] + a.offset - polynomial[0]
+    if b is not None:
+        q_b, v_b = b.factor * q[b.q] + b.offset, b.factor * v[b.v]
+        c = [sum(x * q_b**k for k, x in enumerate(np.polynomial.Polynomial(polynomial).deriv(m).coef)) for m in range(3)]
+        violation = a.factor * q[a.q] + a.offset - c[0]
+        J[0, b.v] = J[0, b.v] - b.factor * c[1]
+        bias = SX(-c[2] * v_b * v_b)
+    return J, bias, violation

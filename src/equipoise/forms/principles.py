@@ -15,7 +15,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import casadi
 import numpy as np
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+Wanted = Literal["force", "equations"]
 
 
 # --- bodies at their centres of mass ---------------------------------------------------------------------------------
@@ -215,7 +216,7 @@ def inverse_dynamics(robot: Robot, q: Array, v: Array, a: Array, principle: str 
     return _kernel(robot.tree, _known(principle), "force")(q, v, a)
 
 
-def program(tree: Tree, principle: str, wanted: str = "force") -> Program:
+def program(tree: Tree, principle: str, wanted: Wanted = "force") -> Program:
     """A principle traced for one robot: "force" is tau(q, v, a), "equations" are M and h at (q, v)."""
     q, v, a = SX.sym("q", tree.nq), SX.sym("v", tree.nv), SX.sym("a", tree.nv)
     rotors = zeros(tree.nv)
@@ -230,7 +231,7 @@ def program(tree: Tree, principle: str, wanted: str = "force") -> Program:
 
 
 @functools.lru_cache(maxsize=64)
-def _kernel(tree: Tree, principle: str, wanted: str) -> Kernel:
+def _kernel(tree: Tree, principle: str, wanted: Wanted) -> Kernel:
     return kernel_of(program(tree, principle, wanted))
 
 

@@ -10,6 +10,7 @@ import struct
 
 import numpy as np
 
+from ..errors import CompileError
 from .operations import Operations
 from .program import NAMES, OPERATIONS, Program
 from .registers import Registers
@@ -17,6 +18,7 @@ from .sincos import double
 from .target import FLAGS, NOT_FINITE, NOT_UNIT, QUATERNION_TOLERANCE, Target, compact_slots
 
 BLOCK = 192  # instructions in one block
+MAX_STACK = 2 << 20  # bytes; threads may have no more than a few megabytes
 
 
 class Body(Operations):
@@ -48,6 +50,8 @@ class Body(Operations):
             else:
                 self._instruction(step)
         self._zeros()
+        if self.registers.slot_count * self.t.alignment > MAX_STACK:
+            raise CompileError(f"{self.p.name}: too many intermediate results to keep on the stack; ask for smaller quantities")
         return [self._head(), *self._frame(), *self.text, "  ret i32 %status", "leave:", "  ret i32 0", "}"]
 
     def _head(self) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..errors import CompileError, unknown_name
 from ..model.tree import Tree
 from . import cpu
 from .cache import Cache, key
@@ -21,6 +22,7 @@ from .target import Target
 from .threads import thread_count
 
 Place = tuple[int, Any]
+MAX_BODIES = 2000  # some minutes of tracing and compiling
 
 
 @functools.cache
@@ -69,6 +71,10 @@ def traced(tree: Tree, name: str, places: Sequence[Place], representation: str |
     from ..equations.symbols import SX
     from .trace import trace
 
+    if name not in catalogue.EQUATIONS:
+        raise unknown_name("equation", name, catalogue.EQUATIONS)
+    if len(tree.bodies) > MAX_BODIES:
+        raise CompileError(f"{name}: {len(tree.bodies):,} moving bodies are too many to compile; lock joints you do not need")
     equation = catalogue.EQUATIONS[name]
     names = list(equation.arguments)
     options: dict[str, Any] = {} if representation is None else {"representation": representation}

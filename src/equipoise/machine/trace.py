@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import CompileError
 from .program import CODES, Argument, Output, Program
 
-MAX_INSTRUCTIONS = 1_000_000  # a minute or two of compiling; beyond, users should know before they wait
+MAX_INSTRUCTIONS = 300_000  # a minute or two of compiling; beyond, users should know before they wait
 
 _DIRECT = {
     casadi.OP_ADD: "add", casadi.OP_SUB: "sub", casadi.OP_MUL: "mul", casadi.OP_DIV: "div", casadi.OP_NEG: "neg",

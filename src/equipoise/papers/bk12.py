@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def _cayley() -> charts.Chart:
     """A chart of our own, from ρ alone: R = (1 − θ^)⁻¹ (1 + θ^)."""
     import casadi
 
-    def rho(theta):  # type: ignore[no-untyped-def]
+    def rho(theta: Any) -> Any:
         K, one = casadi.skew(theta), casadi.SX.eye(3)
         return casadi.solve(one - K, one + K)
 

@@ -101,7 +101,7 @@ def centroidal() -> Iterator[Figure]:
     yield small("centroidal momentum − I^C v_G [Eq. 32]", largest(G.M[:6, :6] @ G.v[:6] - robot.momentum(q, eom.v)), 1e-11)
     yield small("C_G: first rows and columns, with C = ∫ Jᵀ J̇ dm [Lemma 4.3]", largest(G.C[:3]) + largest(G.C[:, :3]), 1e-11)
     GB = eom.in_base(Compound(COM))
-    yield small("G[B]: position − centre of mass [Eq. 35]", largest(GB.X[:3, 3] - robot.com(q)), 1e-12)
+    yield small("G[B]: position − centre of mass [Eq. 35]", largest(GB.q[:3] - robot.com(q)), 1e-12)
 
 
 def fixed_support() -> Iterator[Figure]:
@@ -118,7 +118,7 @@ def fixed_support() -> Iterator[Figure]:
 
 
 def numbering() -> Iterator[Figure]:
-    robot, eom = _state()
+    _, eom = _state()
     there = eom.in_base("hind_right_foot")
     yield equal("joint positions in another base", bool(np.array_equal(there.q[7:], eom.q[7:])), True)
     yield equal("joint rates in another base", bool(np.array_equal(there.v[6:], eom.v[6:])), True)
