@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from equipoise.algebra import dual_quaternions as dq
 from equipoise.algebra import rigid
 from equipoise.equations.symbols import SYMBOLS
-from equipoise.errors import ShapeError, StateError
+from equipoise.errors import ShapeError, StateError, UnknownNameError
 
 pytestmark = pytest.mark.paper("Q1")
 ROUNDING = dict(rtol=0, atol=1e-13)
@@ -318,4 +318,6 @@ def test_bad_input_is_named():
         dq.log(dq.quaternion([2, 0, 0, 0]))
     with pytest.raises(StateError, match="no inverse"):
         _ = dq.E.inv
+    with pytest.raises(UnknownNameError, match="outer, body"):
+        dq.derivative(dq.i, dq.j, "world")
     assert np.isnan(dq.translation([np.nan, 0, 0]).matrix[0, 3])

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import ShapeError, StateError
+from ..errors import ShapeError, StateError, unknown_name
 from . import quaternions
 from .quaternions import NUMBERS, Arithmetic
 
@@ -375,17 +375,23 @@ def cross_matrix4(a: DualQuaternion) -> Array:
 
 # --- motion ----------------------------------------------------------------------------------------------------------
 
-Axes = Literal["outer", "body"]
+Axes = Literal["outer", "body"]  # of the frame that looks on, or of the one that moves
 
 
 def derivative(x: DualQuaternion, xi: DualQuaternion, axes: Axes = "outer") -> DualQuaternion:
     """ẋ = ½ ξᵃ x = ½ x ξᵇ [QO21, Eqs. (A.13), (A.19)], the twist in the axes of the outer frame a or of the moving b."""
-    return 0.5 * (xi * x if axes == "outer" else x * xi)
+    return 0.5 * (xi * x if _outer(axes) else x * xi)
 
 
 def twist_of(x: DualQuaternion, x_dot: DualQuaternion, axes: Axes = "outer") -> DualQuaternion:
     """The twist of a pose that changes at rate ẋ: ξᵃ = 2 ẋ x*, ξᵇ = 2 x* ẋ [QO21, Eq. (A.19)]."""
-    return 2 * (x_dot * x.conj if axes == "outer" else x.conj * x_dot)
+    return 2 * (x_dot * x.conj if _outer(axes) else x.conj * x_dot)
+
+
+def _outer(axes: str) -> bool:
+    if axes not in ("outer", "body"):
+        raise unknown_name("set of axes", axes, ("outer", "body"))
+    return axes == "outer"
 
 
 # --- exponential and logarithm ---------------------------------------------------------------------------------------

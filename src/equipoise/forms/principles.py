@@ -207,7 +207,10 @@ PRINCIPLES: dict[str, Callable[[Tree, SX, SX, SX], SX]] = {
 
 
 def equations(robot: Robot, q: Array, v: Array, principle: str = "gauss") -> tuple[Array, Array]:
-    """Mass matrix and bias force, M a + h = tau, by one of `PRINCIPLES`: (…, nv, nv) and (…, nv)."""
+    """Mass matrix and bias force, M a + h = tau, by one of `PRINCIPLES`: (…, nv, nv) and (…, nv).
+
+    A reference, not for control loops: the first call for a humanoid traces and compiles for a quarter of a minute or more.
+    """
     return _kernel(robot.tree, _known(principle), "equations")(q, v)
 
 
