@@ -22,10 +22,17 @@ _HOMES = {
     "StateError": "errors",
     "UnknownNameError": "errors",
     "CompileError": "errors",
+    "ConstraintError": "errors",
     "ModelWarning": "errors",
     "limit_threads": "machine.threads",
 }
-_MODULES = {"convert": "convert", "charts": "forms.charts"}
+_MODULES = {
+    "convert": "convert",
+    "charts": "forms.charts",
+    "principles": "forms.principles",
+    "dual_quaternions": "algebra.dual_quaternions",
+    "balance": "balance",
+}
 
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E402  (the folders of the tests must be known before they are imported from)
 """How far each quantity is from Pinocchio and MuJoCo at worst, over all robots: python tests/equations/accuracy.py
 
 Options: --compiled runs the machine code instead of NumPy; --all adds the body and the inertial representation.

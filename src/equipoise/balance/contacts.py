@@ -250,7 +250,7 @@ def analyse_contacts(
     J = contact_jacobian(robot, q, contacts, kind, axes)
     columns = _base_columns(robot, base)
     J_b = J[:, columns]
-    held, free = _range_and_kernel(J_b, tolerance)
+    held, free = _range_and_kernel(J_b, tolerance, _largest(J))
     if base is None and robot.floating:
         places = {_label(contact): _place(robot, q, contact) for contact in contacts}
         words = _twists_in_words(free, q[:3], places)
@@ -290,11 +290,16 @@ def _column_names(robot: Robot, columns: Sequence[int]) -> list[str]:
     return [owner[i].name if owner[i].type.nv == 1 else f"{owner[i].name}[{i - owner[i].v.start}]" for i in columns if i in owner]
 
 
-def _range_and_kernel(J: Array, tolerance: float) -> tuple[Array, Array]:
-    """Orthonormal bases of the range of Jᵀ and of the kernel of J, as columns."""
+def _range_and_kernel(J: Array, tolerance: float, scale: float = 0.0) -> tuple[Array, Array]:
+    """Orthonormal bases of the range of Jᵀ and of the kernel of J, as columns; `scale` is that of what J is a part of."""
     _, s, V_T = np.linalg.svd(J)
-    rank = int(np.sum(s > tolerance * s.max(initial=0.0)))
+    rank = int(np.sum(s > tolerance * max(s.max(initial=0.0), scale)))
     return V_T[:rank].T, V_T[rank:].T
+
+
+def _largest(J: Array) -> float:
+    """Largest singular value: next to it, a part of J that ought to be zero is known to be rounding."""
+    return float(np.linalg.norm(J, 2)) if J.size else 0.0
 
 
 def _read_only(x: Any) -> Array:
@@ -432,7 +437,7 @@ class SupportDynamics:
     def torque_null_space(self) -> Array:
         """Projector onto torques that change contact forces and no motion, (…, actuators, actuators) [ETH19, slide 32]."""
         B = self.consistent[2]
-        return np.eye(len(self.S)) - np.linalg.pinv(B, rcond=RANK_TOLERANCE) @ B
+        return np.eye(len(self.S)) - self._inverse(B) @ B
 
     def inverse_dynamics(self, a: Array, torque: Array | None = None) -> SupportTorque:
         """Torques for acceleration a; of all that give it, those nearest to `torque` (to zero, if it is not given).
@@ -444,7 +449,7 @@ class SupportDynamics:
         """
         N_T_M, N_T_h, B = self.consistent
         wanted = times(N_T_M, np.asarray(a, dtype=float)) + N_T_h
-        inverse = np.linalg.pinv(B, rcond=RANK_TOLERANCE)
+        inverse = self._inverse(B)
         tau = times(inverse, wanted)
         if torque is not None:
             start = np.asarray(torque, dtype=float)
@@ -453,6 +458,12 @@ class SupportDynamics:
         size = np.linalg.norm(wanted, axis=-1)
         residual = left / np.where(size > 0, size, 1.0)
         return SupportTorque(tau, self.contact_force(tau), self.acceleration(tau), residual[()])
+
+    def _inverse(self, B: Array) -> Array:
+        """(N_cᵀ Sᵀ)⁺; where the contacts leave no motion, N_cᵀ Sᵀ is rounding of S."""
+        U, s, V_T = np.linalg.svd(B, full_matrices=False)
+        kept = s > RANK_TOLERANCE * np.maximum(s.max(axis=-1, keepdims=True, initial=0.0), _largest(self.S))
+        return (np.swapaxes(V_T, -1, -2) * np.where(kept, 1 / np.where(kept, s, 1.0), 0.0)[..., None, :]) @ np.swapaxes(U, -1, -2)
 
     @property
     def internal_forces(self) -> Array:
@@ -464,9 +475,10 @@ class SupportDynamics:
         J = self.jacobian
         if J.ndim != 2:
             raise ShapeError(f"internal_forces looks at one state, J_c of two dimensions, got shape {J.shape}")
+        scale = _largest(J)
         _, unactuated = _range_and_kernel(self.S, RANK_TOLERANCE)
-        _, balanced = _range_and_kernel((J @ unactuated).T, RANK_TOLERANCE)
-        felt, _ = _range_and_kernel(J.T @ balanced, RANK_TOLERANCE)
+        _, balanced = _range_and_kernel((J @ unactuated).T, RANK_TOLERANCE, scale)
+        felt, _ = _range_and_kernel(J.T @ balanced, RANK_TOLERANCE, scale)
         return balanced @ felt
 
     def internal_torque(self, force: Array) -> Array:

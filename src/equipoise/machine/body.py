@@ -28,6 +28,8 @@ class Body(Operations):
         super().__init__(target)
         self.p = program
         needed, _ = compact_slots(program)
+        pairs = zip(program.left.tolist(), program.right.tolist(), strict=True)
+        self.operands = [[a] if b < 0 else [a, b] for a, b in pairs]
         self.slot_of = {int(number): k + 1 for k, number in enumerate(needed)}
         self.places = self._output_places()
         self.trig = self._trig_instructions()
@@ -112,7 +114,7 @@ class Body(Operations):
         if isinstance(step, list):
             return step
         k = step - self.p.first_instruction
-        return [int(n) for n in (self.p.left[k], self.p.right[k]) if n >= 0]
+        return self.operands[k]
 
     def _depends_on(self, marked: np.ndarray) -> np.ndarray:
         """For every value: does it depend on a marked instruction?"""

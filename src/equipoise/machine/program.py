@@ -6,6 +6,7 @@ CasADi or LLVM; it is saved as one small file, runs on NumPy as it is (`evaluate
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from dataclasses import dataclass
@@ -63,11 +64,11 @@ class Program:
     outputs: tuple[Output, ...]
     quaternions: tuple[tuple[int, int], ...] = ()  # (input, offset) of unit quaternions among the inputs
 
-    @property
+    @functools.cached_property
     def n_inputs(self) -> int:
         return sum(argument.size for argument in self.inputs)
 
-    @property
+    @functools.cached_property
     def first_instruction(self) -> int:
         return self.n_inputs + len(self.constants)
 

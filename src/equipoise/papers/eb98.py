@@ -1,5 +1,103 @@
-"""Later."""
+"""[EB98] On the computation and control of the mass center of articulated chains."""
 
-from .rows import Row
+from __future__ import annotations
 
-ROWS: list[Row] = []
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..balance import (
+    all_chains,
+    equivalent_chain,
+    gravity_torques,
+    kinetic_jacobian,
+    projected_dynamics,
+    reduced_dynamics,
+)
+from ..robot import Robot, RobotBuilder, load
+from .rows import Figure, Row, equal, small
+from .tpn17 import largest
+
+# [EB98, Fig. 2]: lengths of the segments in sixths of a link, of the six chains of three equal links
+SIX_CHAINS = {(5, 3, 1), (5, 1, 3), (3, 5, 1), (3, 1, 5), (1, 3, 5), (1, 5, 3)}
+
+
+def _states(robot: Robot, count: int = 20) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.stack([robot.random_state(rng)[0] for _ in range(count)])
+
+
+def _end_against_com(what: str, robot: Robot) -> Figure:
+    q = _states(robot)
+    chain = equivalent_chain(robot).robot
+    return small(f"{what}: end of the chain − centre of mass", largest(chain.pose(q, "com")[:, :3, 3] - robot.com(q)), 1e-12)
+
+
+def serial() -> Iterator[Figure]:
+    arm = load("planar_chain", lengths=[1.0, 1.0, 1.0], masses=[1.0, 1.0, 1.0])
+    found = {tuple(round(6 * x) for x in chain.lengths) for chain in all_chains(arm)}
+    yield equal("chains of the planar example that are in the table [Fig. 2]", len(found & SIX_CHAINS), 6)
+    yield _end_against_com("seven joints", load("arm7"))
+    yield _end_against_com("revolute and prismatic", load("cart_pendulum"))
+
+
+def star() -> Iterator[Figure]:
+    half = 0.3
+    builder = RobotBuilder("star", floating=False).link("root")
+    for j in (1, 2):
+        for i in (1, 2):
+            builder.link(f"link_{i}^{j}", mass=1.5, com=(half, 0, 0), inertia=(0.02, 0.03, 0.04))
+            parent, x = ("root", 0.0) if i == 1 else (f"link_1^{j}", 2 * half)
+            builder.joint(f"q_{i}^{j}", "revolute", parent, f"link_{i}^{j}", axis=(0, 0, 1), position=(x, 0, 0))
+    chain = equivalent_chain(builder.build())
+    yield equal("lengths in quarters of l [Sec. 3.2]", (4 * chain.lengths / half).round(9).tolist(), [3.0, 1.0, 3.0, 1.0])
+    assert chain.angles is not None
+    yield equal("third angle: q_1² − q_1¹ − q_2¹", chain.angles[2].round(9).tolist(), [-1.0, -1.0, 1.0, 0.0])
+
+
+def trees() -> Iterator[Figure]:
+    for name in ("bimanual", "quadruped", "human"):
+        yield _end_against_com(name, load(name))
+
+
+def kinetic() -> Iterator[Figure]:
+    for name in ("arm7", "human"):
+        robot = load(name)
+        q = _states(robot, 3)
+        error = largest(kinetic_jacobian(robot, q) - robot.com_jacobian(q))
+        yield small(f"{name}: augmented bodies − J of the centre of mass", error, 1e-12)
+
+
+def gravity() -> Iterator[Figure]:
+    for name in ("arm7", "human"):
+        robot = load(name)
+        q = _states(robot, 3)
+        error = largest(gravity_torques(robot, q) - robot.gravity(q)) / largest(robot.gravity(q))
+        yield small(f"{name}: torques from the Jacobian − g", error, 1e-12)
+
+
+def closed_chains() -> Iterator[Figure]:
+    robot = load("quadruped")
+    rng = np.random.default_rng(1)
+    q, v = robot.random_state(rng)
+    M, h, tau = robot.mass_matrix(q), robot.bias_force(q, v), rng.normal(size=robot.nv)
+    J = np.concatenate([robot.jacobian(q, foot)[:3] for foot in ("front_left_foot", "hind_right_foot")])
+    bias = np.concatenate([robot.bias_acceleration(q, v, foot)[:3] for foot in ("front_left_foot", "hind_right_foot")])
+    by_P, by_R = projected_dynamics(M, h, J, bias, tau), reduced_dynamics(M, h, J, bias, tau)
+    scale = largest(by_P.acceleration)
+    yield small("constraint J a + J̇ v, by P", largest(J @ by_P.acceleration + bias) / scale, 1e-10)
+    yield small("accelerations by P − by R [Sec. 5.1.1]", largest(by_P.acceleration - by_R.acceleration) / scale, 1e-9)
+
+
+ROWS = [
+    Row("E1", "EB98", "equivalent chain of a serial robot", serial),
+    Row("E2", "EB98", "star-form chains", star),
+    Row("E3", "EB98", "any tree", trees),
+    Row("E4", "EB98", "kinetic Jacobian by augmented bodies", kinetic),
+    Row("E5", "EB98", "gravity torques from the Jacobian of the centre of mass", gravity),
+    Row("E6", "EB98", "closed chains; constrained dynamics by P and by R", closed_chains),
+    Row("E7", "EB98", "decoupling control in output space"),
+    Row("E8", "EB98", "centre-of-mass task first, posture or hand in its null space"),
+    Row("E9", "EB98", "safe ellipse instead of a point"),
+    Row("E10", "EB98", "kinematic control in both priority orders; flower and bird"),
+]

@@ -1,0 +1,94 @@
+"""The command line: what it prints, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from equipoise.bench import dynamics, gate, growth
+from equipoise.papers.rows import all_rows
+
+SPECIFIED = [
+    *(f"B{k}" for k in range(1, 8)), *(f"T{k}" for k in range(1, 8)), *(f"Q{k}" for k in range(1, 12)),
+    *(f"H{k}" for k in range(1, 7)), *(f"E{k}" for k in range(1, 11)),
+]  # fmt: skip
+
+
+def equipoise(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "equipoise.cli", *arguments], capture_output=True, text=True, timeout=300)
+
+
+def test_info_tells_what_a_robot_is():
+    run = equipoise("info", "arm6")
+    assert run.returncode == 0
+    for word in ("mass", "21.900 kg", "joint_6", "revolute", "positive definite"):
+        assert word in run.stdout
+
+
+def test_a_users_error_is_one_line_without_traceback():
+    run = equipoise("info", "arn6")
+    assert run.returncode == 2
+    assert "no robot named 'arn6'" in run.stderr
+    assert "Traceback" not in run.stderr + run.stdout
+
+
+def test_every_row_of_the_specification_is_listed():
+    assert list(all_rows()) == SPECIFIED
+
+
+def test_reproduce_prints_figures_and_verdicts():
+    run = equipoise("reproduce", "T7", "B5", "--quiet")
+    assert run.returncode == 0
+    assert re.search(r"T7.*holds", run.stdout)
+    assert "not built yet: B5" in run.stdout
+
+
+def test_reproduce_knows_its_rows():
+    run = equipoise("reproduce", "T99")
+    assert run.returncode == 2
+    assert "no row named 'T99'" in run.stderr
+
+
+def test_reproduce_fails_when_a_row_does(monkeypatch):
+    from rich.console import Console
+
+    from equipoise.papers.rows import Row, small
+    from equipoise.show import reproduce
+
+    bad = Row("X1", "EB98", "a row that fails", lambda: iter([small("error", 1.0, 1e-9)]))
+    monkeypatch.setattr(reproduce, "all_rows", lambda: {"X1": bad})
+    assert reproduce.reproduce(Console(quiet=True), [], quiet=True) is False
+
+
+ROWS = [pytest.param(row, id=row.id, marks=pytest.mark.paper(row.id)) for row in all_rows().values() if row.show is not None]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_rows_of_the_papers_hold(row):
+    figures = list(row.show())
+    assert figures
+    assert not [figure for figure in figures if not figure.good]
+
+
+def test_the_gate_compares_in_turns_and_keeps_quiet_rounds():
+    slow, fast = (lambda: sum(range(60_000))), (lambda: sum(range(20_000)))
+    result = gate.race({"equipoise": (fast, 1), "other": (slow, 1)}, rounds=15)
+    median, low, high = result.ratios["other"]
+    assert low <= median <= high
+    assert 0.15 < median < 0.7
+    assert result.rounds == 15
+
+
+def test_bench_rows_are_plain_data():
+    row = dynamics.Row("talos", "mass_matrix", "one call", 1.0, {"pinocchio": 5.0}, {"pinocchio": (0.2, 0.19, 0.21)}, True)
+    assert json.loads(json.dumps(row.as_dict()))["ratios"]["pinocchio"][0] == 0.2
+
+
+def test_growth_of_the_snake_is_linear_in_instructions():
+    """Compiled size per joint must not grow; what time does is for the bench to say."""
+    small, large = (row.instructions / row.n for row in growth.growth((10, 40), rounds=3))
+    assert large < 1.25 * small
