@@ -44,10 +44,9 @@ def four_principles() -> Iterator[Figure]:
     thesis, ours = principles.published_counts(6), principles.operation_counts(robot)
     for name, row in COUNTED.items():
         count, paper = ours[name], thesis[row]
-        cells = (f"{c.multiplications} / {c.additions}" for c in (paper, count))
-        yield Figure(
-            f"{name}, six joints: products / sums; thesis: {row}", *cells, count.multiplications <= paper.multiplications
-        )
+        fewer = count.multiplications <= paper.multiplications
+        published, counted = (f"{c.multiplications} / {c.additions}" for c in (paper, count))
+        yield Figure(f"{name}, six joints: products / sums; thesis: {row}", published, counted, fewer)
 
 
 def added_constraints() -> Iterator[Figure]:

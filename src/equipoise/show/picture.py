@@ -23,9 +23,8 @@ def draw(robot: Robot, q: Array, *, azimuth: float = 0.6, elevation: float = 0.1
     c = view @ robot.com(q) * scale
     lines.append(f'<circle cx="{c[0]:.1f}" cy="{-c[1]:.1f}" r="5" fill="#d9480f"/>')
     ground = view @ np.array([*robot.com(q)[:2], 0.0]) * scale
-    lines.append(
-        f'<line x1="{c[0]:.1f}" y1="{-c[1]:.1f}" x2="{ground[0]:.1f}" y2="{-ground[1]:.1f}" stroke="#d9480f" stroke-dasharray="3 4"/>'
-    )
+    plumb = f'x1="{c[0]:.1f}" y1="{-c[1]:.1f}" x2="{ground[0]:.1f}" y2="{-ground[1]:.1f}"'
+    lines.append(f'<line {plumb} stroke="#d9480f" stroke-dasharray="3 4"/>')
     return "\n".join(lines)
 
 
