@@ -56,12 +56,12 @@ def test_reproduce_knows_its_rows():
 def test_reproduce_fails_when_a_row_does(monkeypatch):
     from rich.console import Console
 
+    from equipoise.papers import report
     from equipoise.papers.rows import Row, small
-    from equipoise.show import reproduce
 
     bad = Row("X1", "EB98", "a row that fails", lambda: iter([small("error", 1.0, 1e-9)]))
-    monkeypatch.setattr(reproduce, "all_rows", lambda: {"X1": bad})
-    assert reproduce.reproduce(Console(quiet=True), [], quiet=True) is False
+    monkeypatch.setattr(report, "all_rows", lambda: {"X1": bad})
+    assert report.reproduce(Console(quiet=True), [], quiet=True) is False
 
 
 ROWS = [pytest.param(row, id=row.id, marks=pytest.mark.paper(row.id)) for row in all_rows().values() if row.show is not None]

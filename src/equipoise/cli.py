@@ -58,7 +58,7 @@ def reproduce(
     quiet: Annotated[bool, typer.Option(help="no progress bar")] = False,
 ) -> None:
     """Show what the papers promise beside what comes out here; fails if a row does not hold."""
-    from .show.reproduce import reproduce as run
+    from .papers.report import reproduce as run
 
     warnings.simplefilter("ignore")
     if not run(console, ids or [], quiet=quiet):

@@ -15,7 +15,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal, Protocol
 
 import casadi
 import numpy as np
@@ -33,11 +33,19 @@ from ..machine.store import cached_program, kernel_of
 from ..machine.trace import trace
 from ..model.tree import Tree
 
-if TYPE_CHECKING:
-    from ..robot import Robot
-
 Array = np.ndarray
 Wanted = Literal["force", "equations"]
+
+
+class Robot(Protocol):
+    """What the principles need of a robot: its tree, its frames, and its own kernels to compare with."""
+
+    @property
+    def tree(self) -> Tree: ...
+
+    def place(self, frame: str) -> tuple[int, Array]: ...
+
+    def kernel(self, name: str, frames: Any = None, representation: str | None = None) -> Kernel: ...
 
 
 # --- bodies at their centres of mass ---------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.progress import track
 
 from ..errors import unknown_name
-from ..papers.rows import Figure, Row, all_rows
-from .tables import table
+from ..show.tables import table
+from .rows import Figure, Row, all_rows
 
 
 def reproduce(console: Console, ids: Sequence[str], *, quiet: bool = False) -> bool:
