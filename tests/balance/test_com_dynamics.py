@@ -22,8 +22,8 @@ from equipoise.balance.com_dynamics import (
     projected_dynamics,
     reduced_dynamics,
 )
+from equipoise.balance.loops import closure, loop_constraints
 from equipoise.errors import ConstraintError
-from equipoise.forms.constrained import closure, loop_constraints
 from equipoise.model.types import Mimic
 from equipoise.model.urdf_writer import write_urdf
 

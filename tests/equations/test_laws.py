@@ -24,13 +24,14 @@ ROBOTS = {
     "zoo": lambda: zoo(floating=True),
     "zoo on a fixed base": lambda: zoo(floating=False),
     "zoo with armature": lambda: zoo(floating=True).with_armature(),
+    "zoo without followers": lambda: zoo(floating=True, followers=False).with_armature(),
     "arm7": lambda: load("arm7"),
     "quadruped": lambda: load("quadruped"),
     "human": lambda: load("human"),
 }
 CASES = [
-    *((name, r) for name in ("zoo", "zoo with armature", "quadruped") for r in REPRESENTATIONS),
-    ("zoo on a fixed base", "mixed"), ("arm7", "mixed"), ("arm7", "body"), ("human", "mixed"),
+    *((name, r) for name in ("zoo", "zoo without followers", "quadruped") for r in REPRESENTATIONS),
+    ("zoo with armature", "mixed"), ("zoo on a fixed base", "mixed"), ("arm7", "mixed"), ("arm7", "body"), ("human", "mixed"),
     *(pytest.param(("human", r), marks=pytest.mark.slow) for r in ("body", "inertial")),
 ]  # fmt: skip
 

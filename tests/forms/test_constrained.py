@@ -16,8 +16,9 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise import convert
+from equipoise.balance.loops import LoopConstraints, close_loops, closure, loop_constraints
 from equipoise.errors import ConstraintError
-from equipoise.forms.constrained import ConstrainedDynamics, LoopConstraints, close_loops, closure, loop_constraints
+from equipoise.forms.constrained import ConstrainedDynamics
 from equipoise.model.robots.mobile import rolling_constraint, rolling_constraint_bias
 from equipoise.model.types import Frame, LoopClosure
 
@@ -221,6 +222,7 @@ def test_contradicting_constraints_are_explained():
         ({"A": np.zeros((2, 3))}, eq.ShapeError, r"A has shape \(2, 3\), wanted .*2, 4"),
         ({"b": np.zeros(3)}, eq.ShapeError, r"b has shape \(3,\)"),
         ({"h": np.zeros(())}, eq.ShapeError, "h has shape"),
+        ({"h": np.zeros((2, 4)), "b": np.zeros((3, 2))}, eq.ShapeError, r"leading dimensions .*h \(2, 4\)"),
         ({"M": np.full((4, 4), np.nan)}, eq.StateError, "M holds NaN"),
     ],
 )

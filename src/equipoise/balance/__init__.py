@@ -14,15 +14,19 @@ from .contacts import (
     velocity_from_rates,
 )
 from .impacts import Impact, impact, resolve_impact
+from .loops import LoopConstraints, close_loops, closure, loop_constraints
 
 __all__ = [
     "ConstrainedMotion",
     "ContactAnalysis",
     "EquivalentChain",
     "Impact",
+    "LoopConstraints",
     "SupportDynamics",
     "all_chains",
     "analyse_contacts",
+    "close_loops",
+    "closure",
     "contact_bias",
     "contact_jacobian",
     "coordinate_rates",
@@ -30,6 +34,7 @@ __all__ = [
     "gravity_torques",
     "impact",
     "kinetic_jacobian",
+    "loop_constraints",
     "point_jacobian",
     "projected_dynamics",
     "reduced_dynamics",

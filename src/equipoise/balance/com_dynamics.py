@@ -161,7 +161,7 @@ def projected_dynamics(M: Array, h: Array, J: Array, Jdot_v: Array, tau: Array |
     Args:
         M: mass matrix, (…, nv, nv).
         h: bias force, (…, nv).
-        J: constraint Jacobian, C of the paper, (…, m, nv); of a closed chain, `forms.constrained.loop_constraints` gives it.
+        J: constraint Jacobian, C of the paper, (…, m, nv); of a closed chain, `loop_constraints` gives it.
         Jdot_v: J̇v, s of the paper, (…, m).
         tau: generalised force B Γ, (…, nv); zero if not given.
 

@@ -55,7 +55,7 @@ def body_wrench(body: Body, motion: BodyMotion) -> tuple[SX, SX]:
 def joint_forces(
     tree: Tree, q: SX, v: SX, a: SX, gravity: SX, external: Sequence[tuple[SX, SX]] | None = None
 ) -> tuple[list[SX], SX]:
-    """(force of each joint along its own rates, wrench of the world on the robot at the origin of the world frame O)."""
+    """(force of each joint along its own rates, wrench of the world on the robot about O)."""
     motions = joint_motions(tree, q)
     accelerations = body_accelerations(tree, motions, v, a, gravity)
     wrench = [body_wrench(body, motion) for body, motion in zip(tree.bodies, accelerations, strict=True)]
@@ -67,7 +67,7 @@ def joint_forces(
         (f, n), motion, parent = wrench[i], motions[i], tree.bodies[i].parent
         f_parent = motion.R @ f
         forces[i] = motion.slide.T @ f_parent + motion.spin.T @ n
-        p = zeros(3) if tree.floating and i == 0 else motion.p
+        p = motion.p - q[0:3] if tree.floating and parent < 0 else motion.p  # roots stand in the world, moments are about O
         n_parent = motion.R @ n + cross(p, f_parent)
         if parent < 0:
             root_f, root_n = root_f + f_parent, root_n + n_parent

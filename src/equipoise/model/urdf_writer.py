@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,7 +53,7 @@ def _warn_of_losses(model: Model) -> None:
     lost = [f"the loop closure {name!r}" for name in model.loops]
     for link in model.links.values():
         shapes = (*link.visuals, *link.collisions)
-        lost += [f"the {shape.kind} of link {link.name!r}" for shape in shapes if not _geometry(shape)]
+        lost += [f"the {shape.kind} of link {link.name!r}" for shape in shapes if not _geometry(_standard(shape)[0])]
     if lost:
         warnings.warn(f"URDF cannot say everything: left out {', '.join(lost[:6])}", ModelWarning, stacklevel=3)
 
@@ -64,7 +66,7 @@ def _link_lines(link: Link) -> Iterator[str]:
     if link.inertia is not None:
         yield from _inertial_lines(link.inertia)
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
-        for shape in filter(_geometry, shapes):
+        for shape in filter(_geometry, itertools.chain.from_iterable(map(_standard, shapes))):
             yield f"    <{tag}>"
             yield f"      {_origin(shape.X)}"
             yield f"      <geometry>{_geometry(shape)}</geometry>"
@@ -84,13 +86,22 @@ def _inertial_lines(inertia: Inertia) -> Iterator[str]:
     yield "    </inertial>"
 
 
+def _standard(shape: Shape) -> list[Shape]:
+    """URDF knows no capsules, and some of its readers fall over them: a cylinder and two balls are the same body."""
+    if shape.kind != "capsule":
+        return [shape]
+    radius, length = shape.size
+    ends = [shape.X @ rigid.pose(p=np.array([0, 0, sign * length / 2])) for sign in (-1, 1)]
+    return [replace(shape, kind="cylinder"), *(replace(shape, kind="sphere", size=(radius,), X=X) for X in ends)]
+
+
 def _geometry(shape: Shape) -> str:
     if shape.kind == "box":
         return f"<box{_attributes(size=shape.size)}/>"
     if shape.kind == "sphere":
         return f"<sphere{_attributes(radius=shape.size[0])}/>"
-    if shape.kind in ("cylinder", "capsule"):
-        return f"<{shape.kind}{_attributes(radius=shape.size[0], length=shape.size[1])}/>"
+    if shape.kind == "cylinder":
+        return f"<cylinder{_attributes(radius=shape.size[0], length=shape.size[1])}/>"
     if shape.kind == "mesh" and shape.mesh is not None:
         return f"<mesh{_attributes(filename=shape.mesh, scale=shape.size)}/>"
     return ""
