@@ -311,7 +311,7 @@ class Robot:
 
     def equations_of_motion(self, q: Array, v: Array, representation: str = "mixed") -> EquationsOfMotion:
         """M, C and g at a state, to be taken to other bases, representations and charts."""
-        q, v = np.asarray(q), np.asarray(v)
+        q, v = np.array(q), np.array(v)  # copies: the form seals its arrays, and these are the user's
         if self.base_link is not None and representation != "mixed":
             X = self.pose(q, self.base_link)
             v = np.concatenate([twist(X, v[..., :6], representation, "mixed"), v[..., 6:]], axis=-1)

@@ -25,26 +25,22 @@ import test_against_pinocchio as with_pinocchio
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from support import REPRESENTATIONS, SHARED_MJCFS, SHARED_URDFS, Array, evaluate, singles
+from support import REPRESENTATIONS, SHARED_MJCFS, Array, evaluate, singles
 
 import equipoise as eq
-from equipoise.model.robots import BUILT_IN
 
-URDFS = (*with_pinocchio.EXAMPLES, *with_pinocchio.OTHERS, *SHARED_URDFS, *BUILT_IN)
 Run = Callable[..., Array]
 Worst = dict[str, tuple[float, str]]  # quantity → error, robot
 
 
 def pinocchio_errors(run: Run, representations: tuple[str, ...]) -> Iterator[tuple[str, dict[str, float]]]:
     """(robot, errors) over all URDF and built-in robots that are here."""
-    for name in track(URDFS, "Pinocchio"):
+    for name in track(with_pinocchio.ALL, "Pinocchio"):
         for representation in representations:
             with contextlib.suppress(pytest.skip.Exception):
                 twin, rng = with_pinocchio.twin_of(name), np.random.default_rng(17)
-                errors = pinocchio_twin.errors(twin, rng, representation, run=run)
-                if name in with_pinocchio.ILL_CONDITIONED:
-                    errors = {key: error for key, error in errors.items() if not key.startswith("forward")}
-                yield f"{name}, {representation}", errors
+                names = with_pinocchio.quantities(name)
+                yield f"{name}, {representation}", pinocchio_twin.errors(twin, rng, representation, names=names, run=run)
 
 
 def mujoco_errors(run: Run) -> Iterator[tuple[str, dict[str, float]]]:

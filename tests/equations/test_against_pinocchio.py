@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import REPRESENTATIONS, SHARED_URDFS, description, evaluate, load, relative_error, singles
+from support import SHARED_URDFS, description, evaluate, load, relative_error, singles
 
 pin = pytest.importorskip("pinocchio")
 
@@ -22,6 +22,7 @@ EXAMPLES = (
 )  # fmt: skip
 OTHERS = [name for name in _EXAMPLE_ROBOTS if name not in EXAMPLES]
 VARIANTS = ("jvrc1 (shared)", "g1 23 joints", "g1 with hands", "thormang3 sheet", "thormang3 raw", "snake", *OTHERS)
+ALL = (*EXAMPLES, *OTHERS, *SHARED_URDFS, *BUILT_IN)
 ILL_CONDITIONED = ("icub",)  # joints that feel 1e-7 kg m² and, in some states, none: cond(M) goes from 1e8 to 1e16
 
 
@@ -35,6 +36,11 @@ def twin_of(name: str, floating: bool | None = None) -> peer.Twin:
     return peer.twin_of_built_in(robot) if name in BUILT_IN else peer.twin_of_urdf(robot, description(name))
 
 
+def quantities(name: str) -> list[str]:
+    """All, but forward dynamics only where the mass matrix allows it."""
+    return [q for q in peer.QUANTITIES if name not in ILL_CONDITIONED or not q.startswith("forward")]
+
+
 def above(errors: dict[str, float], bar: float = BAR) -> dict[str, float]:
     """Quantities whose error is not below the bar; NaN never is."""
     return {name: error for name, error in errors.items() if not error <= bar}
@@ -43,8 +49,7 @@ def above(errors: dict[str, float], bar: float = BAR) -> dict[str, float]:
 @pytest.mark.paper("T2")
 @pytest.mark.parametrize("name", slowly([*EXAMPLES, *SHARED_URDFS, *OTHERS]))
 def test_robots_move_as_in_pinocchio(name, rng):
-    names = [n for n in peer.QUANTITIES if name not in ILL_CONDITIONED or not n.startswith("forward")]
-    assert not above(peer.errors(twin_of(name), rng, names=names))
+    assert not above(peer.errors(twin_of(name), rng, names=quantities(name)))
 
 
 @pytest.mark.parametrize("name", ILL_CONDITIONED)
@@ -72,10 +77,10 @@ def test_robots_on_a_fixed_base_move_as_in_pinocchio(name, rng):
 
 @pytest.mark.paper("T1")
 @pytest.mark.parametrize("representation", ["body", "inertial"])
-@pytest.mark.parametrize("name", ["solo12", "panda", "kinova"])
+@pytest.mark.parametrize("name", ["solo12", "panda", "kinova", *(pytest.param(n, marks=pytest.mark.slow) for n in ALL)])
 def test_representations_are_the_reference_frames_of_pinocchio(name, representation, rng):
     """LOCAL and WORLD, for the base and for the frame alike."""
-    assert not above(peer.errors(twin_of(name), rng, representation))
+    assert not above(peer.errors(twin_of(name), rng, representation, names=quantities(name)))
 
 
 @pytest.mark.paper("T2")
@@ -131,8 +136,6 @@ def test_every_compiled_kernel(name, representation, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
-@pytest.mark.parametrize("name", [*EXAMPLES, *OTHERS, *SHARED_URDFS, *BUILT_IN])
-def test_everything_compiled(name, representation, rng):
-    names = [n for n in peer.QUANTITIES if name not in ILL_CONDITIONED or not n.startswith("forward")]
-    assert not above(peer.errors(twin_of(name), rng, representation, names=names, run=singles))
+@pytest.mark.parametrize("name", ALL)
+def test_everything_compiled(name, rng):
+    assert not above(peer.errors(twin_of(name), rng, names=quantities(name), run=singles))

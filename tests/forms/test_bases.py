@@ -232,6 +232,13 @@ def test_frozen(forms):
         there.M = eom.M
 
 
+def test_the_users_arrays_stay_writeable(rng):
+    robot = eq.load("quadruped")
+    q, v = robot.random_state(rng)
+    robot.equations_of_motion(q, v).in_base("front_left_foot")
+    q[0], v[0] = 1.0, 2.0
+
+
 def test_bad_bases_teach(forms):
     _, eom = forms["quadruped"]
     with pytest.raises(eq.UnknownNameError, match="front_left_foot"):

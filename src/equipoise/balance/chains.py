@@ -205,19 +205,11 @@ def _indices(tree: Tree, order: Sequence[str]) -> list[int]:
 
 def _path(tree: Tree, a: int, b: int) -> list[tuple[int, int]]:
     """Joints on the way from body a to body b: (index, −1) for those to come back by, then (index, +1) outward."""
-    inward, outward = _to_root(tree, a), _to_root(tree, b)
+    inward, outward = tree.ancestors(a), tree.ancestors(b)
     while inward and outward and inward[-1] == outward[-1]:
         inward.pop()
         outward.pop()
     return [(i, -1) for i in inward] + [(i, 1) for i in reversed(outward)]
-
-
-def _to_root(tree: Tree, i: int) -> list[int]:
-    way = []
-    while i >= 0:
-        way.append(i)
-        i = tree.bodies[i].parent
-    return way
 
 
 # --- how a joint moves, axis by axis ---------------------------------------------------------------------------------

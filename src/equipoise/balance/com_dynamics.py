@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from ..algebra.arrays import times
 from ..algebra.quaternions import NUMBERS
 from ..errors import ConstraintError, ShapeError, StateError
-from ..forms.constrained import CONSISTENCY, RANK_TOLERANCE, ConstrainedDynamics, times
+from ..forms.constrained import CONSISTENCY, RANK_TOLERANCE, ConstrainedDynamics
 from ..model.tree import Body, Tree
 from ..model.types import frozen
 from ..robot import Robot

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ..algebra import quaternions, rigid
+from ..algebra.arrays import times
 from ..errors import ShapeError, unknown_name
-from ..forms.constrained import CONSISTENCY, ConstrainedDynamics, times
+from ..forms.constrained import CONSISTENCY, ConstrainedDynamics
 from ..model.joints import Ball, Floating, Planar
 from ..model.joints.axis import AxisJoint
-from ..model.types import Joint
+from ..model.types import Joint, frozen
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -257,7 +258,7 @@ def analyse_contacts(
     else:
         words = _joints_in_words(free, _column_names(robot, columns))
     rank = _range_and_kernel(J, tolerance)[0].shape[1]
-    arrays = [_read_only(x) for x in (J, held, free)]
+    arrays = [frozen(x) for x in (J, held, free)]
     return ContactAnalysis(
         tuple(map(_label, contacts)), arrays[0], tuple(columns), rank, held.shape[1], arrays[1], arrays[2], words
     )
@@ -300,12 +301,6 @@ def _range_and_kernel(J: Array, tolerance: float, scale: float = 0.0) -> tuple[A
 def _largest(J: Array) -> float:
     """Largest singular value: next to it, a part of J that ought to be zero is known to be rounding."""
     return float(np.linalg.norm(J, 2)) if J.size else 0.0
-
-
-def _read_only(x: Any) -> Array:
-    array = np.array(x)
-    array.flags.writeable = False
-    return array
 
 
 # --- directions in words -----------------------------------------------------------------------------------------------
@@ -508,7 +503,7 @@ def support_dynamics(
     bias = contact_bias(robot, q, v, contacts, kind, axes)
     M, h = robot.mass_matrix(q), robot.bias_force(q, v)
     constrained = ConstrainedDynamics(M, h, J, -bias, consistency=consistency)
-    return SupportDynamics(constrained, _read_only(selection(robot, actuated)))
+    return SupportDynamics(constrained, frozen(selection(robot, actuated)))
 
 
 def selection(robot: Robot, actuated: Sequence[str] | None = None) -> Array:

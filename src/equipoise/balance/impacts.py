@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra.arrays import times
 from ..errors import StateError
-from ..forms.constrained import CONSISTENCY, ConstrainedDynamics, times
+from ..forms.constrained import CONSISTENCY, ConstrainedDynamics
 from .contacts import AXES, Contact, Kind, contact_jacobian
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ..algebra import quaternions
+from ..algebra.arrays import times
 from ..errors import ConstraintError, unknown_name
-from ..forms.constrained import times
 from ..machine.kernel import Kernel
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
@@ -265,9 +265,7 @@ def _frame_rows(tree: Tree, q: Any, v: Any, a: Any, b: Any) -> tuple[Any, Any, A
 
 def _common_columns(tree: Tree, a: int, b: int) -> list[int]:
     """Velocities that do not move body a against body b."""
-    from ..equations.kinematics import ancestors
-
-    apart = set(ancestors(tree, a)) ^ set(ancestors(tree, b))
+    apart = set(tree.ancestors(a)) ^ set(tree.ancestors(b))
     moving = {column for i in apart for column in range(tree.nv)[tree.bodies[i].v]}
     return [column for column in range(tree.nv) if column not in moving]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..model.tree import Tree
 from .inverse_dynamics import second_moment
-from .kinematics import Columns, Poses, ancestors, columns, placed_velocities, poses
+from .kinematics import Columns, Poses, columns, placed_velocities, poses
 from .mass_matrix import add_pair, moments_of
 from .symbols import SX, constant, cross, skew, zeros
 
@@ -80,7 +80,7 @@ def coriolis_matrix(tree: Tree, q: SX, v: SX) -> SX:
         f, n = I.momentum(blocks[j].at_O, blocks[j].angular)
         f_rate, n_rate = _sum(I.momentum(*rate[j]), D.on(blocks[j].angular))
         n_back = D.transposed_on(blocks[j].at_O, blocks[j].angular)
-        for i in ancestors(tree, j):
+        for i in tree.ancestors(j):
             s, s_rate = blocks[i], rate[i]
             upper = s.at_O.T @ f_rate + s.angular.T @ n_rate
             lower = f.T @ s_rate[0] + n.T @ s_rate[1] + n_back.T @ s.angular

@@ -7,7 +7,7 @@ import casadi
 from ..model.tree import Tree
 from .inverse_dynamics import Place
 from .joints import joint_motions
-from .kinematics import ancestors, body_accelerations, columns, placed_velocities, poses
+from .kinematics import body_accelerations, columns, placed_velocities, poses
 from .manifold import coordinate_rates
 from .symbols import SX, constant, cross, stack, zeros
 
@@ -18,7 +18,7 @@ def jacobian(tree: Tree, q: SX, place: Place) -> SX:
     blocks = columns(tree, where)
     _, p = where.frame(tree, place)
     J = zeros(6, tree.nv)
-    for i in ancestors(tree, place[0]):
+    for i in tree.ancestors(place[0]):
         body, block = tree.bodies[i], blocks[i]
         J[:, body.v] += body.multiplier * stack(block.linear + cross(where.p[i] - p, block.angular), block.angular)
     return J

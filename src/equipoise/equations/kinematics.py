@@ -49,15 +49,6 @@ def poses(tree: Tree, q: SX) -> Poses:
     return result
 
 
-def ancestors(tree: Tree, i: int) -> list[int]:
-    """Body i, its parent, and so on to the root."""
-    line = []
-    while i >= 0:
-        line.append(i)
-        i = tree.bodies[i].parent
-    return line
-
-
 @dataclass(frozen=True)
 class Columns:
     """Motion of one body per rate of its own joint, in world axes: 3×nv each."""

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..algebra import quaternions
+from ..algebra.arrays import times
 from ..algebra.rigid import rpy_from_rotation, skew
 from ..errors import ModelError, ShapeError, StateError
 from ..machine.kernel import Kernel
 from ..machine.program import Program
 from ..machine.store import kernel_of
 from .bases import COM
-from .equations_of_motion import EquationsOfMotion, times
+from .equations_of_motion import EquationsOfMotion
 
 Array = np.ndarray
 SINGULAR = 1e-6  # smallest singular value of J_ω at which a chart is said to have lost a direction

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra.arrays import times
 from ..errors import ConstraintError, ShapeError, StateError
 
 if TYPE_CHECKING:
@@ -233,11 +234,6 @@ def _frozen(name: str, values: Any, dimensions: int) -> Array:
         raise StateError(f"{name} holds NaN or infinity")
     array.flags.writeable = False
     return array
-
-
-def times(matrix: Array, vector: Array) -> Array:
-    """Matrix times vector, batches too."""
-    return (matrix @ np.asarray(vector)[..., None])[..., 0]
 
 
 def _T(matrix: Array) -> Array:

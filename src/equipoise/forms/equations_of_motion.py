@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algebra import quaternions
+from ..algebra.arrays import times
 from ..errors import ShapeError, unknown_name
 from ..machine.kernel import Kernel
 from .bases import COM, Base
@@ -48,11 +49,6 @@ class Change:
     U: Array
     U_dot: Array
     U_inverse: Array
-
-
-def times(matrix: Array, vector: Array) -> Array:
-    """Matrix times vector, batches too."""
-    return np.einsum("...ij,...j->...i", matrix, vector)
 
 
 def _base_replaced(top: Array, x: Array) -> Array:
@@ -202,7 +198,7 @@ def _checked(name: str, x: Array, form: EquationsOfMotion) -> Array:
 
 def at_origin(origin: Origin) -> EquationsOfMotion:
     """The form in which the origin itself is written."""
-    q, v, M, C, g = map(_read_only, (origin.q, origin.v, origin.M, origin.C, origin.g))
+    q, v, M, C, g = map(_sealed, (origin.q, origin.v, origin.M, origin.C, origin.g))
     frozen = replace(origin, q=q, v=v, M=M, C=C, g=g)
     return EquationsOfMotion(frozen.M, frozen.C, frozen.g, frozen.v, None, None, "mixed", frozen, None)
 
@@ -221,7 +217,8 @@ def _in_form(origin: Origin, base: Base, representation: str) -> EquationsOfMoti
     return EquationsOfMotion(M, C, g, v, X, base, representation, origin, Change(U, U_dot, U_inverse))
 
 
-def _read_only(x: Any) -> Array:
+def _sealed(x: Any) -> Array:
+    """Read-only; arrays that are ours alone are sealed as they are, views are copied."""
     array = np.asarray(x)
     if array.flags.writeable:
         array = array if array.flags.owndata else array.copy()

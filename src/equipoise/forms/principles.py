@@ -24,7 +24,7 @@ from ..algebra import quaternions, rigid
 from ..algebra.dual_quaternions import DualQuaternion
 from ..equations import dual_quaternion_kinematics as kinematics
 from ..equations.coriolis import column_rates
-from ..equations.kinematics import ancestors, columns, placed_velocities, poses
+from ..equations.kinematics import columns, placed_velocities, poses
 from ..equations.symbols import SX, constant, cross, skew, stack, zeros
 from ..errors import unknown_name
 from ..machine.kernel import Kernel
@@ -120,7 +120,7 @@ def point_jacobians(tree: Tree, q: SX, v: SX) -> Callable[[int, Array], PointJac
         R, w, arm = where.R[k], angular[k], where.R[k] @ constant(c)
         p, p_dot = where.p[k] + arm, linear[k] + cross(w, arm)
         J_t, J_r, J_t_dot, J_r_dot = (zeros(3, tree.nv) for _ in range(4))
-        for i in ancestors(tree, k):
+        for i in tree.ancestors(k):
             body, a, (shift, turn) = tree.bodies[i], blocks[i].angular, rates[i]
             J_t[:, body.v] += body.multiplier * (blocks[i].at_O - cross(p, a))
             J_r[:, body.v] += body.multiplier * (R.T @ a)

@@ -61,6 +61,14 @@ class Tree:
     fixed_h: Array  # (3,) their first moment about the world's origin
     digest: str  # of everything the equations depend on
 
+    def ancestors(self, i: int) -> list[int]:
+        """Body i, its parent, and so on to the root."""
+        line = []
+        while i >= 0:
+            line.append(i)
+            i = self.bodies[i].parent
+        return line
+
 
 def tree_of(model: Model) -> Tree:
     """Reduce a model to its moving bodies."""

@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 from rich.console import Console
 
+from ..algebra.arrays import times
 from ..errors import EquipoiseError
 from ..robot import CORE, Robot, load
 from .summary import print_summary
@@ -39,9 +40,6 @@ def laws(robot: Robot, count: int = STATES) -> list[tuple[str, str]]:
     M, C, g = robot.mass_matrix(q), robot.coriolis_matrix(q, v), robot.gravity(q)
     tau, h = robot.inverse_dynamics(q, v, a), robot.bias_force(q, v)
     A = robot.momentum_matrix(q)
-
-    def times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        return np.einsum("...ij,...j->...i", matrix, vector)
 
     energy = 0.5 * np.einsum("...i,...i->...", v, times(M, v))
     h_step = 1e-6

@@ -1,0 +1,1 @@
+"""Tasks, contacts, constraints and the controller."""

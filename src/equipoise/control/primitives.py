@@ -1,0 +1,329 @@
+"""Points, lines, planes and bodies made of them: fixed to a frame of the robot, or in the world, where they may move.
+
+Each primitive is a core (a point, a line, a segment or a plane) with or without a radius around it. What is written in a
+frame is in the axes of that frame; `frame=None` means the world. A primitive of the world may move: `velocity` is the twist
+(linear, angular) of its reference point in world axes, `acceleration` the time derivative of those numbers. Three numbers
+mean the linear part alone.
+
+    primitive   core       reference point      numbers of its parameters
+    Point       point      position             3
+    Sphere      point      centre               3 + radius
+    Line        line       point                3 + unit direction
+    Segment     segment    a                    3 + 3
+    Capsule     segment    a                    3 + 3 + radius
+    Plane       plane      offset · normal      3 + unit normal
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ..algebra import dual_quaternions as dq
+from ..errors import EquipoiseError, ShapeError, StateError
+from ..model.types import frozen
+
+Array = np.ndarray
+Vector = Any  # three numbers
+Twist = Any  # six numbers (linear, angular), or three: the linear part
+Core = Literal["point", "line", "segment", "plane"]
+
+
+class GeometryError(EquipoiseError, ValueError):
+    """A primitive that is none (a direction of no length, a negative radius), or a pair that has no distance."""
+
+
+class Primitive:
+    """What all primitives share; each is points and unit vectors that move as one rigid body."""
+
+    core: ClassVar[Core]
+    frame: str | None
+    velocity: Array | None
+    acceleration: Array | None
+
+    @property
+    def points(self) -> tuple[Array, ...]:
+        """Those that fix it in space; the first is its reference point."""
+        raise NotImplementedError
+
+    @property
+    def directions(self) -> tuple[Array, ...]:
+        """Unit vectors."""
+        return ()
+
+    @property
+    def thickness(self) -> float | None:
+        """Radius around the core, None where there is none."""
+        return None
+
+    @property
+    def parameters(self) -> Array:
+        """The numbers that place it: points, unit vectors, radius."""
+        radius = () if self.thickness is None else ([self.thickness],)
+        return np.concatenate([*self.points, *self.directions, *radius])
+
+    @property
+    def motion(self) -> Array:
+        """Its parameters with their first and second time derivatives, (3, n): what kernels want of the world.
+
+        Points move as ṗ + ω × r, unit vectors as ω × n, and a radius stays.
+        """
+        linear, w = np.split(_zeros_if_none(self.velocity), 2)
+        linear_rate, alpha = np.split(_zeros_if_none(self.acceleration), 2)
+        arms = [p - self.points[0] for p in self.points] + list(self.directions)
+        base = np.array([1.0] * len(self.points) + [0.0] * len(self.directions))[:, None]
+        turn = np.cross(w, arms)
+        rates = base * linear + turn
+        second = base * linear_rate + np.cross(alpha, arms) + np.cross(w, turn)
+        still = np.zeros(0 if self.thickness is None else 1)
+        return np.stack([self.parameters, np.r_[rates.ravel(), still], np.r_[second.ravel(), still]])
+
+    def _check(self) -> None:
+        """Numbers of the right shape, read-only; motion only in the world."""
+        if self.frame is not None and not isinstance(self.frame, str):
+            raise ShapeError(f"{self._name}: frame must be the name of a frame, or None for the world; got {self.frame!r}")
+        for name in ("velocity", "acceleration"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            if self.frame is not None:
+                raise GeometryError(
+                    f"{self._name} on frame {self.frame!r} moves with that frame: give no {name}. "
+                    "What moves by itself is in the world (frame=None)."
+                )
+            self._set(name, _numbers(f"{self._name}.{name}", given, 3, 6))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _set_vectors(self, *names: str) -> None:
+        for name in names:
+            self._set(name, _numbers(f"{self._name}.{name}", getattr(self, name), 3))
+
+    def _set_unit(self, name: str) -> None:
+        vector = _numbers(f"{self._name}.{name}", getattr(self, name), 3)
+        length = np.linalg.norm(vector)
+        if length < SHORTEST:
+            raise GeometryError(f"{self._name}.{name} is {vector.tolist()}: a vector of no length points nowhere")
+        self._set(name, frozen(vector / length))
+
+    def _set_radius(self, radius: Any) -> None:
+        number = np.asarray(radius)
+        if number.shape != () or number.dtype.kind not in "fiu":
+            raise ShapeError(f"{self._name}.radius must be one number, in metres; got {radius!r}")
+        if not np.isfinite(number) or number < 0:
+            raise GeometryError(f"{self._name}.radius must be finite and not negative, in metres; got {radius!r}")
+        self._set("radius", float(number))
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        given = ((f.name, getattr(self, f.name)) for f in fields(self) if f.repr)  # type: ignore[arg-type]
+        shown = (f"{name}={x.tolist() if isinstance(x, np.ndarray) else x!r}" for name, x in given if x is not None)
+        return f"{self._name}({', '.join(shown)})"
+
+
+SHORTEST = 1e-12  # below, a direction is noise
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Point(Primitive):
+    """A point p, in dual quaternions 1 + ½ ε p [QO21, Sec. 3.2].
+
+    Args:
+        position: m.
+        frame: of the robot; None for the world.
+        velocity: of a point of the world, m/s.
+        acceleration: m/s².
+    """
+
+    position: Vector
+    frame: str | None = None
+    velocity: Twist | None = None
+    acceleration: Twist | None = None
+    core: ClassVar[Core] = "point"
+
+    def __post_init__(self) -> None:
+        self._set_vectors("position")
+        self._check()
+
+    @property
+    def points(self) -> tuple[Array, ...]:
+        return (self.position,)
+
+    @property
+    def dual_quaternion(self) -> dq.DualQuaternion:
+        return dq.translation(self.position)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Line(Primitive):
+    """The Plücker line l + ε m with m = p × l [QO21, Sec. 3.2]: infinite, and with a sense, which only angles heed.
+
+    Args:
+        point: any point of it, m. Which one matters only where an angular velocity is given.
+        direction: of any length but zero.
+    """
+
+    point: Vector
+    direction: Vector
+    frame: str | None = None
+    velocity: Twist | None = None
+    acceleration: Twist | None = None
+    core: ClassVar[Core] = "line"
+
+    def __post_init__(self) -> None:
+        self._set_vectors("point")
+        self._set_unit("direction")
+        self._check()
+
+    @property
+    def points(self) -> tuple[Array, ...]:
+        return (self.point,)
+
+    @property
+    def directions(self) -> tuple[Array, ...]:
+        return (self.direction,)
+
+    @property
+    def moment(self) -> Array:
+        """m = p × l, whatever point of the line p is."""
+        return np.cross(self.point, self.direction)
+
+    @property
+    def dual_quaternion(self) -> dq.DualQuaternion:
+        return dq.pure(np.concatenate([self.direction, self.moment]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Segment(Primitive):
+    """The straight line from a to b, ends included; a = b is a point."""
+
+    a: Vector
+    b: Vector
+    frame: str | None = None
+    velocity: Twist | None = None
+    acceleration: Twist | None = None
+    core: ClassVar[Core] = "segment"
+
+    def __post_init__(self) -> None:
+        self._set_vectors("a", "b")
+        self._check()
+
+    @property
+    def points(self) -> tuple[Array, ...]:
+        return self.a, self.b
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plane(Primitive):
+    """The plane n + ε d of all points with ⟨p, n⟩ = d [QO21, Sec. 3.2]; n points to the side of positive distances.
+
+    Args:
+        normal: n, of any length but zero.
+        offset: d, distance of the plane from the origin along the unit normal, m.
+        velocity: twist at the point d n of the plane; only what moves the plane matters.
+    """
+
+    normal: Vector
+    offset: float = 0.0
+    frame: str | None = None
+    velocity: Twist | None = None
+    acceleration: Twist | None = None
+    core: ClassVar[Core] = "plane"
+
+    def __post_init__(self) -> None:
+        self._set_unit("normal")
+        offset = np.asarray(self.offset)
+        if offset.shape != () or offset.dtype.kind not in "fiu":
+            raise ShapeError(f"Plane.offset must be one number, in metres; got {self.offset!r}")
+        if not np.isfinite(offset):
+            raise StateError(f"Plane.offset is {self.offset!r}; every number must be finite")
+        self._set("offset", float(offset))
+        self._check()
+
+    @property
+    def points(self) -> tuple[Array, ...]:
+        return (self.offset * self.normal,)
+
+    @property
+    def directions(self) -> tuple[Array, ...]:
+        return (self.normal,)
+
+    @property
+    def dual_quaternion(self) -> dq.DualQuaternion:
+        return dq.pure(self.normal) + self.offset * dq.E
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sphere(Primitive):
+    """All points within `radius` (m) of the centre: a point with a safe distance in [QO21, Sec. 3.2]."""
+
+    centre: Vector
+    radius: float
+    frame: str | None = None
+    velocity: Twist | None = None
+    acceleration: Twist | None = None
+    core: ClassVar[Core] = "point"
+
+    def __post_init__(self) -> None:
+        self._set_vectors("centre")
+        self._set_radius(self.radius)
+        self._check()
+
+    @property
+    def points(self) -> tuple[Array, ...]:
+        return (self.centre,)
+
+    @property
+    def thickness(self) -> float | None:
+        return self.radius
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Capsule(Primitive):
+    """All points within `radius` (m) of the segment from a to b."""
+
+    a: Vector
+    b: Vector
+    radius: float
+    frame: str | None = None
+    velocity: Twist | None = None
+    acceleration: Twist | None = None
+    core: ClassVar[Core] = "segment"
+
+    def __post_init__(self) -> None:
+        self._set_vectors("a", "b")
+        self._set_radius(self.radius)
+        self._check()
+
+    @property
+    def points(self) -> tuple[Array, ...]:
+        return self.a, self.b
+
+    @property
+    def thickness(self) -> float | None:
+        return self.radius
+
+
+def _numbers(name: str, values: Any, *sizes: int) -> Array:
+    """A read-only array of finite numbers."""
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{name} is not an array of real numbers: {values!r}") from None
+    if array.ndim != 1 or len(array) not in sizes:
+        raise ShapeError(f"{name}: wanted shape {' or '.join(f'({size},)' for size in sizes)}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise StateError(f"{name} is {array.tolist()}; every number must be finite")
+    return frozen(array)
+
+
+def _zeros_if_none(twist: Array | None) -> Array:
+    if twist is None:
+        return np.zeros(6)
+    return twist if len(twist) == 6 else np.concatenate([twist, np.zeros(3)])
