@@ -30,23 +30,7 @@ def emit(program: Program, target: Target) -> str:
 def _batch(program: Program, target: Target) -> str:
     """`i32 @run(inputs…, outputs…, blocks, scratch, stream)`: blocks of W rows through `@body`."""
     T, W, V = target.scalar, target.width, target.value
-    _, slots = compact_slots(program)
-    parts = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
-    stores = []
-    for k, (output, table) in enumerate(zip(program.outputs, slots, strict=True)):
-        if not output.size:  # nothing to store, and no table to look it up in
-            stores.append(False)
-            continue
-        padded = np.concatenate([table, np.zeros(-len(table) % W, dtype=np.int64)])
-        entries = ", ".join(f"i32 {n}" for n in padded.tolist())
-        parts.append(f"@table{k} = internal constant [{len(padded)} x i32] [{entries}], align 64")
-        parts.append(store_rows_ir(f"store{k}", f"table{k}", output.size, W, T))
-        streamed = target.streaming and output.size >= 4 * W
-        if streamed:
-            parts.append(stream_rows_ir(f"stream{k}", f"table{k}", output.size, W, T))
-        stores.append(streamed)
-    for k, argument in enumerate(program.inputs):
-        parts.append(load_rows_ir(f"load{k}", argument.size, W, T))
+    stored, movers = _movers(program, target)
     arguments = [f"ptr %i{k}" for k in range(len(program.inputs))] + [f"ptr %o{k}" for k in range(len(program.outputs))]
     lines = [
         f"define i32 @run({', '.join(arguments)}, i64 %blocks, ptr %scratch, i32 %stream) nounwind {{",
@@ -58,34 +42,14 @@ def _batch(program: Program, target: Target) -> str:
         "loop:",
         "  %b = phi i64 [0, %entry], [%b_next, %next]",
         "  %status = phi i32 [0, %entry], [%status_next, %next]",
-    ]
-    offset = 0
-    for k, argument in enumerate(program.inputs):
-        lines += [
-            f"  %skip{k} = mul i64 %b, {argument.size * W}",
-            f"  %rows{k} = getelementptr {T}, ptr %i{k}, i64 %skip{k}",
-            f"  %lane{k} = getelementptr {V}, ptr %scratch, i64 {offset}",
-            f"  call void @load{k}(ptr %rows{k}, ptr %lane{k})",
-        ]
-        offset += argument.size
-    lines += [
+        *_loads(program, T, W, V),
         "  %bits = call i32 @body(ptr %scratch, ptr %values)",
         "  %status_next = or i32 %status, %bits",
         "  br i1 %streaming, label %streamed, label %plain",
-    ]
-    for label, prefix in (("streamed", "stream"), ("plain", "store")):
-        lines.append(f"{label}:")
-        for k, output in enumerate(program.outputs):
-            if not output.size:
-                continue
-            function = prefix if stores[k] else "store"
-            lines += [
-                f"  %{prefix}_skip{k} = mul i64 %b, {output.size * W}",
-                f"  %{prefix}_rows{k} = getelementptr {T}, ptr %o{k}, i64 %{prefix}_skip{k}",
-                f"  call void @{function}{k}(ptr %values, ptr %{prefix}_rows{k})",
-            ]
-        lines.append("  br label %next")
-    lines += [
+        "streamed:",
+        *_stores(program, T, W, {k: f"stream{k}" if streamed else f"store{k}" for k, streamed in stored.items()}, "s"),
+        "plain:",
+        *_stores(program, T, W, {k: f"store{k}" for k in stored}, "p"),
         "next:",
         "  %b_next = add i64 %b, 1",
         "  %more = icmp ult i64 %b_next, %blocks",
@@ -95,4 +59,48 @@ def _batch(program: Program, target: Target) -> str:
         "  ret i32 %all",
         "}",
     ]
-    return "\n".join([*parts, *lines])
+    return "\n".join([*movers, *lines])
+
+
+def _movers(program: Program, target: Target) -> tuple[dict[int, bool], list[str]]:
+    """(outputs that have entries → whether they can be streamed; functions that load inputs and store outputs)."""
+    T, W = target.scalar, target.width
+    stored, parts = {}, ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
+    for k, (output, table) in enumerate(zip(program.outputs, compact_slots(program)[1], strict=True)):
+        if not output.size:  # nothing to store, and no table to look it up in
+            continue
+        padded = np.concatenate([table, np.zeros(-len(table) % W, dtype=np.int64)])
+        entries = ", ".join(f"i32 {n}" for n in padded.tolist())
+        parts.append(f"@table{k} = internal constant [{len(padded)} x i32] [{entries}], align 64")
+        parts.append(store_rows_ir(f"store{k}", f"table{k}", output.size, W, T))
+        stored[k] = target.streaming and output.size >= 4 * W
+        if stored[k]:
+            parts.append(stream_rows_ir(f"stream{k}", f"table{k}", output.size, W, T))
+    parts += [load_rows_ir(f"load{k}", argument.size, W, T) for k, argument in enumerate(program.inputs)]
+    return stored, parts
+
+
+def _loads(program: Program, T: str, W: int, V: str) -> list[str]:
+    """W rows of every input into the lanes of the scratch memory."""
+    lines, offset = [], 0
+    for k, argument in enumerate(program.inputs):
+        lines += [
+            f"  %skip{k} = mul i64 %b, {argument.size * W}",
+            f"  %rows{k} = getelementptr {T}, ptr %i{k}, i64 %skip{k}",
+            f"  %lane{k} = getelementptr {V}, ptr %scratch, i64 {offset}",
+            f"  call void @load{k}(ptr %rows{k}, ptr %lane{k})",
+        ]
+        offset += argument.size
+    return lines
+
+
+def _stores(program: Program, T: str, W: int, functions: dict[int, str], tag: str) -> list[str]:
+    """W rows of every output from the lanes."""
+    lines = []
+    for k, function in functions.items():
+        lines += [
+            f"  %{tag}_skip{k} = mul i64 %b, {program.outputs[k].size * W}",
+            f"  %{tag}_rows{k} = getelementptr {T}, ptr %o{k}, i64 %{tag}_skip{k}",
+            f"  call void @{function}(ptr %values, ptr %{tag}_rows{k})",
+        ]
+    return [*lines, "  br label %next"]

@@ -123,67 +123,105 @@ def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str) -> str:
 
 
 def stream_rows_ir(name: str, table: str, size: int, lanes: int, T: str) -> str:
-    """Like `store_rows_ir`, with whole cache lines written past the caches. AVX-512 and size ≥ 2 W only."""
-    V, M, whole, rest = f"<{lanes} x {T}>", f"<{lanes} x i1>", size // lanes * lanes, size % lanes
-    bytes_each = 8 if T == "double" else 4
-    integer, permute = ("i64", "vpermi2var.pd.512") if T == "double" else ("i32", "vpermi2var.ps.512")
-    Ix = f"<{lanes} x {integer}>"
-    count = ", ".join(f"{integer} {k}" for k in range(lanes))
-    suffix = f"v{lanes}f{bytes_each * 8}.p0"
-    lines = [f"define internal void @{name}(ptr noalias %values, ptr %rows) noinline nounwind {{", "entry:"]
-    lines += [f"  %tile = alloca {V}, align 64", *_row_pointers("%rows", "row", size, lanes, T)]
-    for k in range(lanes):  # how many numbers of row k come before its first whole cache line
-        lines += [
+    """Like `store_rows_ir`, with whole cache lines written past the caches. AVX-512 and size ≥ 2 W only.
+
+    Row k starts `head` numbers before a cache line. Its head goes out alone; then each line is put together from the last
+    vector and this one; what is left behind the last line goes out alone again.
+    """
+    return "\n".join(_Stream(table, size, lanes, T).lines(name))
+
+
+class _Stream:
+    """Writes `stream_rows_ir`, section by section."""
+
+    def __init__(self, table: str, size: int, lanes: int, T: str) -> None:
+        self.table, self.size, self.lanes, self.T = table, size, lanes, T
+        self.V, self.M, self.whole = f"<{lanes} x {T}>", f"<{lanes} x i1>", size // lanes * lanes
+        self.bytes_each = 8 if T == "double" else 4
+        self.integer, kind = ("i64", "pd") if T == "double" else ("i32", "ps")
+        self.I = f"<{lanes} x {self.integer}>"
+        self.permute = f"@llvm.x86.avx512.vpermi2var.{kind}.512"
+        self.masked_store = f"@llvm.masked.store.v{lanes}f{8 * self.bytes_each}.p0"
+
+    def lines(self, name: str) -> list[str]:
+        last = [f"  %last{k} = phi {self.V} [zeroinitializer, %entry], [%c{k}, %next]" for k in range(self.lanes)]
+        columns, shuffles = transposed([f"%v{k}" for k in range(self.lanes)], self.lanes, self.V, "t")
+        return [
+            f"declare {self.V} {self.permute}({self.V}, {self.I}, {self.V})",
+            f"declare void {self.masked_store}({self.V}, ptr, i32, {self.M})",
+            f"define internal void @{name}(ptr noalias %values, ptr %rows) noinline nounwind {{",
+            "entry:",
+            f"  %tile = alloca {self.V}, align 64",
+            *_row_pointers("%rows", "row", self.size, self.lanes, self.T),
+            *(line for k in range(self.lanes) for line in self._shift(k)),
+            "  br label %loop",
+            "loop:",
+            "  %j = phi i64 [0, %entry], [%j_next, %next]",
+            *last,
+            *_fetch(self.table, "%j", self.lanes, self.V, CACHE_LINE),
+            *shuffles,
+            *(f"  %c{k} = bitcast {self.V} {column} to {self.V}" for k, column in enumerate(columns)),
+            "  %first = icmp eq i64 %j, 0",
+            "  br i1 %first, label %heads, label %lines",
+            "heads:",
+            *(self._masked(f"%c{k}", f"%row{k}", f"%before{k}") for k in range(self.lanes)),
+            "  br label %next",
+            "lines:",
+            f"  %back = sub i64 %j, {self.lanes}",
+            *(line for k in range(self.lanes) for line in self._line(k)),
+            "  br label %next",
+            "next:",
+            f"  %j_next = add i64 %j, {self.lanes}",
+            f"  %more = icmp ult i64 %j_next, {self.whole}",
+            "  br i1 %more, label %loop, label %ends",
+            "ends:",
+            *(line for k in range(self.lanes) for line in self._end(k)),
+            *self._rest(),
+            "  ret void",
+            "}",
+        ]
+
+    def _masked(self, vector: str, place: str, mask: str) -> str:
+        return f"  call void {self.masked_store}({self.V} {vector}, ptr {place}, i32 {self.bytes_each}, {self.M} {mask})"
+
+    def _shift(self, k: int) -> list[str]:
+        """How many numbers of row k come before its first whole cache line, as a number, as indices, and as a mask."""
+        count = ", ".join(f"{self.integer} {lane}" for lane in range(self.lanes))
+        narrow = f"add i64 %head{k}, 0" if self.integer == "i64" else f"trunc i64 %head{k} to i32"
+        return [
             f"  %address{k} = ptrtoint ptr %row{k} to i64",
             f"  %past{k} = sub i64 0, %address{k}",
             f"  %inside{k} = and i64 %past{k}, {CACHE_LINE - 1}",
-            f"  %head{k} = lshr i64 %inside{k}, {3 if bytes_each == 8 else 2}",
-            f"  %narrow{k} = {f'add i64 %head{k}, 0' if integer == 'i64' else f'trunc i64 %head{k} to i32'}",
-            f"  %one{k} = insertelement {Ix} poison, {integer} %narrow{k}, i32 0",
-            f"  %shift{k} = shufflevector {Ix} %one{k}, {Ix} poison, <{lanes} x i32> zeroinitializer",
-            f"  %index{k} = add {Ix} %shift{k}, <{count}>",
-            f"  %before{k} = icmp ult {Ix} <{count}>, %shift{k}",
+            f"  %head{k} = lshr i64 %inside{k}, {3 if self.bytes_each == 8 else 2}",
+            f"  %narrow{k} = {narrow}",
+            f"  %one{k} = insertelement {self.I} poison, {self.integer} %narrow{k}, i32 0",
+            f"  %shift{k} = shufflevector {self.I} %one{k}, {self.I} poison, <{self.lanes} x i32> zeroinitializer",
+            f"  %index{k} = add {self.I} %shift{k}, <{count}>",
+            f"  %before{k} = icmp ult {self.I} <{count}>, %shift{k}",
         ]
-    lines += ["  br label %loop", "loop:", "  %j = phi i64 [0, %entry], [%j_next, %next]"]
-    for k in range(lanes):
-        lines.append(f"  %last{k} = phi {V} [zeroinitializer, %entry], [%c{k}, %next]")
-    lines += _fetch(table, "%j", lanes, V, CACHE_LINE)
-    columns, shuffles = transposed([f"%v{k}" for k in range(lanes)], lanes, V, "t")
-    lines += shuffles
-    lines += [f"  %c{k} = bitcast {V} {column} to {V}" for k, column in enumerate(columns)]
-    lines += ["  %first = icmp eq i64 %j, 0", "  br i1 %first, label %heads, label %lines", "heads:"]
-    for k in range(lanes):
-        lines.append(f"  call void @llvm.masked.store.{suffix}({V} %c{k}, ptr %row{k}, i32 {bytes_each}, {M} %before{k})")
-    lines += ["  br label %next", "lines:", f"  %back = sub i64 %j, {lanes}"]
-    for k in range(lanes):
-        lines += [
-            f"  %whole{k} = call {V} @llvm.x86.avx512.{permute}({V} %last{k}, {Ix} %index{k}, {V} %c{k})",
+
+    def _line(self, k: int) -> list[str]:
+        return [
+            f"  %whole{k} = call {self.V} {self.permute}({self.V} %last{k}, {self.I} %index{k}, {self.V} %c{k})",
             f"  %at{k} = add i64 %back, %head{k}",
-            f"  %o{k} = getelementptr {T}, ptr %row{k}, i64 %at{k}",
-            f"  store {V} %whole{k}, ptr %o{k}, align {CACHE_LINE}, !nontemporal !0",
+            f"  %o{k} = getelementptr {self.T}, ptr %row{k}, i64 %at{k}",
+            f"  store {self.V} %whole{k}, ptr %o{k}, align {CACHE_LINE}, !nontemporal !0",
         ]
-    lines += [
-        "  br label %next",
-        "next:",
-        f"  %j_next = add i64 %j, {lanes}",
-        f"  %more = icmp ult i64 %j_next, {whole}",
-        "  br i1 %more, label %loop, label %ends",
-        "ends:",
-    ]
-    for k in range(lanes):  # what of the last whole vector lies behind the last whole line
-        lines += [
-            f"  %after{k} = xor {M} %before{k}, splat (i1 true)",
-            f"  %end{k} = getelementptr {T}, ptr %row{k}, i64 {whole - lanes}",
-            f"  call void @llvm.masked.store.{suffix}({V} %c{k}, ptr %end{k}, i32 {bytes_each}, {M} %after{k})",
+
+    def _end(self, k: int) -> list[str]:
+        """What of the last whole vector lies behind the last whole line."""
+        return [
+            f"  %after{k} = xor {self.M} %before{k}, splat (i1 true)",
+            f"  %end{k} = getelementptr {self.T}, ptr %row{k}, i64 {self.whole - self.lanes}",
+            self._masked(f"%c{k}", f"%end{k}", f"%after{k}"),
         ]
-    if rest:
-        remaining = [line.replace("%", "%r_") for line in _fetch(table, str(whole), lanes, V, CACHE_LINE)]
-        remaining = [line.replace("%r_values", "%values") for line in remaining]
-        columns, shuffles = transposed([f"%r_v{k}" for k in range(lanes)], lanes, V, "u")
-        lines += [*remaining, *shuffles, *_tail(columns, rest, V, T, bytes_each, str(whole))]
-    lines += ["  ret void", "}"]
-    lines += [
-        f"declare {V} @llvm.x86.avx512.{permute}({V}, {Ix}, {V})",
-        f"declare void @llvm.masked.store.{suffix}({V}, ptr, i32, {M})",
-    ]
-    return "\n".join(lines)
+
+    def _rest(self) -> list[str]:
+        """The numbers behind the last whole vector."""
+        rest = self.size - self.whole
+        if not rest:
+            return []
+        fetched = [line.replace("%", "%r_") for line in _fetch(self.table, str(self.whole), self.lanes, self.V, CACHE_LINE)]
+        fetched = [line.replace("%r_values", "%values") for line in fetched]
+        columns, shuffles = transposed([f"%r_v{k}" for k in range(self.lanes)], self.lanes, self.V, "u")
+        return [*fetched, *shuffles, *_tail(columns, rest, self.V, self.T, self.bytes_each, str(self.whole))]

@@ -8,7 +8,6 @@ and 1e-18, are below the rounding. Larger angles go to the C library, lane by la
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
 FAST_LIMIT = float(2**20)
 _PI_2 = (
@@ -32,14 +31,13 @@ def double(x: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
+def _constant(x: float) -> str:
+    return f"splat (double {double(x)})"
+
+
 def sincos_ir(lanes: int) -> str:
     """`{V, V} @sincos(V)` with V = <lanes x double>: sine and cosine."""
-    V, I, B = f"<{lanes} x double>", f"<{lanes} x i64>", f"<{lanes} x i1>"
-    suffix = f"v{lanes}f64"
-
-    def c(x: float) -> str:
-        return f"splat (double {double(x)})"
-
+    V, I, B, suffix = f"<{lanes} x double>", f"<{lanes} x i64>", f"<{lanes} x i1>", f"v{lanes}f64"
     lines = [
         f"declare {V} @llvm.fma.{suffix}({V}, {V}, {V})",
         f"declare {V} @llvm.fabs.{suffix}({V})",
@@ -48,32 +46,11 @@ def sincos_ir(lanes: int) -> str:
         "declare double @cos(double)",
         f"define internal {{{V}, {V}}} @sincos({V} %x) noinline nounwind {{",
         f"  %ax = call {V} @llvm.fabs.{suffix}({V} %x)",
-        f"  %far = fcmp ogt {V} %ax, {c(FAST_LIMIT)}",
+        f"  %far = fcmp ogt {V} %ax, {_constant(FAST_LIMIT)}",
         f"  %any = call i1 @llvm.vector.reduce.or.v{lanes}i1({B} %far)",
-        f"  %turns = call {V} @llvm.fma.{suffix}({V} %x, {V} {c(1 / _PI_2[0])}, {V} {c(_ROUND)})",
-        f"  %j = fsub {V} %turns, {c(_ROUND)}",
-        f"  %r1 = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[0])}, {V} %x)",
-        f"  %r2 = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[1])}, {V} %r1)",
-        f"  %r = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[2])}, {V} %r2)",
-        f"  %z = fmul {V} %r, %r",
-        *_horner("s", _SIN, V, suffix, c),
-        *_horner("c", _COS, V, suffix, c),
-        f"  %rz = fmul {V} %r, %z",
-        f"  %sin = call {V} @llvm.fma.{suffix}({V} %rz, {V} %s0, {V} %r)",
-        f"  %half = fmul {V} %z, {c(0.5)}",
-        f"  %w = fsub {V} {c(1.0)}, %half",
-        f"  %lost = fsub {V} {c(1.0)}, %w",  # what rounding 1 − z/2 dropped comes back with the polynomial
-        f"  %rest = fsub {V} %lost, %half",
-        f"  %zz = fmul {V} %z, %z",
-        f"  %tail = call {V} @llvm.fma.{suffix}({V} %zz, {V} %c0, {V} %rest)",
-        f"  %cos = fadd {V} %w, %tail",
-        f"  %bits = bitcast {V} %turns to {I}",
-        f"  %odd = trunc {I} %bits to {B}",
-        f"  %s_swapped = select {B} %odd, {V} %cos, {V} %sin",
-        f"  %c_swapped = select {B} %odd, {V} %sin, {V} %cos",
-        *_signed("s", "%bits", I, V),
-        f"  %next = add {I} %bits, splat (i64 1)",
-        *_signed("c", "%next", I, V),
+        *_reduced(V, suffix),
+        *_polynomials(V, suffix),
+        *_quadrants(V, I, B),
         f"  %f0 = insertvalue {{{V}, {V}}} poison, {V} %s_final, 0",
         f"  %f1 = insertvalue {{{V}, {V}}} %f0, {V} %c_final, 1",
         "  br i1 %any, label %slow, label %fast",
@@ -86,11 +63,55 @@ def sincos_ir(lanes: int) -> str:
     return "\n".join(lines)
 
 
-def _horner(name: str, coefficients: tuple[float, ...], V: str, suffix: str, c: Callable[[float], str]) -> list[str]:
+def _reduced(V: str, suffix: str) -> list[str]:
+    """r = x − j π/2, with j the nearest integer to x / (π/2)."""
+    c = _constant
+    return [
+        f"  %turns = call {V} @llvm.fma.{suffix}({V} %x, {V} {c(1 / _PI_2[0])}, {V} {c(_ROUND)})",
+        f"  %j = fsub {V} %turns, {c(_ROUND)}",
+        f"  %r1 = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[0])}, {V} %x)",
+        f"  %r2 = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[1])}, {V} %r1)",
+        f"  %r = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[2])}, {V} %r2)",
+        f"  %z = fmul {V} %r, %r",
+    ]
+
+
+def _polynomials(V: str, suffix: str) -> list[str]:
+    """sin r = r + r³ P(r²) and cos r = 1 − r²/2 + r⁴ Q(r²); what rounding 1 − r²/2 drops comes back with Q."""
+    c = _constant
+    return [
+        *_horner("s", _SIN, V, suffix),
+        *_horner("c", _COS, V, suffix),
+        f"  %rz = fmul {V} %r, %z",
+        f"  %sin = call {V} @llvm.fma.{suffix}({V} %rz, {V} %s0, {V} %r)",
+        f"  %half = fmul {V} %z, {c(0.5)}",
+        f"  %w = fsub {V} {c(1.0)}, %half",
+        f"  %lost = fsub {V} {c(1.0)}, %w",
+        f"  %rest = fsub {V} %lost, %half",
+        f"  %zz = fmul {V} %z, %z",
+        f"  %tail = call {V} @llvm.fma.{suffix}({V} %zz, {V} %c0, {V} %rest)",
+        f"  %cos = fadd {V} %w, %tail",
+    ]
+
+
+def _quadrants(V: str, I: str, B: str) -> list[str]:
+    """Sine and cosine change places in odd quadrants, and signs as j says."""
+    return [
+        f"  %bits = bitcast {V} %turns to {I}",
+        f"  %odd = trunc {I} %bits to {B}",
+        f"  %s_swapped = select {B} %odd, {V} %cos, {V} %sin",
+        f"  %c_swapped = select {B} %odd, {V} %sin, {V} %cos",
+        *_signed("s", "%bits", I, V),
+        f"  %next = add {I} %bits, splat (i64 1)",
+        *_signed("c", "%next", I, V),
+    ]
+
+
+def _horner(name: str, coefficients: tuple[float, ...], V: str, suffix: str) -> list[str]:
     lines = []
-    last = c(coefficients[-1])
+    last = _constant(coefficients[-1])
     for k in reversed(range(len(coefficients) - 1)):
-        lines.append(f"  %{name}{k} = call {V} @llvm.fma.{suffix}({V} {last}, {V} %z, {V} {c(coefficients[k])})")
+        lines.append(f"  %{name}{k} = call {V} @llvm.fma.{suffix}({V} {last}, {V} %z, {V} {_constant(coefficients[k])})")
         last = f"%{name}{k}"
     return lines
 
