@@ -38,9 +38,10 @@ bench: $(READY)
 	@$(BIN)/equipoise bench dynamics
 	@$(BIN)/equipoise bench start
 	@$(BIN)/equipoise bench growth
+	@$(BIN)/equipoise bench forms
 
 accuracy: $(READY)
-	@$(BIN)/python bench/accuracy.py
+	@$(BIN)/python tests/equations/accuracy.py
 
 setup: $(READY)
 

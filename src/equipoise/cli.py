@@ -34,12 +34,12 @@ def demo(robot: str = "jvrc1") -> None:
 
 @app.command()
 def bench(
-    what: Annotated[str, typer.Argument(help="dynamics, start or growth")] = "dynamics",
+    what: Annotated[str, typer.Argument(help="dynamics, start, growth or forms")] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
 ) -> None:
-    """Measure: against Pinocchio and MuJoCo, the time to start, or the growth with the number of joints."""
+    """Measure: against Pinocchio and MuJoCo, the time to start, the growth with the joints, changes of form."""
     from .bench import tables
 
     warnings.simplefilter("ignore")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import dynamics, growth, start
+from . import dynamics, forms, growth, start
 
 
 def _dynamics(robots: list[str] | None, rounds: int) -> Iterator[Any]:
@@ -28,10 +28,15 @@ def _growth(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return growth.growth(rounds=rounds)
 
 
+def _forms(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return forms.changes(robots or ("g1",), rounds=rounds)
+
+
 BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "dynamics": _dynamics,
     "start": _start,
     "growth": _growth,
+    "forms": _forms,
 }
 
 
@@ -77,7 +82,12 @@ def _growth_line(row: growth.Size) -> list[str]:
             f"{1e3 * row.compile_seconds / row.n:.1f}", f"{row.nanoseconds_per_joint:.2f}"]  # fmt: skip
 
 
+def _forms_line(row: forms.Change) -> list[str]:
+    return [row.robot, row.form, f"{row.microseconds:.2f}", f"{row.low:.2f}–{row.high:.2f}", f"{row.terms:.2f}"]
+
+
 _TITLES = {
+    "forms": "µs for one change of form (median and quartiles of quiet rounds)",
     "dynamics": "µs per state, and ours / theirs (median and quartiles of quiet rounds)",
     "start": "seconds until nine core kernels can be called",
     "growth": "inverse dynamics of a snake of n joints, batch of 1,024 on one core",
@@ -85,5 +95,6 @@ _TITLES = {
 _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
     "dynamics": (["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio"], _dynamics_line),
     "start": (["robot", "code for", "cold", "warm, median", "fastest", "slowest", "import"], _start_line),
+    "forms": (["robot", "form", "µs", "quartiles", "M, C, g themselves"], _forms_line),
     "growth": (["n", "instructions", "per joint", "compile, s", "ms per joint", "ns per joint"], _growth_line),
 }
