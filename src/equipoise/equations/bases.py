@@ -33,17 +33,18 @@ class BaseFrame:
     orientation: Place | str
 
 
-def change_of_base(tree: Tree, q: SX, v: SX, M: SX, C: SX, g: SX, base: BaseFrame, representation: str) -> dict[str, SX]:
+def change_of_base(tree: Tree, q: SX, v: SX, entries: SX, C: SX, g: SX, base: BaseFrame, representation: str) -> dict[str, SX]:
     """M, C, g in the new variables [TPN17, Eq. (23)], from those of ν_B, with the change itself.
 
         M_D = ᴮT_Dᵀ M_B ᴮT_D,    C_D = ᴮT_Dᵀ (M_B ᴮṪ_D + C_B ᴮT_D),    g_D = ᴮT_Dᵀ g_B
 
-    U and U_inverse are the upper six rows of ᴮT_D and ᴰT_B; the rows below are [0 1] in both. X is the pose of the base,
-    v the velocity in the new variables.
+    M comes as its n² entries, so that it can be differentiated. U and U_inverse are the upper six rows of ᴮT_D and ᴰT_B; the
+    rows below are [0 1] in both. X is the pose of the base, v the velocity in the new variables.
     """
     n = tree.nv
+    M, C = with_known_zeros(casadi.reshape(entries, n, n), C)
     U, U_inverse, X = velocity_change(tree, q, M, base, representation)
-    U_dot = _rate(U, tree, q, v, M, C)
+    U_dot = _rate(U, tree, q, v, entries, casadi.densify(C))
     T = stack(U, beside(zeros(n - 6, 6), identity(n - 6)))
     T_dot = stack(U_dot, zeros(n - 6, n))
     M_new = symmetric(T.T @ (M @ T))
@@ -100,8 +101,14 @@ def base_pose(tree: Tree, q: SX, M: SX, base: BaseFrame) -> tuple[SX, SX]:
     return where.frame(tree, orientation)[0], p + where.O
 
 
-def _rate(expression: SX, tree: Tree, q: SX, v: SX, M: SX, C: SX) -> SX:
-    """Time derivative of an expression of q and M along the motion, with Ṁ = C + Cᵀ [TPN17, Property 2]."""
+def _rate(expression: SX, tree: Tree, q: SX, v: SX, entries: SX, C: SX) -> SX:
+    """Time derivative of an expression of q and of the entries of M along the motion, with Ṁ = C + Cᵀ [TPN17, Property 2]."""
     along_q = casadi.jtimes(expression, q, coordinate_rates(tree, q, v))
-    along_M = casadi.jtimes(expression, casadi.vec(M), casadi.vec(C + C.T))
-    return casadi.sparsify(along_q + along_M)
+    return casadi.sparsify(along_q + casadi.jtimes(expression, entries, casadi.vec(C + C.T)))
+
+
+def with_known_zeros(M: SX, C: SX) -> tuple[SX, SX]:
+    """In the mixed variables of the base, M[:3, :3] is m 1 and C[:, :3] is zero: what is known need not be multiplied."""
+    m = M[0, 0]
+    M[:3, :3], C[:, :3] = m * identity(3), zeros(C.shape[0], 3)
+    return casadi.sparsify(M), casadi.sparsify(C)

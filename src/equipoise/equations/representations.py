@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from ..model.tree import Tree
 from .jacobians import Place, velocity
 from .kinematics import poses
-from .symbols import SX, beside, constant, skew, stack, zeros
+from .symbols import SX, beside, skew, stack, zeros
 
 REPRESENTATIONS = ("mixed", "body", "inertial")
 
 
 def identity(n: int) -> SX:
-    return constant([[float(i == j) for j in range(n)] for i in range(n)])
+    return SX.eye(n)
 
 
 def _blocks(a: SX, b: SX, c: SX, d: SX) -> SX:

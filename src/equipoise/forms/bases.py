@@ -46,6 +46,10 @@ def base_kernel(tree: Tree, place_of: Callable[[str], Place], base: Base, repres
     if not tree.floating:
         raise ModelError("this robot has a fixed base: there is no base velocity to express in another frame")
     origin, orientation = _places(place_of, base)
+    if isinstance(origin, str) and sum(body.parent < 0 for body in tree.bodies) > 1:
+        raise ModelError(
+            "the centre of mass can be the base of one tree only; this robot has other bodies that stand in the world"
+        )
     name = ("change_of_base", _label(origin), _label(orientation), representation)
 
     make = functools.partial(_traced, tree, origin, orientation, representation)
@@ -86,7 +90,7 @@ def _traced(tree: Tree, origin: Place | str, orientation: Place | str, represent
     n = tree.nv
     sizes = {"q": tree.nq, "v": n, "M": n * n, "C": n * n, "g": n}
     symbols = {name: SX.sym(name, size) for name, size in sizes.items()}
-    M, C = casadi.reshape(symbols["M"], n, n), casadi.reshape(symbols["C"], n, n).T  # arrays come row by row; M is symmetric
+    C = casadi.reshape(symbols["C"], n, n).T  # arrays come row by row; M is symmetric
     frame = BaseFrame(origin, orientation)
-    results = change_of_base(tree, symbols["q"], symbols["v"], M, C, symbols["g"], frame, representation)
+    results = change_of_base(tree, symbols["q"], symbols["v"], symbols["M"], C, symbols["g"], frame, representation)
     return trace("change_of_base", symbols, results, shapes={"g": (n,), "v": (n,)})
