@@ -25,6 +25,13 @@ _HOMES = {
     "ConstraintError": "errors",
     "ModelWarning": "errors",
     "limit_threads": "machine.threads",
+    "Point": "control.primitives",
+    "Line": "control.primitives",
+    "Segment": "control.primitives",
+    "Plane": "control.primitives",
+    "Sphere": "control.primitives",
+    "Capsule": "control.primitives",
+    "distance": "control.distances",
 }
 _MODULES = {
     "convert": "convert",

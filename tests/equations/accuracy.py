@@ -64,7 +64,7 @@ def worst_of(results: Iterator[tuple[str, dict[str, float]]]) -> tuple[Worst, in
 
 
 def show(title: str, worst: Worst, count: int) -> None:
-    table = Table("quantity", "worst relative error", "robot", title=f"{title}: {count} robots, 3 random states each")
+    table = Table("quantity", "worst relative error", "robot", title=f"{title}: {count} cases, 3 random states each")
     for name, (error, robot) in worst.items():
         table.add_row(name, f"{error:.1e}", robot)
     Console().print(table)

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ModelWarning")
 
 EXACT = 1e-12
 ROBOTS = {
+    "brick": lambda: eq.RobotBuilder("brick").link("brick", mass=2.0, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.25)).build(),
     "zoo": lambda: zoo(floating=True),
     "zoo on a fixed base": lambda: zoo(floating=False),
     "zoo with armature": lambda: zoo(floating=True).with_armature(),
@@ -30,7 +31,7 @@ ROBOTS = {
     "human": lambda: load("human"),
 }
 CASES = [
-    *((name, r) for name in ("zoo", "zoo without followers", "quadruped") for r in REPRESENTATIONS),
+    *((name, r) for name in ("brick", "zoo", "zoo without followers", "quadruped") for r in REPRESENTATIONS),
     ("zoo with armature", "mixed"), ("zoo on a fixed base", "mixed"), ("arm7", "mixed"), ("arm7", "body"), ("human", "mixed"),
     *(pytest.param(("human", r), marks=pytest.mark.slow) for r in ("body", "inertial")),
 ]  # fmt: skip

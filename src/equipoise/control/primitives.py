@@ -104,10 +104,11 @@ class Primitive:
 
     def _set_unit(self, name: str) -> None:
         vector = _numbers(f"{self._name}.{name}", getattr(self, name), 3)
-        length = np.linalg.norm(vector)
-        if length < SHORTEST:
+        largest = np.abs(vector).max()
+        if largest < SHORTEST:
             raise GeometryError(f"{self._name}.{name} is {vector.tolist()}: a vector of no length points nowhere")
-        self._set(name, frozen(vector / length))
+        scaled = vector / largest  # the square of 1e200 is no number
+        self._set(name, frozen(scaled / np.linalg.norm(scaled)))
 
     def _set_radius(self, radius: Any) -> None:
         number = np.asarray(radius)

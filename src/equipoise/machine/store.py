@@ -30,7 +30,7 @@ def sources_digest() -> str:
     """Names the version of everything that writes programs and code: change a line, and the cache starts anew."""
     package = Path(__file__).parent.parent
     text = hashlib.sha256(__version__.encode())
-    for folder in ("algebra", "model/joints", "equations", "machine", "forms"):
+    for folder in ("algebra", "model/joints", "equations", "machine", "forms", "balance", "control"):
         for path in sorted((package / folder).glob("*.py")):
             text.update(path.read_bytes())
     return text.hexdigest()
