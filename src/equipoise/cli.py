@@ -13,7 +13,7 @@ from rich.console import Console
 from .errors import EquipoiseError
 
 app = typer.Typer(help="Equations of motion of free-floating robots, compiled for each robot.", no_args_is_help=True)
-console = Console(width=None if sys.stdout.isatty() else 120)
+console = Console(width=None if sys.stdout.isatty() else 140)
 
 
 @app.command()

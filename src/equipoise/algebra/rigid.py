@@ -81,10 +81,10 @@ def inverse(X: Array) -> Array:
     return Y
 
 
-def tidy(R: Array, within: float = 1e-11) -> Array:
+def tidy(R: Array, within: float = 1e-12) -> Array:
     """R with entries within `within` of 0 and ±1 made exact.
 
-    Description files write π/2 with eleven digits; its cosine, 5e-12, means zero. Exact zeros vanish from the compiled code.
+    The cosine of π/2 comes out as 6e-17 and means zero. Exact zeros vanish from the compiled code.
     """
     nearest = np.round(R)
     return np.where(np.abs(R - nearest) < within, nearest, R) + 0.0

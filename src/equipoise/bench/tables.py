@@ -60,13 +60,15 @@ def show(console: Console, what: str, rows: Iterable[Any]) -> None:
 
 def _dynamics_line(row: dynamics.Row) -> list[str]:
     cells = [row.robot, row.quantity, row.mode, f"{row.microseconds:.3f}"]
+    mark = "" if row.trustworthy else "?"
     for peer in ("pinocchio", "mujoco"):
-        if peer in row.ratios:
-            median, low, high = row.ratios[peer]
-            cells += [f"{row.peers[peer]:.2f}", f"{median:.3f} ({low:.3f}–{high:.3f})" + "?" * (not row.trustworthy)]
-        else:
-            cells += ["", ""]
-    return cells
+        cells += [f"{row.peers[peer]:.2f}", _spread(row.ratios[peer]) + mark] if peer in row.ratios else ["", ""]
+    return [*cells, _spread(row.ratios["all cores"], 2) + mark if "all cores" in row.ratios else ""]
+
+
+def _spread(ratio: tuple[float, float, float], digits: int = 3) -> str:
+    median, low, high = (f"{x:.{digits}f}" for x in ratio)
+    return f"{median} ({low}–{high})"
 
 
 def _start_line(row: dict[str, Any]) -> list[str]:
@@ -93,7 +95,10 @@ _TITLES = {
     "growth": "inverse dynamics of a snake of n joints, batch of 1,024 on one core",
 }
 _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
-    "dynamics": (["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio"], _dynamics_line),
+    "dynamics": (
+        ["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio", "all cores ×"],
+        _dynamics_line,
+    ),
     "start": (["robot", "code for", "cold", "warm, median", "fastest", "slowest", "import"], _start_line),
     "forms": (["robot", "form", "µs", "quartiles", "M, C, g themselves"], _forms_line),
     "growth": (["n", "instructions", "per joint", "compile, s", "ms per joint", "ns per joint"], _growth_line),

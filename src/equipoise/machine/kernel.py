@@ -18,6 +18,7 @@ from .target import QUATERNION_TOLERANCE, Target, scratch_size
 from .threads import run_in_parts, thread_count
 
 Array = np.ndarray
+_FLOAT64 = np.dtype(np.float64)
 _SMALL = 150_000  # instructions below which a second thread costs more than it brings
 _STREAM_BYTES = 8 << 20  # results larger than the inner caches are written past them
 
@@ -59,9 +60,8 @@ class Kernel:
 
     def _general(self, arrays: tuple[Any, ...], out: Array | None) -> Any:
         """Any shape, stride and kind."""
-        inputs, batch, dtype = self._prepared(arrays)
-        n = math.prod(batch)
-        flat = [np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(n, x.shape[-1])) for x in inputs]
+        inputs, batch, dtype = self._plain(arrays) or self._prepared(arrays)
+        flat = [_rows(x, batch) for x in inputs]
         results = self._results(batch, dtype, out, flat)
         if batch == ():
             status = self.code(dtype, batch=False).single(flat, results)
@@ -73,6 +73,19 @@ class Kernel:
             out[...] = results[0]
             return out
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _plain(self, arrays: tuple[Any, ...]) -> tuple[list[Array], tuple[int, ...], str] | None:
+        """The usual case, recognised quickly: float64 arrays of one batch shape."""
+        if len(arrays) != len(self.program.inputs):
+            return None
+        batch = None
+        for argument, x in zip(self.program.inputs, arrays, strict=True):
+            if type(x) is not np.ndarray or x.dtype is not _FLOAT64 or x.ndim == 0 or x.shape[-1] != argument.size:
+                return None
+            batch = x.shape[:-1] if batch is None else batch
+            if x.shape[:-1] != batch:
+                return None
+        return None if batch is None else (list(arrays), batch, "float64")
 
     def _prepared(self, arrays: tuple[Any, ...]) -> tuple[list[Array], tuple[int, ...], str]:
         program = self.program
@@ -116,21 +129,22 @@ class Kernel:
         if n < width:  # fill up one block with copies of the first state
             padded = [np.concatenate([x, np.repeat(x[:1], width - n, axis=0)]) for x in flat]
             wide = [np.empty((width, *output.shape), dtype) for output in self.program.outputs]
-            status = code.blocks(padded, wide, 0, 1, stream=False)
+            status = code.blocks([(x.ctypes.data, 0) for x in (*padded, *wide)], 0, 1, stream=False)
             for result, values in zip(results, wide, strict=True):
                 result.reshape(n, *values.shape[1:])[:] = values[:n]
             return status
         rows = [result.reshape(n, -1) for result in results]
         stream = sum(result.nbytes for result in results) > _STREAM_BYTES
+        places = [(x.ctypes.data, x.strides[0]) for x in (*flat, *rows)]
 
         def work(first: int, last: int) -> int:
-            return code.blocks(flat, rows, first * width, last - first, stream=stream)
+            return code.blocks(places, first * width, last - first, stream=stream)
 
         whole = n // width
         busy = whole * width * len(self.program) > _SMALL and thread_count() > 1
         status = run_in_parts(work, whole) if busy else work(0, whole)
         if n % width:  # the last block overlaps the one before it and computes some states again
-            status |= code.blocks(flat, rows, n - width, 1, stream=False)
+            status |= code.blocks(places, n - width, 1, stream=False)
         return status
 
     def _explain(self, inputs: list[Array]) -> None:
@@ -185,13 +199,13 @@ class _Code:
     def single(self, inputs: list[Array], outputs: list[Array]) -> int:
         return self._run(*(x.ctypes.data for x in inputs), *(y.ctypes.data for y in outputs))
 
-    def blocks(self, inputs: list[Array], outputs: list[Array], start: int, count: int, *, stream: bool) -> int:
-        """Run `count` blocks of states from state `start` on."""
+    def blocks(self, places: list[tuple[int, int]], start: int, count: int, *, stream: bool) -> int:
+        """Run `count` blocks of states from state `start` on; `places` are address and row size of inputs and outputs."""
         try:
             scratch = self._scratch.pop()  # list operations are atomic: each thread gets scratch memory of its own
         except IndexError:
             scratch = _aligned(scratch_size(self.program, self.target.width), self.target.dtype)
-        pointers = [x.ctypes.data + start * x.strides[0] for x in (*inputs, *outputs)]
+        pointers = [address + start * row for address, row in places]
         status = self._run(*pointers, count, scratch.ctypes.data, int(stream))
         self._scratch.append(scratch)
         return status
@@ -219,6 +233,13 @@ def _described(out: Any) -> str:
     if not isinstance(out, np.ndarray):
         return type(out).__name__
     return f"a {'' if out.flags.writeable else 'read-only '}{out.dtype} array of shape {out.shape}"
+
+
+def _rows(x: Array, batch: tuple[int, ...]) -> Array:
+    """One row for each state, contiguous; as it is where that is so already."""
+    if x.shape[:-1] != batch:
+        x = np.broadcast_to(x, (*batch, x.shape[-1]))
+    return np.ascontiguousarray(x.reshape(math.prod(batch), x.shape[-1]))
 
 
 def _wrong_length(function: str, name: str, size: int, shape: tuple[int, ...]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 _limit: int | None = None
+PARTS_EACH = 4
 
 
 def thread_count() -> int:
@@ -44,13 +45,25 @@ if hasattr(os, "register_at_fork"):  # a forked child has the pools but none of 
 
 
 def run_in_parts(work: Callable[[int, int], int], total: int) -> int:
-    """`work(start, stop)` over even parts of range(total); the results or-ed together."""
+    """`work(start, stop)` over parts of range(total), taken by whichever thread is free; the results or-ed together.
+
+    A sleeping thread needs a while to wake up. It takes fewer parts then, and nobody waits for one that came too late.
+    """
     workers = min(thread_count(), total)
     if workers <= 1:
         return work(0, total)
-    edges = [total * k // workers for k in range(workers + 1)]
-    others = [_pool(workers - 1).submit(work, *edges[k : k + 2]) for k in range(1, workers)]
-    status = work(*edges[0:2])
+    step = -(-total // (PARTS_EACH * workers))
+    starts = iter(range(0, total, step))  # one step of this iterator is atomic: every part is taken once
+
+    def drain() -> int:
+        status = 0
+        for start in starts:
+            status |= work(start, min(start + step, total))
+        return status
+
+    others = [_pool(workers - 1).submit(drain) for _ in range(1, workers)]
+    status = drain()
     for future in others:
-        status |= future.result()
+        if not future.cancel():
+            status |= future.result()
     return status

@@ -170,12 +170,12 @@ def load(source: str | Path) -> bytes | str:
     if not os.path.isfile(path):
         what = "is a folder" if os.path.isdir(path) else "does not exist"
         wanted = "the path of a URDF or MJCF file, or its text, is wanted"
-        raise MissingFileError(f"robot description {shortened(path)!r} {what}; {wanted}")
+        raise MissingFileError(f"robot description {shortened(path, 400)!r} {what}; {wanted}")
     try:
         _require_size(os.path.getsize(path))
         return Path(path).read_bytes()
     except OSError as error:
-        raise MissingFileError(f"robot description {shortened(path)!r} cannot be read: {error.strerror}") from None
+        raise MissingFileError(f"robot description {shortened(path, 400)!r} cannot be read: {error.strerror}") from None
 
 
 def label(source: str | Path) -> str:
