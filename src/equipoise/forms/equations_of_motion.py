@@ -6,6 +6,7 @@ starts there, so the way back is exact; it costs a few small products, never the
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,12 @@ class Origin:
     coriolis_matrix: Callable[[Array, Array], Array]  # of (q, v)
     joint: Callable[[str], Any]  # a joint by name
     floating: bool
+
+    @functools.cached_property
+    def rows(self) -> tuple[Array, ...]:
+        """q, v, M, C, g as kernels take them: matrices row by row."""
+        n = self.v.shape[-1]
+        return self.q, self.v, *(x.reshape(*x.shape[:-2], n * n) for x in (self.M, self.C)), self.g
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,9 +215,7 @@ def _in_form(origin: Origin, base: Base, representation: str) -> EquationsOfMoti
         raise unknown_name("velocity representation", representation, REPRESENTATIONS)
     if base is None and representation == "mixed":
         return at_origin(origin)
-    n = origin.v.shape[-1]
-    flat = [x.reshape(*x.shape[:-2], n * n) for x in (origin.M, origin.C)]
-    results = origin.base_kernel(base, representation)(origin.q, origin.v, *flat, origin.g)
+    results = origin.base_kernel(base, representation)(*origin.rows)
     for result in results:
         result.setflags(write=False)
     M, C, g, U, U_dot, U_inverse, X, v = results
