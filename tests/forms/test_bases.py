@@ -294,3 +294,17 @@ def test_transport_of_point_jacobians(forms, rng):
     J_a, J_b = with_points.jacobian(q, "a"), with_points.jacobian(q, "b")
     J_local = R.T @ J_b[3:]
     assert_allclose(J_a[:3], J_b[:3] - R @ skew(a - b) @ J_local, atol=1e-13)
+
+
+@pytest.mark.paper("T1")
+@pytest.mark.parametrize("representation", ["body", "inertial"])
+def test_accelerations_of_frames_change_representation_as_the_kernels_do(forms, representation):
+    """One motion, seen twice: by kernels traced in the representation, and by `convert.acceleration` from the mixed one."""
+    robot, eom = forms["quadruped"]
+    q, there = eom.origin.q, eom.in_representation(representation)
+    frame = "front_left_foot"
+    a = eom.acceleration_from(there, np.zeros(robot.nv))  # no acceleration there is some acceleration here
+    mixed = robot.jacobian(q, frame) @ a + robot.bias_acceleration(q, eom.v, frame)
+    X, V = robot.pose(q, frame), robot.velocity(q, eom.v, frame)
+    ours = eq.convert.acceleration(X, V, mixed, "mixed", representation)
+    assert_allclose(ours, robot.bias_acceleration(q, there.v, frame, representation), atol=1e-10)

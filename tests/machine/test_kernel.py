@@ -709,3 +709,15 @@ def test_users_functions_take_what_is_not_finite(arm):
     v = np.array([1.0, np.nan, np.inf, -np.inf, 0.0, 3.0])
     assert_array_equal(kernel(v), 2 * v)
     assert_array_equal(kernel(np.tile(v, (9, 1))), np.tile(2 * v, (9, 1)))
+
+
+@pytest.mark.parametrize("place", [0, 1500, 4095])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_bad_state_is_noticed_in_whichever_part_of_a_batch_it_lies(threads, place):
+    """Parts are taken by threads as they come: a good part after a bad one must not cover it up."""
+    robot = eq.load("quadruped")
+    q = np.tile(robot.standing(), (4096, 1))
+    v = np.zeros((4096, robot.nv))
+    v[place, 3] = np.nan
+    with eq.limit_threads(threads), pytest.raises(StateError, match=rf"v\[{place}, 3\] is nan"):
+        robot.bias_force(q, v)
