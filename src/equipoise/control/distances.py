@@ -555,3 +555,23 @@ def _jacobian(scene: _Scene, primitives: Sequence[Primitive], sides: Sequence[An
                 body, block = scene.tree.bodies[i], scene.blocks[i]
                 J[:, body.v] += body.multiplier * (force.T @ block.at_O + torque.T @ block.angular)
     return J
+
+
+def on_symbols(robot: Robot, d: Distance, q: Any, v: Any, world: Any) -> dict[str, Any]:
+    """One distance and its derivatives on symbols, for kernels that have more in them.
+
+    Args:
+        world: symbols of `motion` of each of `d.world`, row by row, one primitive after the other.
+    """
+    from ..equations.symbols import stack, zeros
+
+    columns: list[list[Any]] = [[], [], []]
+    start = 0
+    for primitive in d.world:
+        n = len(primitive.parameters)
+        for k in range(3):
+            columns[k].append(world[start + k * n : start + (k + 1) * n])
+        start += 3 * n
+    given = tuple(stack(*column) if column else zeros(0) for column in columns)
+    _, _, *sides = _described(robot, d.world, d)
+    return _row(_scene(robot.tree, q, v, given), d, sides)

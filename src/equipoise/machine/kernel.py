@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,12 @@ class Kernel:
             made = _Code(self.program, target, self._objects(self.program, target))
             self._code.setdefault((dtype, batch), made)  # never replaced: another thread may be running what is there
         return self._code[dtype, batch]
+
+    def bound(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[[], int]:
+        """A call without arguments, for control loops: always from these arrays to those, contiguous float64; their owner keeps
+        them alive. It returns the status: zero where all numbers were as they should be."""
+        code = self.code("float64", batch=False)
+        return functools.partial(code.run, *(x.ctypes.data for x in (*inputs, *outputs)))
 
     def _general(self, arrays: tuple[Any, ...], out: Array | None) -> Any:
         """Any shape, stride and kind."""
@@ -180,10 +186,10 @@ class _Code:
         self._loaded = cpu.LoadedCode(object_code)
         pointers = [ctypes.c_void_p] * (len(program.inputs) + len(program.outputs))
         if target.width == 1:
-            self._run = self._loaded.function("run", *pointers, release_lock=False)
+            self.run = self._loaded.function("run", *pointers, release_lock=False)
         else:
             extra = (ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32)
-            self._run = self._loaded.function("run", *pointers, *extra, release_lock=True)
+            self.run = self._loaded.function("run", *pointers, *extra, release_lock=True)
             self._scratch: list[Array] = []
 
     @functools.cached_property
@@ -197,7 +203,7 @@ class _Code:
         return function
 
     def single(self, inputs: list[Array], outputs: list[Array]) -> int:
-        return self._run(*(x.ctypes.data for x in inputs), *(y.ctypes.data for y in outputs))
+        return self.run(*(x.ctypes.data for x in inputs), *(y.ctypes.data for y in outputs))
 
     def blocks(self, places: list[tuple[int, int]], start: int, count: int, *, stream: bool) -> int:
         """Run `count` blocks of states from state `start` on; `places` are address and row size of inputs and outputs."""
@@ -206,7 +212,7 @@ class _Code:
         except IndexError:
             scratch = _aligned(scratch_size(self.program, self.target.width), self.target.dtype)
         pointers = [address + start * row for address, row in places]
-        status = self._run(*pointers, count, scratch.ctypes.data, int(stream))
+        status = self.run(*pointers, count, scratch.ctypes.data, int(stream))
         self._scratch.append(scratch)
         return status
 

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,27 @@ Place = tuple[int, Any]
 MAX_BODIES = 2000  # some minutes of tracing and compiling
 
 
+EQUATION_SOURCES = ("algebra", "model/joints", "equations", "machine", "forms", "balance", "control")
+EMITTER_SOURCES = ("body", "cpu", "emit", "kernel", "operations", "program", "pycall", "registers", "rows", "sincos", "target")
+
+
 @functools.cache
 def sources_digest() -> str:
-    """Names the version of everything that writes programs and code: change a line, and the cache starts anew."""
+    """Names the version of everything that writes programs: change a line, and they are traced anew."""
     package = Path(__file__).parent.parent
+    return _digest(path for folder in EQUATION_SOURCES for path in sorted((package / folder).glob("*.py")))
+
+
+@functools.cache
+def emitter_digest() -> str:
+    """Names the version of what turns a program into machine code: a program that did not change keeps its object."""
+    return _digest(Path(__file__).with_name(f"{name}.py") for name in EMITTER_SOURCES)
+
+
+def _digest(paths: Iterable[Path]) -> str:
     text = hashlib.sha256(__version__.encode())
-    for folder in ("algebra", "model/joints", "equations", "machine", "forms", "balance", "control"):
-        for path in sorted((package / folder).glob("*.py")):
-            text.update(path.read_bytes())
+    for path in paths:
+        text.update(path.read_bytes())
     return text.hexdigest()
 
 
@@ -114,7 +127,7 @@ def compile_all(programs: Sequence[Program], *, single: bool, batch: bool) -> No
 
 
 def _object_key(program: Program, target: Target) -> str:
-    return key("object", sources_digest(), cpu.fingerprint(), program.to_bytes(), target)
+    return key("object", emitter_digest(), cpu.fingerprint(), program.to_bytes(), target)
 
 
 def _is_cached(program: Program, target: Target) -> bool:

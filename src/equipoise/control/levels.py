@@ -1,0 +1,133 @@
+"""Strict priorities: each level is a least-squares problem within the optima of the levels before it.
+
+    level k:   minimise |R_k x − r_k|²   over the x that are feasible and optimal for levels 0 … k−1
+
+The contacts' rows E x = e and the levels passed are never seen again: x = x̄ + Z u with Z an orthonormal basis of what they
+leave free, so each level is a smaller quadratic program with its own warm start [EMW14; ETH19, slides 38–39]. Directions that
+no level determines are settled at the end by the controller's named regularisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dgeqp3, dorgqr, dtrtrs
+
+from .active_set import ActiveSetSolver, Answer
+from .qp import ACCURATE, Residuals, Status
+
+Array = np.ndarray
+RANK = 1e-9  # of the longest row: shorter ones, after those before them, count as none
+PROXIMAL = 1e-9  # of a level's largest row, squared: keeps directions that it leaves free where they are
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Rows R x ≈ r; `own` are rows of single unknowns (a posture): their columns, square roots of weights, and targets."""
+
+    R: Array
+    r: Array
+    own: tuple[Array, Array, Array] | None = None
+
+
+class LevelSolver:
+    """Keeps the active set of each level from step to step."""
+
+    def __init__(self) -> None:
+        self._solvers: dict[tuple[int, ...], ActiveSetSolver] = {}
+
+    def forget(self) -> None:
+        for solver in self._solvers.values():
+            solver.forget()
+
+    def solve(self, levels: Sequence[Level], E: Array, e: Array, A: Array, lower: Array, upper: Array, regular: Array) -> Answer:
+        """The lexicographic optimum; the residuals are the worst of all levels."""
+        x, Z = _particular(E, e, len(regular))
+        multipliers, guesses, worst = np.zeros(len(A)), 0, 0.0
+        AZ, Ax = A @ Z, A @ x
+        for k, level in enumerate(levels):
+            last = k == len(levels) - 1
+            if not Z.shape[1]:
+                break
+            rows, target = _rows(level, x, Z)
+            answer = self._step(k, rows, target, AZ, lower - Ax, upper - Ax, _settling(rows, x, Z, regular, last))
+            if not answer.solved:
+                return answer._replace(x=x)
+            guesses, worst = max(guesses, answer.guesses), max(worst, answer.residuals.worst)
+            multipliers = answer.multipliers.copy()
+            x = x + Z @ answer.x
+            if not last:
+                Q = _factored(rows.T)
+                Z, AZ = Z @ Q[0][:, Q[3] :], AZ @ Q[0][:, Q[3] :]
+                Ax = A @ x
+        return _answer(x, E, e, A, lower, upper, multipliers, worst, guesses)
+
+    def _step(
+        self, k: int, rows: Array, target: Array, AZ: Array, lower: Array, upper: Array, settling: tuple[Array, ...]
+    ) -> Answer:
+        """One level over u."""
+        extra, extra_target, weights = settling
+        R, r = np.vstack((rows, extra)), np.concatenate((target, extra_target))
+        m, n = AZ.shape
+        key = (k, n, len(R), m)
+        if key not in self._solvers:
+            self._solvers[key] = ActiveSetSolver(n, len(R), 0, m)
+        none = np.zeros((0, n))
+        return self._solvers[key].solve(R, r, weights, np.zeros(n), none, none[:, 0], AZ, lower, upper)
+
+
+def _answer(
+    x: Array, E: Array, e: Array, A: Array, lower: Array, upper: Array, multipliers: Array, worst: float, guesses: int
+) -> Answer:
+    values = A @ x
+    holds = float(np.abs(E @ x - e).max(initial=0.0))
+    beyond = float(np.maximum(values - upper, lower - values).max(initial=0.0))
+    residuals = Residuals(worst, max(holds, beyond) / max(1.0, float(np.abs(values).max(initial=0.0))), 0.0, 0.0)
+    status = Status.OPTIMAL if residuals.worst <= ACCURATE else Status.INFEASIBLE
+    return Answer(status, x, np.zeros(len(e)), multipliers, values, residuals, guesses)
+
+
+def _rows(level: Level, x: Array, Z: Array) -> tuple[Array, Array]:
+    """The level over u: rows and what they should still become."""
+    rows, target = level.R @ Z, level.r - level.R @ x
+    if level.own is None:
+        return rows, target
+    columns, roots, wanted = level.own
+    return np.vstack((rows, roots[:, None] * Z[columns])), np.concatenate((target, roots * (wanted - x[columns])))
+
+
+def _settling(rows: Array, x: Array, Z: Array, regular: Array, last: bool) -> tuple[Array, Array, Array]:
+    """(rows, targets, weights of u): regularisation at the last level, and a hair everywhere, so that u is unique."""
+    n = Z.shape[1]
+    largest = float(np.einsum("ij,ij->i", rows, rows).max(initial=1e-12))
+    if not last:
+        return np.zeros((0, n)), np.zeros(0), np.full(n, PROXIMAL * largest)
+    roots = np.sqrt(regular)
+    return roots[:, None] * Z, -roots * x, np.full(n, 1e-15 * largest)
+
+
+def _particular(E: Array, e: Array, n: int) -> tuple[Array, Array]:
+    """The shortest x with E x = e, and a basis of what E leaves free."""
+    if not len(E):
+        return np.zeros(n), np.eye(n)
+    Q, R, order, rank = _factored(E.T)
+    y = np.zeros(n)
+    y[:rank] = dtrtrs(R[:rank, :rank], e[order[:rank]], trans=1)[0]
+    return Q @ y, Q[:, rank:]
+
+
+def _factored(M: Array) -> tuple[Array, Array, Array, int]:
+    """(Q full, R, order of the columns, rank) of M with pivoting."""
+    m, k = M.shape
+    if not k:
+        return np.eye(m), np.zeros((0, 0)), np.zeros(0, int), 0
+    QR, order, tau, _, _ = dgeqp3(M)
+    diagonal = np.abs(QR.diagonal())
+    rank = int((diagonal > RANK * max(diagonal[0], 1e-300)).sum())
+    full = np.zeros((m, m), order="F")
+    r = min(m, k)
+    full[:, :r] = QR[:, :r]
+    Q, _, _ = dorgqr(full, tau[:r])
+    return Q, np.triu(QR[:r]), order - 1, rank

@@ -1,0 +1,269 @@
+"""Small dense loops as machine code: a few words in which linear algebra reads as on paper.
+
+Programs are straight-line code for one robot; a solver loops, and its sizes come with the call. A `Function` is written by
+running Python once: `with f.loop(0, n) as i:` makes a loop of machine code, `a[i] = b[i] * c` a load, a product and a store.
+Rows are worked on eight numbers at a time, so arrays that are written end on a multiple of eight (`padded`), and whatever is
+read past the end of a row meets a zero on the other side of the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+LANES = 8
+
+
+def padded(n: int) -> int:
+    """The next multiple of the lanes."""
+    return -(-n // LANES) * LANES
+
+
+class Function:
+    """A function under construction: `arguments` by name are "array" (of float64), "indices" (of int64) or "integer"."""
+
+    def __init__(self, module: Any, name: str, arguments: Mapping[str, str]) -> None:
+        from llvmlite import ir
+
+        self.ir = ir
+        self.real, self.integer, self.vector = ir.DoubleType(), ir.IntType(64), ir.VectorType(ir.DoubleType(), LANES)
+        kinds = [self.integer if kind == "integer" else ir.PointerType() for kind in arguments.values()]
+        self.function = ir.Function(module, ir.FunctionType(ir.IntType(32), kinds), name)
+        self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
+        body = self.function.append_basic_block("body")
+        self.b = ir.IRBuilder(body)
+        self._end_of_entry = lambda: self.entry.branch(body)
+        self.arguments: dict[str, Any] = {}
+        for (key, kind), value in zip(arguments.items(), self.function.args, strict=True):
+            if kind != "integer":
+                value.add_attribute("noalias")
+            made = Number(self, value) if kind == "integer" else Row(self, value, self.real if kind == "array" else self.integer)
+            self.arguments[key] = made
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arguments[name]
+
+    def number(self, x: Any) -> Number:
+        """A constant, or the number itself."""
+        if isinstance(x, Number):
+            return x
+        return Number(self, self.ir.Constant(self.integer if isinstance(x, int) else self.real, x))
+
+    def variable(self, value: Any) -> Variable:
+        """A number that changes: `.value`."""
+        return Variable(self, self.number(value))
+
+    @contextmanager
+    def loop(self, start: Any, stop: Any, step: int = 1, *, down: bool = False) -> Iterator[Number]:
+        """The body once for each i from start up to, not including, stop; or from stop − 1 down to start."""
+        start, stop = self.number(start), self.number(stop)
+        at = self.variable(stop - step if down else start)
+        head, body, after = (self.function.append_basic_block(word) for word in ("head", "loop", "after"))
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        i = at.value
+        go = i >= start if down else i < stop
+        self.b.cbranch(go.v, body, after)
+        self.b.position_at_end(body)
+        yield i
+        at.value = i - step if down else i + step
+        self.b.branch(head)
+        self.b.position_at_end(after)
+
+    @contextmanager
+    def when(self, condition: Number) -> Iterator[None]:
+        """The body if the condition holds."""
+        yes, after = self.function.append_basic_block("yes"), self.function.append_basic_block("after")
+        self.b.cbranch(condition.v, yes, after)
+        self.b.position_at_end(yes)
+        yield
+        if not self.b.block.is_terminated:
+            self.b.branch(after)
+        self.b.position_at_end(after)
+
+    def answer(self, status: int) -> None:
+        """Return from here."""
+        self.b.ret(self.ir.Constant(self.ir.IntType(32), status))
+
+    def finish(self, status: int) -> None:
+        """The end of the function."""
+        self.answer(status)
+        self._end_of_entry()
+
+    def choose(self, condition: Number, yes: Any, no: Any) -> Number:
+        return Number(self, self.b.select(condition.v, self.number(yes).v, self.number(no).v))
+
+    def _intrinsic(self, name: str, *values: Number) -> Number:
+        kind = values[0].v.type
+        function = self.b.module.declare_intrinsic(name, [kind], self.ir.FunctionType(kind, [kind] * len(values)))
+        return Number(self, self.b.call(function, [x.v for x in values]))
+
+    def sqrt(self, x: Number) -> Number:
+        return self._intrinsic("llvm.sqrt", x)
+
+    def abs(self, x: Number) -> Number:
+        return self._intrinsic("llvm.fabs", x)
+
+    def larger(self, a: Any, b: Any) -> Number:
+        """The larger; NaN if any is."""
+        return self._intrinsic("llvm.maximum", self.number(a), self.number(b))
+
+    # --- rows, eight numbers at a time ------------------------------------------------------------------------------------
+
+    def _lanes(self, x: Any) -> Any:
+        """The same number in all lanes."""
+        b, none = self.b, self.ir.Constant(self.vector, self.ir.Undefined)
+        one = b.insert_element(none, self.number(x).v, self.ir.Constant(self.ir.IntType(32), 0))
+        zeros = self.ir.Constant(self.ir.VectorType(self.ir.IntType(32), LANES), [0] * LANES)
+        return b.shuffle_vector(one, none, zeros)
+
+    def _load(self, row: Row, i: Number) -> Any:
+        load = self.b.load(row.at(i).v, typ=self.vector, align=8)
+        return load
+
+    def add(self, to: Row, x: Any, row: Row, start: Any, stop: Any) -> None:
+        """to += x · row, from the block that holds `start`."""
+        factor = self._lanes(x)
+        with self.loop(self._block(start), stop, LANES) as j:
+            total = self.b.fadd(self._load(to, j), self.b.fmul(factor, self._load(row, j), ("contract",)), ("contract",))
+            self.b.store(total, to.at(j).v, align=8)
+
+    def scale(self, row: Row, x: Any, start: Any, stop: Any) -> None:
+        """row *= x, from the block that holds `start`."""
+        factor = self._lanes(x)
+        with self.loop(self._block(start), stop, LANES) as j:
+            self.b.store(self.b.fmul(factor, self._load(row, j)), row.at(j).v, align=8)
+
+    def fill(self, row: Row, x: Any, start: Any, stop: Any) -> None:
+        value = self._lanes(x)
+        with self.loop(self._block(start), stop, LANES) as j:
+            self.b.store(value, row.at(j).v, align=8)
+
+    def dot(self, a: Row, b: Row, start: Any, stop: Any) -> Number:
+        """Σ a b, from the block that holds `start`; what lies around must be zero in one of the two."""
+        slot = self.entry.alloca(self.vector)
+        self.b.store(self._lanes(0.0), slot)
+        with self.loop(self._block(start), stop, LANES) as j:
+            product = self.b.fmul(self._load(a, j), self._load(b, j), ("contract",))
+            self.b.store(self.b.fadd(self.b.load(slot, typ=self.vector), product, ("contract",)), slot)
+        name, kind = f"llvm.vector.reduce.fadd.v{LANES}f64", self.ir.FunctionType(self.real, [self.real, self.vector])
+        function = self.b.module.globals.get(name) or self.ir.Function(self.b.module, kind, name)
+        zero = self.ir.Constant(self.real, 0.0)
+        return Number(self, self.b.call(function, [zero, self.b.load(slot, typ=self.vector)], fastmath=("reassoc",)))
+
+    def _block(self, start: Any) -> Number:
+        start = self.number(start)
+        return Number(self, self.b.and_(start.v, self.ir.Constant(self.integer, -LANES)))
+
+
+class Number:
+    """A value in a register."""
+
+    def __init__(self, f: Function, v: Any) -> None:
+        self.f, self.v = f, v
+
+    @property
+    def _real(self) -> bool:
+        return self.v.type == self.f.real
+
+    def _with(self, other: Any, real: str, integer: str) -> Number:
+        other = self.f.number(float(other) if self._real and isinstance(other, int) else other)
+        b = self.f.b
+        if self._real:
+            return Number(self.f, getattr(b, real)(self.v, other.v, flags=("contract",)))
+        return Number(self.f, getattr(b, integer)(self.v, other.v))
+
+    def __add__(self, other: Any) -> Number:
+        return self._with(other, "fadd", "add")
+
+    def __sub__(self, other: Any) -> Number:
+        return self._with(other, "fsub", "sub")
+
+    def __mul__(self, other: Any) -> Number:
+        return self._with(other, "fmul", "mul")
+
+    def __truediv__(self, other: Any) -> Number:
+        return self._with(other, "fdiv", "sdiv")
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Number:
+        return self.f.number(0.0 if self._real else 0) - self
+
+    def _compared(self, word: str, other: Any) -> Number:
+        other = self.f.number(float(other) if self._real and isinstance(other, int) else other)
+        b = self.f.b
+        made = b.fcmp_ordered(word, self.v, other.v) if self._real else b.icmp_signed(word, self.v, other.v)
+        return Number(self.f, made)
+
+    def __lt__(self, other: Any) -> Number:
+        return self._compared("<", other)
+
+    def __le__(self, other: Any) -> Number:
+        return self._compared("<=", other)
+
+    def __gt__(self, other: Any) -> Number:
+        return self._compared(">", other)
+
+    def __ge__(self, other: Any) -> Number:
+        return self._compared(">=", other)
+
+    def equals(self, other: Any) -> Number:
+        return self._compared("==", other)
+
+    def __and__(self, other: Number) -> Number:
+        return Number(self.f, self.f.b.and_(self.v, other.v))
+
+    def __or__(self, other: Number) -> Number:
+        return Number(self.f, self.f.b.or_(self.v, other.v))
+
+    def __invert__(self) -> Number:
+        return Number(self.f, self.f.b.not_(self.v))
+
+
+class Variable:
+    """A number that changes."""
+
+    def __init__(self, f: Function, value: Number) -> None:
+        self.f, self.kind = f, value.v.type
+        self.slot = f.entry.alloca(self.kind)
+        self.value = value
+
+    @property
+    def value(self) -> Number:
+        return Number(self.f, self.f.b.load(self.slot, typ=self.kind))
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.f.b.store(self.f.number(value).v, self.slot)
+
+
+class Row:
+    """An array, or what is left of one from some place on."""
+
+    def __init__(self, f: Function, v: Any, kind: Any) -> None:
+        self.f, self.v, self.kind = f, v, kind
+
+    def at(self, i: Any) -> Row:
+        """The same memory from entry i on."""
+        return Row(self.f, self.f.b.gep(self.v, [self.f.number(i).v], source_etype=self.kind), self.kind)
+
+    def __getitem__(self, i: Any) -> Number:
+        return Number(self.f, self.f.b.load(self.at(i).v, typ=self.kind))
+
+    def __setitem__(self, i: Any, x: Any) -> None:
+        self.f.b.store(self.f.number(x).v, self.at(i).v)
+
+
+def optimised_object(module: Any) -> bytes:
+    """The object file of a module of loops; unlike programs, which come optimised, loops profit from LLVM's passes."""
+    from . import cpu
+
+    llvm, machine = cpu._llvm(), cpu._target_machine()
+    parsed = llvm.parse_assembly(str(module))
+    parsed.triple = cpu.host()[0]
+    parsed.data_layout = str(machine.target_data)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(parsed, builder)
+    return machine.emit_object(parsed)
