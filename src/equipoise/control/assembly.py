@@ -51,6 +51,7 @@ class Layout:
     size: int = 0  # of the parameters
     forces: dict[str, slice] = field(default_factory=dict)  # of each contact, in x
     contact_rows: dict[str, slice] = field(default_factory=dict)  # in E
+    hard_rows: list[str] = field(default_factory=list)  # names of rows of E behind those of the contacts
     rows: list[str] = field(default_factory=list)  # names of the rows of A
     row_slices: dict[str, slice] = field(default_factory=dict)  # of each item, in A
     task_rows: dict[str, slice] = field(default_factory=dict)  # in R
@@ -154,6 +155,7 @@ class Assembly:
         self.p: SX = SX.sym("p", max(layout.size, 1))
         self.contacts = [c.terms(self.scene, self._p(("anchor", c.label)), self._p(("contact", c.label))) for c in items.contacts]
         self.B, self.b, self.T, self.t = self._dynamics()
+        self.hard: list[tuple[SX, SX]] = []  # rows of tasks that must hold
 
     def _p(self, key: Any) -> SX:
         return self.p[self.layout.parameters[key]]
@@ -213,7 +215,12 @@ class Assembly:
                 rows, rest = terms.share @ rows, terms.share @ rest
             else:
                 rows, rest = self._on_x(terms.J, terms.drift)
-            self._add_task(R, r, task.label, settings[:k], rows, _wanted(layout.level, terms, settings) - rest)
+            wanted = _wanted(layout.level, terms, settings) - rest
+            if task.hard:
+                self.hard.append((rows, wanted))
+                layout.hard_rows += [f"{task.label} task"] * k
+            else:
+                self._add_task(R, r, task.label, settings[:k], rows, wanted)
             layout.error_slices[task.label] = _next(errors, terms.error)
         self._force_tasks(R, r)
         return stack(*R), stack(*r), stack(*errors)
@@ -276,7 +283,15 @@ class Assembly:
             rows, rest = self._on_x(J, terms.S.T @ drift + terms.S_dot_V)
             E.append(rows)
             e.append(stiffness * terms.error - damping * (terms.S.T @ V) - rest)
-        return stack(*E), stack(*e)
+        return stack(*E, *(rows for rows, _ in self.hard)), stack(*e, *(wanted for _, wanted in self.hard))
+
+    def slips(self) -> SX:
+        """Largest entry of each contact's slip."""
+        import casadi
+
+        from ..equations.symbols import stack, zeros
+
+        return stack(zeros(0, 1), *(casadi.mmax(casadi.fabs(terms.error)) for terms in self.contacts))
 
     def _contact_settings(self, contact: Contact) -> list[SX]:
         numbers = self._p(("contact", contact.label))
@@ -381,7 +396,7 @@ class Assembly:
         made = {"R": R, "r": r, "weights": weights, "pulls": pulls, "E": E, "e": e, "A": A, "lower": lower, "upper": upper}
         first = self.layout.first if self.layout.level == "torque" else 0
         made |= {"B": self.B[:first, :], "b": self.b[:first], "errors": errors, "margins": margins}
-        return made | {"t": self.t}
+        return made | {"t": self.t, "slips": self.slips()}
 
 
 def _wanted(level: str, terms: Any, settings: SX) -> SX:

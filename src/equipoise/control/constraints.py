@@ -123,13 +123,14 @@ class JointLimits(Constraint):
 
     Args:
         acceleration: what each joint can count on for braking, rad/s² or m/s²; one number or one per joint rate.
-        position, velocity: whether to heed these limits.
+        position: True for the robot's own limits, False for none, or (lower, upper), one each per joint rate.
+        velocity: the same; or one number per joint rate.
         margin: kept from the ends, rad or m.
     """
 
     acceleration: Any = 100.0
-    position: bool = True
-    velocity: bool = True
+    position: Any = True
+    velocity: Any = True
     margin: float = 0.0
 
     @property
@@ -139,16 +140,27 @@ class JointLimits(Constraint):
     def limits(self, robot: Robot, dt: float) -> tuple[Array, Array, Array, Array]:
         """(lower, upper, velocity, acceleration) of all joint rates; far away where there are none."""
         n = robot.nv - (6 if robot.floating else 0)
+        lower, upper = self._positions(robot, n)
+        velocity = np.full(n, FAR) if self.velocity is False else robot.limits.velocity[-n:]
+        if not isinstance(self.velocity, bool):
+            velocity = np.broadcast_to(np.asarray(self.velocity, dtype=float), (n,))
+        acceleration = np.broadcast_to(np.asarray(self.acceleration, dtype=float), (n,))
+        lower, upper = np.clip(lower + self.margin, -FAR, FAR), np.clip(upper - self.margin, -FAR, FAR)
+        velocity = np.minimum(velocity, FAR)
+        # Without ends of position there is nothing to brake for: within a step the velocity may turn from one limit to the other.
+        most = 2 * velocity / dt if self.position is False else np.minimum(velocity / dt, (upper - lower) / dt**2)
+        return lower, upper, velocity, np.minimum(acceleration, most)
+
+    def _positions(self, robot: Robot, n: int) -> tuple[Array, Array]:
+        if not isinstance(self.position, bool):
+            lower, upper = self.position
+            return np.broadcast_to(np.asarray(lower, dtype=float), (n,)), np.broadcast_to(np.asarray(upper, dtype=float), (n,))
         lower, upper = np.full(robot.nv, -FAR), np.full(robot.nv, FAR)
         if self.position:
             for joint in robot.joints.values():
                 if joint.mimic is None and joint.type.nq == 1:
-                    lower[joint.v] = robot.limits.lower[joint.q] + self.margin
-                    upper[joint.v] = robot.limits.upper[joint.q] - self.margin
-        velocity = robot.limits.velocity if self.velocity else np.full(robot.nv, FAR)
-        acceleration = np.broadcast_to(np.asarray(self.acceleration, dtype=float), (n,))
-        lower, upper, velocity = (np.clip(x[-n:], -FAR, FAR) for x in (lower, upper, velocity))
-        return lower, upper, velocity, np.minimum(acceleration, np.minimum(velocity / dt, (upper - lower) / dt**2))
+                    lower[joint.v], upper[joint.v] = robot.limits.lower[joint.q], robot.limits.upper[joint.q]
+        return lower[-n:], upper[-n:]
 
     def check(self, robot: Robot) -> None:
         n = robot.nv - (6 if robot.floating else 0)

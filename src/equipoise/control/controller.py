@@ -23,6 +23,7 @@ from .assembly import Items, assembled
 from .constraints import TorqueLimits, check_level
 from .contacts import Contact
 from .levels import Level, LevelSolver
+from .near_rows import near_rows
 from .solution import ControlStatus, Program, Solution, counted
 from .tasks import ForceTask, Task, TaskError, moment
 
@@ -74,11 +75,13 @@ class WholeBodyController:
         self._check()
         self.layout, self._kernel = assembled(robot, self.items, level, dt)
         self._sizes = {output.name: output.shape for output in self._kernel.program.outputs}
+        self._near = near_rows(robot, self.items.constraints, self.layout)
         self._levels = self._in_order() if priorities == "strict" else []
         self._in_levels = LevelSolver()
         self._regular = self._regularisation(motion_weight, force_weight)
         self._rows = self._row_names()
         self._allocate()
+        self._solver.data["weights"][:] = self._regular  # stays so where no posture writes weights
         self._targets = {task.label: getattr(task, "target", None) for task in (*self.items.motions, *self.items.postures)}
         self._fill_settings()
         self.counts = counted()
@@ -109,15 +112,28 @@ class WholeBodyController:
             weights[place] = force_weight
         return weights
 
+    @property
+    def regularisation(self) -> Array:
+        """Weights of the squares of the unknowns that no task asked for: nothing else is hidden in the cost."""
+        return self._regular.copy()
+
     def _row_names(self) -> tuple[str, ...]:
         names = []
         for contact in self.items.contacts:
             names += [f"{contact.label} holds"] * contact.size
-        return (*names, *self.layout.rows)
+        return (*names, *self.layout.hard_rows, *self.layout.rows)
 
-    def _in_order(self) -> list[tuple[int, list[Task]]]:
-        ranks = sorted({task.priority for task in self.items.tasks})
-        return [(rank, [task for task in self.items.tasks if task.priority == rank]) for rank in ranks]
+    def _in_order(self) -> list[tuple[Any, bool]]:
+        """Of each priority: which rows of R, and whether postures are among its tasks."""
+        levels = []
+        for rank in sorted({task.priority for task in self.items.tasks if not task.hard}):
+            labels = [task.label for task in self.items.tasks if task.priority == rank and not task.hard]
+            places = [self.layout.task_rows[label] for label in labels if label in self.layout.task_rows]
+            at = np.concatenate([np.zeros(0, int), *(np.arange(place.start, place.stop) for place in places)])
+            together = len(at) > 0 and at[-1] - at[0] == len(at) - 1  # then no copy is needed
+            rows = slice(int(at[0]), int(at[-1]) + 1) if together else at
+            levels.append((rows, any(label in self.layout.diagonal_tasks for label in labels)))
+        return levels
 
     def _fill_settings(self) -> None:
         for task in (*self.items.motions, *self.items.postures):
@@ -136,12 +152,15 @@ class WholeBodyController:
     def _allocate(self) -> None:
         """Memory, once: the kernel writes where the solver reads."""
         rows = {name: self._sizes.get(name, (0,))[0] for name in ("R", "E", "A")}
-        self._solver = ActiveSetSolver(self.layout.unknowns, rows["R"], rows["E"], rows["A"])
+        near = sum(extra.count for extra in self._near)
+        self._solver = ActiveSetSolver(self.layout.unknowns, rows["R"], rows["E"], rows["A"] + near)
         self._few = self._solver  # the same while all contacts are in force
         self._q, self._v = np.zeros(self.robot.nq), np.zeros(self.robot.nv)
         self._p = np.zeros(max(self.layout.size, 1))
         shared = self._solver.data
-        self._data = {name: shared[name] if name in shared else np.zeros(shape) for name, shape in self._sizes.items()}
+        self._data = {
+            name: shared[name][: shape[0]] if name in shared else np.zeros(shape) for name, shape in self._sizes.items()
+        }
         self._evaluate = self._kernel.bound((self._q, self._v, self._p), list(self._data.values()))
 
     def reset(self) -> None:
@@ -160,6 +179,8 @@ class WholeBodyController:
         self._solver.forget()
         self._few.forget()
         self._in_levels.forget()
+        for extra in self._near:
+            extra.forget()
 
     # --- while it runs --------------------------------------------------------------------------------------------------
 
@@ -211,7 +232,7 @@ class WholeBodyController:
         self._few = self._solver
         if self._contacts != {contact.label for contact in self.items.contacts}:
             layout = self.layout
-            x, E, A = np.ones(layout.unknowns, bool), np.ones(self._size_E, bool), np.ones(len(layout.rows), bool)
+            x, E, A = (np.ones(n, bool) for n in (layout.unknowns, self._solver.n_E, self._solver.n_A))
             for contact in self.items.contacts:
                 if contact.label not in self._contacts:
                     E[layout.contact_rows[contact.label]] = False
@@ -221,10 +242,6 @@ class WholeBodyController:
             self._columns = x.nonzero()[0], E.nonzero()[0], A.nonzero()[0]
             self._few = ActiveSetSolver(len(self._columns[0]), self._solver.n_R, len(self._columns[1]), len(self._columns[2]))
         self._forget()
-
-    @property
-    def _size_E(self) -> int:
-        return sum(contact.size for contact in self.items.contacts)
 
     def _start(self) -> None:
         q = self._q
@@ -260,10 +277,23 @@ class WholeBodyController:
             self._start()
         self._read_time(t)
         self._evaluate()
+        events = self._lost_contacts()
         answer = self._solved()
         if not answer.solved:
-            return self._rescued(t)
-        return self._solution(t, answer, ControlStatus.OPTIMAL)
+            return self._rescued(t, events)
+        return self._solution(t, answer, ControlStatus.OPTIMAL, events=events)
+
+    def _lost_contacts(self) -> tuple[str, ...]:
+        """Contacts that slipped too far are taken out."""
+        slips = self._data.get("slips")
+        if slips is None or not slips.max() > self.slip_limit:
+            return ()
+        slipped = [c.label for c, slip in zip(self.items.contacts, slips.tolist(), strict=True) if slip > self.slip_limit]
+        lost = [name for name in slipped if name in self._contacts]
+        if lost:
+            self.counts["contact_lost"] += len(lost)
+            self.set_contacts([name for name in self._contacts if name not in lost])
+        return tuple(f"contact {name} lost: it slipped more than {self.slip_limit:g}" for name in lost)
 
     def _solved(self) -> Answer:
         self._finish_data()
@@ -296,7 +326,12 @@ class WholeBodyController:
     def _finish_data(self) -> None:
         """What the kernel leaves to be done: regularisation, and the smaller problem where some contacts are not in force."""
         full = self._solver.data
-        full["weights"] += self._regular
+        if "weights" in self._sizes:
+            full["weights"] += self._regular
+        first = len(self.layout.rows)
+        for extra in self._near:
+            extra.write(full, first, self._q, self._v, self._data.get("B"), self._data.get("b"))
+            first += extra.count
         if self._columns is None:
             return
         x, E, A = self._columns
@@ -305,6 +340,9 @@ class WholeBodyController:
         few["weights"][...], few["pulls"][...] = full["weights"][x], full["pulls"][x]
         few["E"][...], few["e"][...] = full["E"][np.ix_(E, x)], full["e"][E]
         few["A"][...], few["lower"][...], few["upper"][...] = full["A"][np.ix_(A, x)], full["lower"][A], full["upper"][A]
+        if self._near:
+            kept = sum(extra.count for extra in self._near)
+            few["sides"][-kept:] = full["sides"][-kept:]
 
     def _program(self) -> Program:
         """The quadratic program of this step."""
@@ -321,7 +359,15 @@ class WholeBodyController:
             d.setdefault(name, none[:, 0])
         d["weights"] = d.get("weights", 0.0) + self._regular
         d.setdefault("pulls", np.zeros(n))
-        names = self._rows
+        names = list(self._rows)
+        for extra in self._near:
+            near = extra.pairs(seen.q, seen.v)
+            rows, lower = extra.rows(near, d.get("B"), d.get("b"))
+            free = extra.count - len(rows)
+            d["A"] = np.vstack((d["A"], rows, np.zeros((free, n))))
+            d["lower"] = np.concatenate((d["lower"], lower, np.full(free, -np.inf)))
+            d["upper"] = np.concatenate((d["upper"], np.full(extra.count, np.inf)))
+            names += [extra.names[k] for k in near.indices] + [extra.constraint.label] * free
         if seen.columns is not None:
             x, E, A = seen.columns
             d |= {
@@ -332,22 +378,15 @@ class WholeBodyController:
                 "e": d["e"][E],
             }
             d |= {"A": d["A"][np.ix_(A, x)], "lower": d["lower"][A], "upper": d["upper"][A]}
-            names = tuple(names[k] for k in E) + tuple(names[self._size_E + k] for k in A)
+            names = [names[k] for k in E] + [names[self._solver.n_E + k] for k in A]
         H = d["R"].T @ d["R"]
         H.flat[:: len(H) + 1] += d["weights"]
-        return Program(H, -(d["r"] @ d["R"]) - d["pulls"], d["E"], d["e"], d["A"], d["lower"], d["upper"], names)
+        return Program(H, -(d["r"] @ d["R"]) - d["pulls"], d["E"], d["e"], d["A"], d["lower"], d["upper"], tuple(names))
 
     def _strict(self) -> list[Level]:
         """Rows of each priority; postures are rows of single unknowns."""
-        d, levels = self._few.data, []
-        for _, tasks in self._levels:
-            rows = [
-                np.arange(*self.layout.task_rows[t.label].indices(len(d["R"]))) for t in tasks if t.label in self.layout.task_rows
-            ]
-            at = np.concatenate([np.zeros(0, int), *rows])
-            posture = any(task.label in self.layout.diagonal_tasks for task in tasks)
-            levels.append(Level(d["R"][at], d["r"][at], self._posture_rows() if posture else None))
-        return levels
+        R, r = self._few.data["R"], self._few.data["r"]
+        return [Level(R[at], r[at], self._posture_rows() if posture else None) for at, posture in self._levels]
 
     def _posture_rows(self) -> tuple[Array, Array, Array]:
         d, n = self._few.data, self.layout.joints
@@ -393,7 +432,7 @@ class WholeBodyController:
             a[:first] = data["B"] @ x + data["b"]
         return torque, a, self._v.copy()
 
-    def _rescued(self, t: float) -> Solution:
+    def _rescued(self, t: float, events: tuple[str, ...]) -> Solution:
         """Nothing satisfies all: constraints give way by rank, then contacts; then the joints are held."""
         program = self._program()
         relaxation = qp.relaxed(program.stated, self._giving_way(program.names))
@@ -403,15 +442,20 @@ class WholeBodyController:
         n_E = len(program.E)
         multipliers = result.multipliers[:n_E], result.multipliers[n_E:]
         answer = Answer(result.status, result.x, *multipliers, program.A @ result.x, result.residuals, 0)
-        return self._solution(t, answer, ControlStatus.RELAXED, program, dict(relaxation.amounts))
+        return self._solution(t, answer, ControlStatus.RELAXED, program, dict(relaxation.amounts), events)
 
     def _giving_way(self, names: Sequence[str]) -> list[set[str]]:
         """Names of rows in the order in which they give way: highest rank first, contacts that should hold last."""
         present, classes = set(names), []
         soft = [c for c in self.items.constraints if c.rank > 0]
         for rank in sorted({c.rank for c in soft}, reverse=True):
-            rows = {self.layout.rows[k] for c in soft if c.rank == rank for k in _range(self.layout.row_slices.get(c.label))}
-            classes.append(rows & present)
+            of_rank = [c for c in soft if c.rank == rank]
+            rows = {self.layout.rows[k] for c in of_rank for k in _range(self.layout.row_slices.get(c.label))}
+            near = {
+                name for extra in self._near if extra.constraint in of_rank for name in (*extra.names, extra.constraint.label)
+            }
+            classes.append((rows | near) & present)
+        classes.insert(0, set(self.layout.hard_rows) & present)
         classes.append({name for name in present if name.endswith(" holds")})
         return [c for c in classes if c]
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dgeqp3, dorgqr, dtrtrs
+from scipy.linalg.lapack import dgeqp3, dorgqr, dposv, dtrtrs
 
 from .active_set import ActiveSetSolver, Answer
 from .qp import ACCURATE, Residuals, Status
@@ -33,18 +33,44 @@ class Level:
 
 
 class LevelSolver:
-    """Keeps the active set of each level from step to step."""
+    """Keeps the active set of each level from step to step.
+
+    While no row of A is active, the levels are solved without A; if the result satisfies A, it is the optimum with A too.
+    """
 
     def __init__(self) -> None:
         self._solvers: dict[tuple[int, ...], ActiveSetSolver] = {}
+        self._free = True  # whether no row was active in the last step
 
     def forget(self) -> None:
+        self._free = True
         for solver in self._solvers.values():
             solver.forget()
 
     def solve(self, levels: Sequence[Level], E: Array, e: Array, A: Array, lower: Array, upper: Array, regular: Array) -> Answer:
         """The lexicographic optimum; the residuals are the worst of all levels."""
         x, Z = _particular(E, e, len(regular))
+        if self._free:
+            answer = _without_inequalities(levels, x, Z, E, e, A, lower, upper, regular)
+            if answer.solved:
+                return answer
+        answer = self._within(levels, x, Z, E, e, A, lower, upper, regular)
+        self._free = not answer.multipliers.any()
+        return answer
+
+    def _within(
+        self,
+        levels: Sequence[Level],
+        x: Array,
+        Z: Array,
+        E: Array,
+        e: Array,
+        A: Array,
+        lower: Array,
+        upper: Array,
+        regular: Array,
+    ) -> Answer:
+        """Level after level, each with all rows of A."""
         multipliers, guesses, worst = np.zeros(len(A)), 0, 0.0
         AZ, Ax = A @ Z, A @ x
         for k, level in enumerate(levels):
@@ -59,8 +85,8 @@ class LevelSolver:
             multipliers = answer.multipliers.copy()
             x = x + Z @ answer.x
             if not last:
-                Q = _factored(rows.T)
-                Z, AZ = Z @ Q[0][:, Q[3] :], AZ @ Q[0][:, Q[3] :]
+                Q, _, _, rank = _factored(rows.T)
+                Z, AZ = Z @ Q[:, rank:], AZ @ Q[:, rank:]
                 Ax = A @ x
         return _answer(x, E, e, A, lower, upper, multipliers, worst, guesses)
 
@@ -76,6 +102,37 @@ class LevelSolver:
             self._solvers[key] = ActiveSetSolver(n, len(R), 0, m)
         none = np.zeros((0, n))
         return self._solvers[key].solve(R, r, weights, np.zeros(n), none, none[:, 0], AZ, lower, upper)
+
+
+def _without_inequalities(
+    levels: Sequence[Level], x: Array, Z: Array, E: Array, e: Array, A: Array, lower: Array, upper: Array, regular: Array
+) -> Answer:
+    """Level after level by orthogonal factors alone [ETH19, slide 39]; not solved where a row of A is violated."""
+    worst = 0.0
+    for k, level in enumerate(levels):
+        if not Z.shape[1]:
+            break
+        rows, target = _rows(level, x, Z)
+        if k == len(levels) - 1:
+            roots = np.sqrt(regular)
+            rows, target = np.concatenate((rows, roots[:, None] * Z)), np.concatenate((target, -roots * x))
+            u = dposv(rows.T @ rows, target @ rows, lower=1)[1]
+        else:
+            Q, R, order, rank = _factored(rows.T)
+            u = Q[:, :rank] @ _least_squares(R, rank, target[order])
+        gradient = np.abs((rows @ u - target) @ rows).max(initial=0.0)
+        worst = max(worst, float(gradient) / max(1.0, float(np.abs(target @ rows).max(initial=0.0))))
+        x = x + Z @ u
+        if k < len(levels) - 1:
+            Z = Z @ Q[:, rank:]
+    return _answer(x, E, e, A, lower, upper, np.zeros(len(A)), worst, 1)
+
+
+def _least_squares(R: Array, rank: int, target: Array) -> Array:
+    """y that minimises |Rᵀ y − target| with R (rank, k) on and above the diagonal."""
+    if rank == len(target):
+        return dtrtrs(R[:rank, :rank], target, trans=1)[0]
+    return np.linalg.lstsq(np.triu(R[:rank]).T, target, rcond=None)[0]
 
 
 def _answer(
@@ -114,20 +171,19 @@ def _particular(E: Array, e: Array, n: int) -> tuple[Array, Array]:
         return np.zeros(n), np.eye(n)
     Q, R, order, rank = _factored(E.T)
     y = np.zeros(n)
-    y[:rank] = dtrtrs(R[:rank, :rank], e[order[:rank]], trans=1)[0]
+    y[:rank] = dtrtrs(R[:rank, :rank], e[order[:rank]], trans=1)[0]  # reads what lies on and above the diagonal alone
     return Q @ y, Q[:, rank:]
 
 
 def _factored(M: Array) -> tuple[Array, Array, Array, int]:
-    """(Q full, R, order of the columns, rank) of M with pivoting."""
+    """(Q full, R on and above the diagonal, order of the columns, rank) of M with pivoting."""
     m, k = M.shape
     if not k:
         return np.eye(m), np.zeros((0, 0)), np.zeros(0, int), 0
     QR, order, tau, _, _ = dgeqp3(M)
-    diagonal = np.abs(QR.diagonal())
-    rank = int((diagonal > RANK * max(diagonal[0], 1e-300)).sum())
-    full = np.zeros((m, m), order="F")
-    r = min(m, k)
+    sizes = np.abs(QR.diagonal()).tolist()  # falling, by the pivoting
+    rank = sum(size > RANK * sizes[0] for size in sizes)
+    full, r = np.zeros((m, m), order="F"), min(m, k)
     full[:, :r] = QR[:, :r]
-    Q, _, _ = dorgqr(full, tau[:r])
-    return Q, np.triu(QR[:r]), order - 1, rank
+    Q, _, _ = dorgqr(full, tau[:r], overwrite_a=1)
+    return Q, QR, order - 1, rank

@@ -136,5 +136,5 @@ class Solution:
 
 
 def counted() -> dict[str, int]:
-    """A count for each status, at zero."""
-    return {status.name.lower(): 0 for status in ControlStatus}
+    """A count for each status, and for contacts that were lost, at zero."""
+    return {status.name.lower(): 0 for status in ControlStatus} | {"contact_lost": 0}

@@ -6,7 +6,8 @@ The same task serves three levels. With y the task's coordinates, ẏ = J v and 
     acceleration, torque level   J a + J̇ v = ÿ_to + damping (ẏ_to − ẏ) + stiffness e.
 
 `gain` k (1/s) sets all three: stiffness k² and damping 2k make e decay as fast as e^(−kt) without overshoot; `stiffness` and
-`damping` overrule. `weight` counts among tasks of one priority; `priority` 0 is served before 1 where priorities are strict.
+`damping` overrule. `weight` counts among tasks of one priority; `priority` 0 is served before 1 where priorities are strict;
+a `hard` task is an equality like a contact.
 Targets are numbers, or functions of time that return (target, rate, acceleration) or the first one or two of them; None means
 the place where the robot is when the controller is first called.
 """
@@ -59,6 +60,7 @@ class Task:
     stiffness: Any = None  # 1/s²
     damping: Any = None  # 1/s
     priority: int = 0
+    hard: bool = False  # whether the task is an equality that must hold, instead of a term of the cost
     levels: ClassVar[tuple[str, ...]] = ("velocity", "acceleration", "torque")
 
     def rows(self, robot: Robot) -> int:
