@@ -1,4 +1,4 @@
-"""Centre of mass, contacts, impacts."""
+"""Centre of mass, contacts, impacts, support."""
 
 from .chains import EquivalentChain, all_chains, equivalent_chain
 from .com_dynamics import ConstrainedMotion, gravity_torques, kinetic_jacobian, projected_dynamics, reduced_dynamics
@@ -15,6 +15,19 @@ from .contacts import (
 )
 from .impacts import Impact, impact, resolve_impact
 from .loops import LoopConstraints, close_loops, closure, loop_constraints
+from .support import (
+    SupportArea,
+    SupportPolygon,
+    area_gradient,
+    centre_of_pressure,
+    four_point_area,
+    moment_free_point,
+    polygon_area,
+    static_region,
+    support_area,
+    support_polygon,
+    zero_moment_point,
+)
 
 __all__ = [
     "ConstrainedMotion",
@@ -22,23 +35,34 @@ __all__ = [
     "EquivalentChain",
     "Impact",
     "LoopConstraints",
+    "SupportArea",
     "SupportDynamics",
+    "SupportPolygon",
     "all_chains",
     "analyse_contacts",
+    "area_gradient",
+    "centre_of_pressure",
     "close_loops",
     "closure",
     "contact_bias",
     "contact_jacobian",
     "coordinate_rates",
     "equivalent_chain",
+    "four_point_area",
     "gravity_torques",
     "impact",
     "kinetic_jacobian",
     "loop_constraints",
+    "moment_free_point",
     "point_jacobian",
+    "polygon_area",
     "projected_dynamics",
     "reduced_dynamics",
     "resolve_impact",
+    "static_region",
+    "support_area",
     "support_dynamics",
+    "support_polygon",
     "velocity_from_rates",
+    "zero_moment_point",
 ]

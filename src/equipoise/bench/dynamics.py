@@ -37,12 +37,18 @@ class Row:
 def compare(names: Sequence[str] = ("talos", "g1"), *, rounds: int = 60) -> Iterator[Row]:
     """Rows one by one: every quantity of every robot, as single calls and as batches."""
     for name in names:
-        path = library.find(name) if not Path(name).is_file() else Path(name)
-        if not isinstance(path, Path):
-            raise ModelError(f"the bench needs a robot from a URDF file, so that peers can read it too; got {name!r}")
+        path = urdf_of(name)
         robot = load(path)
         yield from _single_calls(name, robot, str(path), rounds)
         yield from _batches(name, robot, str(path), rounds)
+
+
+def urdf_of(name: str) -> Path:
+    """The file of a robot, which peers can read too."""
+    path = library.find(name) if not Path(name).is_file() else Path(name)
+    if not isinstance(path, Path):
+        raise ModelError(f"the bench needs a robot from a URDF file, so that peers can read it too; got {name!r}")
+    return path
 
 
 def _single_calls(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
@@ -54,7 +60,7 @@ def _single_calls(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[R
         block = mujoco.block(quantity)
         if block is not None:
             contenders["mujoco"] = block, CALLS
-        yield _row(name, quantity, "one call", race(contenders, rounds=rounds))
+        yield row_of(name, quantity, "one call", race(contenders, rounds=rounds))
 
 
 def _batches(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
@@ -62,13 +68,13 @@ def _batches(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
     pinocchio = Pinocchio(robot, urdf, random_states(robot, CALLS))
     for quantity in QUANTITIES:
         block = our_batch(robot, states, quantity)
-        contenders = {"equipoise": (_on_one_core(block), BATCH), "pinocchio": (pinocchio.block(quantity), CALLS)}
+        contenders = {"equipoise": (on_one_core(block), BATCH), "pinocchio": (pinocchio.block(quantity), CALLS)}
         if thread_count() > 1:
             contenders["all cores"] = block, BATCH
-        yield _row(name, quantity, "batch, 1 core", race(contenders, rounds=rounds))
+        yield row_of(name, quantity, "batch, 1 core", race(contenders, rounds=rounds))
 
 
-def _on_one_core(block: Block) -> Block:
+def on_one_core(block: Block) -> Block:
     def limited() -> None:
         with limit_threads(1):
             block()
@@ -76,7 +82,7 @@ def _on_one_core(block: Block) -> Block:
     return limited
 
 
-def _row(robot: str, quantity: str, mode: str, result: Comparison) -> Row:
+def row_of(robot: str, quantity: str, mode: str, result: Comparison) -> Row:
     ours = result.timings["equipoise"]
     peers = {name: 1e6 * timing.median for name, timing in result.timings.items() if name != "equipoise"}
     return Row(robot, quantity, mode, 1e6 * ours.median, peers, result.ratios, result.trustworthy)

@@ -10,11 +10,16 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import dynamics, forms, growth, start
+from . import derivatives, dynamics, forms, growth, safety, start
+from .control import race as control
 
 
 def _dynamics(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return dynamics.compare(robots or ("talos", "g1"), rounds=rounds)
+
+
+def _derivatives(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return derivatives.compare(robots or ("talos", "g1"), rounds=rounds)
 
 
 def _start(robots: list[str] | None, rounds: int) -> Iterator[Any]:
@@ -32,12 +37,24 @@ def _forms(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return forms.changes(robots or ("g1",), rounds=rounds)
 
 
+def _control(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return control.compare(robots, rounds=rounds)
+
+
+def _safety(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return safety.run(robot=robots[0] if robots else "arm7")
+
+
 BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "dynamics": _dynamics,
+    "derivatives": _derivatives,
     "start": _start,
     "growth": _growth,
     "forms": _forms,
+    "control": _control,
+    "safety": _safety,
 }
+QUIET = ("control",)  # benches that a table drawn meanwhile would disturb
 
 
 def plain(row: Any) -> dict[str, Any]:
@@ -50,6 +67,7 @@ def show(console: Console, what: str, rows: Iterable[Any]) -> None:
     columns, line = _LAYOUTS[what]
     result = table(_TITLES[what], columns)
     noisy = False
+    rows = list(rows) if what in QUIET else rows
     with Live(result, console=console, refresh_per_second=4):
         for row in rows:
             result.add_row(*line(row))
@@ -88,18 +106,45 @@ def _forms_line(row: forms.Change) -> list[str]:
     return [row.robot, row.form, f"{row.microseconds:.2f}", f"{row.low:.2f}–{row.high:.2f}", f"{row.terms:.2f}"]
 
 
+def _control_line(row: control.Result) -> list[str]:
+    mark = "" if row.trustworthy else "?"
+    ratio = row.ratios.get(row.fastest) if row.fastest is not None else None
+    cells = [row.problem, row.contender, f"{row.microseconds:.1f}{mark}", f"{row.low:.1f}–{row.high:.1f}", f"{row.p99:.1f}",
+             f"{row.p99 / row.microseconds:.2f}", "1" if ratio is None else _spread(ratio, 2)]  # fmt: skip
+    solved = "" if not row.failures else f"{row.failures} failed"
+    told = "" if row.active is None else f"{row.active:g}"
+    return [*cells, told, solved or ("" if row.residual is None else f"{row.residual:.0e}")]
+
+
+def _safety_line(row: safety.Outcome) -> list[str]:
+    cells = [row.scene, "moving" if row.moving else "standing", f"{1e3 * row.step:.0f}", f"{row.starts:,}", f"{row.admitted:,}"]
+    return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}"]
+
+
 _TITLES = {
+    "safety": "least clearance of random starts, at and between samples",
+    "control": "µs for one control cycle, state in, torques or velocities out, on one core (quiet turns)",
     "forms": "µs for one change of form (median and quartiles of quiet rounds)",
     "dynamics": "µs per state, and ours / theirs (median and quartiles of quiet rounds)",
+    "derivatives": "µs per state with derivatives, and ours / theirs (median and quartiles of quiet rounds)",
     "start": "seconds until nine core kernels can be called",
     "growth": "inverse dynamics of a snake of n joints, batch of 1,024 on one core",
 }
 _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
+    "derivatives": (
+        ["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio", "all cores ×"],
+        _dynamics_line,
+    ),
+    "control": (
+        ["problem", "contender", "µs", "quartiles", "p99", "p99 / µs", "ratio to fastest peer", "active", "residual"],
+        _control_line,
+    ),
     "dynamics": (
         ["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio", "all cores ×"],
         _dynamics_line,
     ),
     "start": (["robot", "code for", "cold", "warm, median", "fastest", "slowest", "import"], _start_line),
     "forms": (["robot", "form", "µs", "quartiles", "M, C, g themselves"], _forms_line),
+    "safety": (["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised"], _safety_line),
     "growth": (["n", "instructions", "per joint", "compile, s", "ms per joint", "ns per joint"], _growth_line),
 }

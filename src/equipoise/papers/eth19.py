@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ..balance import analyse_contacts, coordinate_rates, impact, point_jacobian, support_dynamics
-from ..robot import load
+from ..control.hierarchy import WholeBody, stacked
+from ..control.motions import com_motion, frame_motion
+from ..control.operational_space import operational_dynamics, task_inverse_dynamics
+from ..control.primitives import Plane
+from ..control.qp import Rows, solve_levels
+from ..robot import RobotBuilder, load
+from ..simulate.plant import PlantState, make_plant
 from .rows import Figure, Row, equal, small
 from .tpn17 import largest
 
@@ -39,6 +46,35 @@ def contact_analysis() -> Iterator[Figure]:
     yield equal("wheel: ranks", (wheel.rank, wheel.base_rank), (1, 1))
 
 
+def contact_plants() -> Iterator[Figure]:
+    brick = RobotBuilder("brick").link("brick", mass=2.0, inertia=(0.03, 0.04, 0.05)).build()
+    corners = [(x, y, -0.1) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    g = -brick.model.gravity[2]
+
+    def after(name: str, steps: int, v: float = 0.0, tilt: float = 0.0, **options: Any) -> tuple[Any, PlantState]:
+        up = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+        plant = make_plant(name, brick, [("brick", corners)], ground=Plane(up), **options)
+        plant.reset(np.array([*0.1 * up, np.cos(tilt / 2), 0, np.sin(tilt / 2), 0]), np.array([v, 0, 0, 0, 0, 0]))
+        for _ in range(steps):
+            state = plant.step(np.zeros(6), 1e-3)
+        return plant, state
+
+    for law, (k, b, n) in {"linear": (2e4, 200.0, 1.0), "plate": (2e4, 200.0, 1.0), "nonlinear": (1e6, 2e7, 1.5)}.items():
+        _, state = after("soft", 400, law=law, stiffness=k, damping=b, exponent=n)
+        depth = (2.0 * g / 4 / k) ** (1 / n)
+        error = abs(0.1 - state.q[2] - depth) / depth
+        yield small(f"soft contact, {law} law: depth at rest against k xⁿ = mg/4 [slide 17]", error, 1e-2)
+    plant, state = after("hard", 400, v=1.0, friction=0.5)
+    p, u = plant.solution.impulse, plant.solution.velocity
+    yield small("hard contact: ṙ_n F_n [slide 20]", largest(p[:, 0] * u[:, 0]), 1e-12)
+    least = float(p[:, 0].min()), float(u[:, 0].min())
+    yield Figure("hard contact: least F_n, ṙ_n", "≥ 0", f"{least[0]:.1e}, {least[1]:.1e}", least[0] >= 0 and least[1] > -1e-9)
+    yield small("hard contact: way to a stop against v²/(2 μ g)", abs(state.q[0] * 2 * 0.5 * g - 1.0), 1e-2)
+    ends = [after("hard", 100, tilt=0.4, friction=part * np.tan(0.4))[1] for part in (0.98, 1.02)]
+    slides = [bool(largest(end.v) > 1e-6) for end in ends]
+    yield equal("hard contact: slides on a slope with μ 2 % below, 2 % above its tangent", slides, [True, False])
+
+
 def support() -> Iterator[Figure]:
     robot = load("quadruped")
     rng = np.random.default_rng(0)
@@ -67,11 +103,34 @@ def impacts() -> Iterator[Figure]:
     yield Figure("energy lost", "≥ 0", f"{loss:.3f} J", bool(loss >= 0))
 
 
+def task_hierarchy() -> Iterator[Figure]:
+    robot = load("quadruped")
+    rng = np.random.default_rng(0)
+    q, v = robot.standing(), np.zeros(robot.nv)
+    s = support_dynamics(robot, q, v, FEET)
+    body, com, wanted = WholeBody(s), com_motion(robot, q, v), rng.normal(size=3)
+    top = stacked([body.equation_of_motion(), body.contacts()])
+    trunk = body.motion(frame_motion(robot, q, v, "trunk", turning=True), rng.normal(size=6))
+    levels: list[Rows] = [top, body.motion(com, wanted), trunk, body.force([15.0, 80.0], which=[0, 2]), body.torque()]
+    found = body.solve(levels)
+    yield small("equation of motion and contacts [slides 36–39]", largest(found.residuals[0]), 1e-9)
+    yield small("centre of mass, below them and above the trunk", largest(found.residuals[1]), 1e-9)
+    yield small("force of a foot, at the fourth level", largest(found.residuals[3]), 1e-8)
+    x = np.concatenate([found.acceleration, found.force, found.torque])
+    error = largest(x - solve_levels(levels, method="daqp").x) / largest(x)
+    yield small("five levels by projection − by DAQP", error, 1e-6)
+    for name, tau in (
+        ("task-space inverse dynamics", task_inverse_dynamics(robot, q, v, com, wanted, s).torque),
+        ("operational-space control", operational_dynamics(robot, q, v, com, s).torque(wanted, free=rng.normal(size=12))),
+    ):
+        yield small(f"{name}: ẇ − ẇ* [slide 3]", largest(com.J @ s.acceleration(tau) + com.bias - wanted), 1e-8)
+
+
 ROWS = [
     Row("H1", "ETH19", "generalised coordinates and velocities, point Jacobians", coordinates),
     Row("H2", "ETH19", "contact analysis", contact_analysis),
-    Row("H3", "ETH19", "soft and hard contact as plants"),
+    Row("H3", "ETH19", "soft and hard contact as plants", contact_plants),
     Row("H4", "ETH19", "support-consistent dynamics, inverse dynamics, internal forces", support),
     Row("H5", "ETH19", "impacts", impacts),
-    Row("H6", "ETH19", "prioritised least squares over accelerations, forces and torques"),
+    Row("H6", "ETH19", "prioritised least squares over accelerations, forces and torques", task_hierarchy),
 ]

@@ -66,14 +66,22 @@ def bimanual() -> Model:
     """
     builder = ModelBuilder("bimanual", floating=False)
     builder.link("base_link", mass=15.0, shapes=[cylinder(0.2, 0.1, position=(0, 0, 0.05))])
+    add_torso(builder, "base_link", height=0.1, turning=True)
+    return builder.model()
+
+
+def add_torso(builder: ModelBuilder, parent: str, *, height: float, turning: bool) -> None:
+    """A torso with two seven-joint arms; it turns about z, or is fixed."""
     builder.link("torso", mass=20.0, shapes=[cylinder(0.12, 0.9, position=(0, 0, 0.45))])
     bounds = Bounds(lower=-2.0, upper=2.0, velocity=1.5, effort=250.0)
-    builder.joint("torso_yaw", "revolute", "base_link", "torso", position=(0, 0, 0.1), **bounds)
+    if turning:
+        builder.joint("torso_yaw", "revolute", parent, "torso", position=(0, 0, height), **bounds)
+    else:
+        builder.joint("torso_mount", "fixed", parent, "torso", position=(0, 0, height))
     for side, left in (("left", 1.0), ("right", -1.0)):
         mount = (0.0, left * 0.12, 0.8)
         add_arm(builder, "torso", SEVEN, position=mount, rpy=(-left * pi / 2, 0.0, 0.0), prefix=f"{side}_")
         builder.standing(_posture(REACHING, f"{side}_"))
-    return builder.model()
 
 
 def add_arm(

@@ -9,7 +9,7 @@ import numpy as np
 from ..builder import ModelBuilder
 from ..shapes import box, cylinder
 from ..types import Array, Model, Shape
-from .arms import SIX, SIX_READY, add_arm
+from .arms import SIX, SIX_READY, add_arm, add_torso
 
 WHEEL_RADIUS = 0.1  # m, of both platforms
 WHEEL_TRACK = 0.5  # m between the two wheels of the differential drive
@@ -35,6 +35,19 @@ def nonholonomic_arm() -> Model:
     wheels = [_rolling(WHEEL_RADIUS, 0.0, y) for y in (WHEEL_TRACK / 2, -WHEEL_TRACK / 2)]
     casters = [_rolling(CASTER_RADIUS, x, 0.0) for x in (0.25, -0.25)]
     return _on_platform("nonholonomic_arm", wheels + casters)
+
+
+def nonholonomic_bimanual() -> Model:
+    """Two seven-joint arms on a differential drive [QO21, Fig. 6.11]: seventeen coordinates, sixteen free velocities.
+
+    Frames "left_tool" and "right_tool"; the first three coordinates are those of `nonholonomic_arm`, and so is the constraint.
+    """
+    builder = ModelBuilder("nonholonomic_bimanual", floating=False)
+    wheels = [_rolling(WHEEL_RADIUS, 0.0, y) for y in (WHEEL_TRACK / 2, -WHEEL_TRACK / 2)]
+    builder.link("platform_link", mass=60.0, shapes=[box(0.7, 0.45, 0.25, position=(0.0, 0.0, 0.225)), *wheels])
+    builder.joint("platform", "planar", "world", "platform_link")
+    add_torso(builder, "platform_link", height=0.35, turning=False)
+    return builder.model()
 
 
 def rolling_constraint(q: Array) -> Array:

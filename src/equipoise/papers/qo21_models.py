@@ -1,0 +1,188 @@
+"""[QO21, Sec. 6.3]: the models against engines that others wrote.
+
+7 joints against the Newton–Euler algorithm of the Robotics Toolbox, over 10,000 random states; then three larger robots against
+a physics engine (the thesis: V-REP, here: MuJoCo). The same torques drive both; the engine's accelerations are taken from its
+velocities as in [QO21, Fig. 6.23]: low-pass filter, second forward difference. Both waveforms are compared by the coefficient
+of multiple correlation [FCC10], one for each coordinate.
+
+[FCC10] Ferrari, Cutti, Cappello: A new formulation of the coefficient of multiple correlation …, Gait & Posture 31(4), 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import missing_package
+from ..forms import principles
+from ..forms.constrained import ConstrainedDynamics
+from ..model.robots.mobile import WHEEL_RADIUS, rolling_constraint, rolling_constraint_bias
+from ..robot import Robot, RobotBuilder, load
+from .rows import Figure, small
+
+Array = np.ndarray
+STATES = 10_000
+DT, DURATION, CUTOFF = 1e-3, 2.0, 20.0  # s, s, Hz
+TABLE_6_4 = {"50-DOF serial": 0.9893, "9-DOF holonomic": 0.9973, "8-DOF nonholonomic": 0.9839}  # mean CMC, DQGP
+GRAVITY = 9.81
+
+
+def multiple_correlation(waveforms: Any) -> float:
+    """How alike waveforms are, 0 to 1 [FCC10]: their spread about the common mean at each instant, over that about the mean.
+
+    Args:
+        waveforms: shape (protocols, instants).
+    """
+    Y = np.asarray(waveforms, dtype=float)
+    P, F = Y.shape
+    within = np.sum((Y - Y.mean(axis=0)) ** 2) / (F * (P - 1))
+    total = np.sum((Y - Y.mean()) ** 2) / (P * F - 1)
+    return float(np.sqrt(max(0.0, 1 - within / total)))
+
+
+# --- 7 joints against the Robotics Toolbox ------------------------------------------------------------------------------
+
+
+def toolbox_figures(states: int = STATES) -> Iterator[Figure]:
+    """Percentage errors of the torques [QO21, Eq. (6.5)], of Gauss' principle in dual quaternions and of our kernels."""
+    rng = np.random.default_rng(0)
+    robot, peer = seven_joints(rng)
+    q, v, a = rng.uniform(-np.pi, np.pi, (3, states, 7))
+    baseline = np.array([peer.rne(*row) for row in zip(q, v, a, strict=True)])
+    size = np.abs(baseline).max(axis=0)  # a torque near zero has no percentage: by the largest of its joint
+    kernels = 100 * np.abs(robot.inverse_dynamics(q, v, a) - baseline) / size
+    some = slice(0, 50)
+    gauss = [
+        principles.inverse_dynamics(robot, *row, "gauss-dual-quaternion") for row in zip(q[some], v[some], a[some], strict=True)
+    ]
+    by_gauss = 100 * np.abs(np.array(gauss) - baseline[some]) / size
+    yield small(f"7 joints, {states:,} states: largest error of a torque, % [Fig. 6.20]", float(kernels.max()), 1e-9)
+    yield small("the same of Alg. 5.1 (dual quaternions), 50 states, %", float(by_gauss.max()), 1e-9)
+
+
+def seven_joints(rng: np.random.Generator) -> tuple[Robot, Any]:
+    """One random arm twice: ours, and the Toolbox's from Denavit–Hartenberg numbers (modified)."""
+    try:
+        from roboticstoolbox import DHRobot, RevoluteMDH
+    except ImportError:
+        raise missing_package("roboticstoolbox-python", "papers", "the Newton–Euler baseline of [QO21, Sec. 6.3.1]") from None
+    builder = RobotBuilder("seven", floating=False, gravity=(0, 0, -GRAVITY)).link("base")
+    links, parent = [], "base"
+    for i in range(7):
+        alpha, a, d = rng.choice([-np.pi / 2, 0.0, np.pi / 2]), rng.uniform(-0.1, 0.1), rng.uniform(0.0, 0.3)
+        mass, com, root = rng.uniform(0.5, 5.0), rng.uniform(-0.1, 0.1, 3), rng.normal(size=(3, 3))
+        spread = root @ root.T * 1e-2
+        inertia = np.trace(spread) * np.eye(3) - spread  # of any spread of mass
+        links.append(RevoluteMDH(alpha=alpha, a=a, d=d, m=mass, r=com, I=inertia, Jm=0, G=1))
+        builder.link(f"link_{i}", mass=mass, com=com, inertia=inertia)
+        place = (a, -d * np.sin(alpha), d * np.cos(alpha))
+        builder.joint(f"joint_{i}", "continuous", parent, f"link_{i}", position=place, rpy=(alpha, 0, 0))
+        parent = f"link_{i}"
+    return builder.build(), DHRobot(links, gravity=[0, 0, -GRAVITY])
+
+
+# --- three robots against MuJoCo ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Accelerations of one robot, filtered alike; one row per instant."""
+
+    name: str
+    t: Array
+    ours: Array
+    engine: Array
+
+    @property
+    def correlations(self) -> Array:
+        """One CMC per coordinate."""
+        return np.array([multiple_correlation(pair) for pair in zip(self.ours.T, self.engine.T, strict=True)])
+
+
+def engine_figures() -> Iterator[Figure]:
+    """Means of the CMCs beside those of [QO21, Table 6.4]."""
+    for name, paper in TABLE_6_4.items():
+        c = compared(name).correlations
+        words = f"{c.mean():.4f} (min {c.min():.4f}, s.d. {c.std():.4f})"
+        yield Figure(f"{name}: mean CMC against MuJoCo [Table 6.4]", f"{paper:.4f}", words, bool(c.mean() >= paper))
+
+
+def compared(name: str) -> Comparison:
+    """Drive a robot in MuJoCo, and ask our model for its accelerations at every step."""
+    robot = load({"50-DOF serial": "snake", "9-DOF holonomic": "holonomic_arm"}.get(name, "nonholonomic_arm"))
+    rolling = name == "8-DOF nonholonomic"
+    model = _rolling_acceleration(robot) if rolling else robot.forward_dynamics
+    t, velocities, accelerations = _driven(robot, model, rolling)
+    forward = (-velocities[2:] + 4 * velocities[1:-1] - 3 * velocities[:-2]) / (2 * DT)  # second-order forward difference
+    cut = slice(100, -100)  # the filter's own beginning and end
+    return Comparison(name, t[:-2][cut], _filtered(accelerations[:-2])[cut], _filtered(forward)[cut])
+
+
+def _filtered(waveforms: Array) -> Array:
+    """The classic low-pass Butterworth filter, forwards and backwards, so that nothing is late."""
+    from scipy.signal import butter, filtfilt
+
+    return filtfilt(*butter(4, CUTOFF * 2 * DT), waveforms, axis=0)
+
+
+def _rolling_acceleration(robot: Robot) -> Callable[[Array, Array, Array], Array]:
+    """[QO21, Eq. (6.7)]: the wheels do not slip sideways."""
+
+    def acceleration(q: Array, v: Array, tau: Array) -> Array:
+        bias = robot.bias_force(q, v)
+        dynamics = ConstrainedDynamics(robot.mass_matrix(q), bias, rolling_constraint(q), -rolling_constraint_bias(q, v))
+        return dynamics.acceleration(tau)
+
+    return acceleration
+
+
+def _driven(robot: Robot, model: Callable[..., Array], rolling: bool) -> tuple[Array, Array, Array]:
+    """(t, velocities in MuJoCo, accelerations of our model) under torques that make every coordinate swing in sines."""
+    import mujoco
+
+    from ..simulate.mujoco_model import Physics, build
+
+    spec, bodies = build(robot, {}, (), Physics(joint_limits=False), DT, 1.0)
+    if rolling:
+        _add_wheel(spec, bodies)
+    engine = spec.compile()
+    data = mujoco.MjData(engine)
+    joints = [engine.joint(j).id for j in range(engine.njnt) if engine.joint(j).name not in ("wheel", "height")]
+    at_q, at_v = engine.jnt_qposadr[joints], engine.jnt_dofadr[joints]
+    rng = np.random.default_rng(1)
+    steps, n = int(DURATION / DT), robot.nv
+    pulse, phase = rng.uniform(1, 4, n) * np.pi, rng.uniform(0, 2 * np.pi, n)
+    t, q0 = DT * np.arange(steps), robot.standing()
+    rows: list[tuple[Array, Array]] = []
+    data.qpos[at_q] = q0
+    for now in t:
+        q, v = data.qpos[at_q].copy(), data.qvel[at_v].copy()
+        wish = 2.0 * np.sin(pulse * now + phase) - 4.0 * v - 4.0 * (q - q0)
+        tau = robot.inverse_dynamics(q, v, wish)
+        data.qfrc_applied[at_v] = tau
+        rows.append((v, model(q, v, tau)))
+        mujoco.mj_step(engine, data)
+    velocities, accelerations = (np.array(column) for column in zip(*rows, strict=True))
+    return t, velocities, accelerations
+
+
+def _add_wheel(spec: Any, bodies: dict[str, Any]) -> None:
+    """A light wheel under the platform's origin: it rolls freely forwards and holds sideways by friction.
+
+    The platform gets a fourth freedom, its height, so that its weight rests on the wheel.
+    """
+    import mujoco
+
+    platform = bodies["platform"]
+    platform.add_joint(name="height", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, 0, 1])
+    wheel = platform.add_body(name="wheel", pos=[0, 0, WHEEL_RADIUS])
+    wheel.add_joint(name="wheel", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0])
+    ball = {"type": mujoco.mjtGeom.mjGEOM_SPHERE, "size": [WHEEL_RADIUS, 0, 0], "mass": 1e-4}
+    grip = {"friction": [10.0, 0.0, 0.0], "solref": [0.004, 1.0], "solimp": [0.99, 0.999, 0.001, 0.5, 2.0], "condim": 3}
+    wheel.add_geom(**ball, **grip)
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], **grip)
+    spec.option.impratio = 100.0
+    spec.option.noslip_iterations = 10
