@@ -36,6 +36,7 @@ slow: $(READY)
 
 bench: $(READY)
 	@$(BIN)/equipoise bench dynamics
+	@$(BIN)/equipoise bench derivatives
 	@$(BIN)/equipoise bench start
 	@$(BIN)/equipoise bench growth
 	@$(BIN)/equipoise bench forms

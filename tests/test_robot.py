@@ -24,7 +24,7 @@ ROBOT_MEMBERS = (
     "neutral", "random_state", "standing", "integrate", "difference", "pose", "jacobian", "velocity", "bias_acceleration",
     "mass_matrix", "coriolis_matrix", "gravity", "bias_force", "inverse_dynamics", "forward_dynamics", "joint_friction",
     "kinetic_energy", "potential_energy", "com", "com_jacobian", "com_bias", "momentum", "momentum_matrix", "momentum_bias",
-    "equations_of_motion",
+    "equations_of_motion", "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "integrate_derivatives",
 )  # fmt: skip
 HEAVY = ("numpy", "scipy", "casadi", "llvmlite", "mujoco", "yourdfpy", "matplotlib", "rich", "typer", "daqp")
 BOX = dict(mass=2.0, inertia=(0.1, 0.2, 0.25))

@@ -34,12 +34,12 @@ def demo(robot: str = "jvrc1") -> None:
 
 @app.command()
 def bench(
-    what: Annotated[str, typer.Argument(help="dynamics, start, growth or forms")] = "dynamics",
+    what: Annotated[str, typer.Argument(help="dynamics, derivatives, start, growth, forms, control or safety")] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
 ) -> None:
-    """Measure: against Pinocchio and MuJoCo, the time to start, the growth with the joints, changes of form."""
+    """Measure: against Pinocchio and MuJoCo, the start, growth with the joints, changes of form, control cycles, safety."""
     from .bench import tables
 
     warnings.simplefilter("ignore")
@@ -50,6 +50,33 @@ def bench(
         console.print_json(json.dumps([tables.plain(row) for row in rows]))
     else:
         tables.show(console, what, rows)
+
+
+@app.command()
+def view(
+    source: Annotated[str, typer.Argument(metavar="ROBOT|RUN.npz", help="a robot by file or name, or a saved run")],
+    host: Annotated[str, typer.Option(help="address to listen on; others than this machine's can watch and steer")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="the next free one is taken if it is in use; 0: any")] = 8080,
+    browser: Annotated[bool, typer.Option(help="open the browser")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but the address")] = False,
+) -> None:
+    """Show a robot to be posed with sliders, or play a run, in the browser."""
+    from .show.command import open_viewer
+
+    open_viewer(console, source, host=host, port=port, browser=browser, quiet=quiet)
+
+
+@app.command()
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN.npz", help="a saved run")],
+    output: Annotated[str | None, typer.Option("--output", "-o", help="the HTML file; default: beside the run")] = None,
+    rate: Annotated[float, typer.Option(help="pictures per second")] = 30.0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
+) -> None:
+    """Write a run as one HTML file: the motion in 3D and its curves."""
+    from .show.command import write_report
+
+    write_report(console, run, output, rate=rate, quiet=quiet)
 
 
 @app.command()

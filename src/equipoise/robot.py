@@ -14,6 +14,15 @@ import numpy as np
 from .algebra.rigid import is_pose
 from .errors import ModelError, ShapeError, unknown_name
 from .forms.bases import Base, base_kernel
+from .forms.derivatives import (
+    DifferenceDerivatives,
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    MomentumDerivatives,
+    StepDerivatives,
+    VelocityDerivatives,
+    parted,
+)
 from .forms.equations_of_motion import EquationsOfMotion, Origin, at_origin
 from .forms.representations import twist
 from .machine import store
@@ -27,8 +36,11 @@ from .model.types import STANDARD_GRAVITY, Frame, Joint, Link, Model, frozen
 
 Array = np.ndarray
 REPRESENTATIONS = ("mixed", "body", "inertial")
-FRAME_QUANTITIES = ("pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration")
-WITHOUT_REPRESENTATION = ("pose", "com", "potential_energy", "integrate", "difference")
+FRAME_QUANTITIES = ("pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration", "velocity_derivatives")
+WITHOUT_REPRESENTATION = (
+    "pose", "com", "potential_energy", "integrate", "difference", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "velocity_derivatives", "momentum_derivatives", "integrate_derivatives", "difference_derivatives", "tangent_basis",
+)  # fmt: skip
 CORE = (
     "mass_matrix", "coriolis_matrix", "gravity", "bias_force", "inverse_dynamics", "forward_dynamics",
     "com_jacobian", "momentum_matrix", "momentum_bias",
@@ -221,9 +233,7 @@ class Robot:
 
     def integrate(self, q: Array, v: Array, dt: Any = 1.0) -> Array:
         """q after dt seconds at constant v (mixed), on the manifold."""
-        single = getattr(q, "dtype", None) == np.float32 and getattr(v, "dtype", None) == np.float32
-        step = np.asarray(dt, dtype=np.float32 if single and np.ndim(dt) == 0 else None)
-        return self.kernel("integrate")(q, v, step[..., None])
+        return self.kernel("integrate")(q, v, _seconds(q, v, dt))
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """v with integrate(q0, v) = q1, the shortest way."""
@@ -357,6 +367,40 @@ class Robot:
         """Ȧ v, (…, 6)."""
         return self.kernel("momentum_bias", None, representation)(q, v)
 
+    # --- derivatives --------------------------------------------------------------------------------------------
+
+    def inverse_dynamics_derivatives(
+        self, q: Array, v: Array, a: Array, *, out: Array | None = None
+    ) -> InverseDynamicsDerivatives:
+        """(tau_q, tau_v, tau_a) of inverse dynamics, (…, nv, nv) each; `out` has shape (…, 3, nv, nv)."""
+        return parted(InverseDynamicsDerivatives, self.kernel("inverse_dynamics_derivatives")(q, v, a, out=out))
+
+    def forward_dynamics_derivatives(
+        self, q: Array, v: Array, tau: Array, *, out: Array | None = None
+    ) -> ForwardDynamicsDerivatives:
+        """(a_q, a_v, a_tau) of forward dynamics, (…, nv, nv) each; `out` has shape (…, 3, nv, nv)."""
+        return parted(ForwardDynamicsDerivatives, self.kernel("forward_dynamics_derivatives")(q, v, tau, out=out))
+
+    def velocity_derivatives(self, q: Array, v: Array, frame: str) -> VelocityDerivatives:
+        """(V_q, V_v) of the mixed twist of a frame, (…, 6, nv) each. The derivative of its pose is V_v, the Jacobian."""
+        return parted(VelocityDerivatives, self.kernel("velocity_derivatives", frame)(q, v))
+
+    def momentum_derivatives(self, q: Array, v: Array) -> MomentumDerivatives:
+        """(h_q, h_v) of the momentum about the centre of mass, (…, 6, nv) each."""
+        return parted(MomentumDerivatives, self.kernel("momentum_derivatives")(q, v))
+
+    def integrate_derivatives(self, q: Array, v: Array, dt: Any = 1.0) -> StepDerivatives:
+        """(q_q, q_v) of a step, from tangent to tangent, (…, nv, nv) each. Its tangent per second of dt is v."""
+        return parted(StepDerivatives, self.kernel("integrate_derivatives")(q, v, _seconds(q, v, dt)))
+
+    def difference_derivatives(self, q0: Array, q1: Array) -> DifferenceDerivatives:
+        """(v_q0, v_q1) of v = difference(q0, q1), (…, nv, nv) each."""
+        return parted(DifferenceDerivatives, self.kernel("difference_derivatives")(q0, q1))
+
+    def tangent_basis(self, q: Array) -> Array:
+        """N with q̇ = N v, (…, nq, nv): the identity but for quaternions."""
+        return self.kernel("tangent_basis")(q)
+
     # --- machine ------------------------------------------------------------------------------------------------
 
     def kernel(self, name: str, frames: Any = None, representation: str | None = None) -> Kernel:
@@ -392,6 +436,25 @@ class Robot:
             raise unknown_name("frame", frame, self.frames)
         return self.tree.places[frame]
 
+    def export(
+        self,
+        name: str,
+        path: str | Path,
+        *,
+        frames: str | tuple[str, ...] | None = None,
+        representation: str = "mixed",
+        dtype: str = "float64",
+    ) -> Path:
+        """Write a quantity as a file that needs nothing but its compiler: C99 if the path ends in .c, CUDA if in .cu.
+
+        Args:
+            name: of the method, such as "inverse_dynamics".
+            frames: the frame of "pose", "jacobian" and the like, or those that wrenches act on.
+            dtype: "float64" or "float32".
+        """
+        chosen = None if name in WITHOUT_REPRESENTATION else representation
+        return self.kernel(name, frames, chosen).export(path, dtype=dtype)
+
     def prepare(self, names: Sequence[str] = CORE, *, single: bool = True, batch: bool = False) -> Robot:
         """Compile ahead of time, on all cores, what later calls will want; returns the robot itself."""
         kernels = [self.kernel(name, None, None if name in WITHOUT_REPRESENTATION else "mixed") for name in names]
@@ -400,6 +463,12 @@ class Robot:
             for mode in (False,) * single + (True,) * batch:
                 kernel.code("float64", batch=mode)
         return self
+
+
+def _seconds(q: Array, v: Array, dt: Any) -> Array:
+    """dt as a kernel takes it: one number for each state, float32 among float32."""
+    single = getattr(q, "dtype", None) == np.float32 and getattr(v, "dtype", None) == np.float32
+    return np.asarray(dt, dtype=np.float32 if single and np.ndim(dt) == 0 else None)[..., None]
 
 
 def _six_each(wrenches: Mapping[str, Array]) -> list[Array]:

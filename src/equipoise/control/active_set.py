@@ -41,6 +41,7 @@ class Answer(NamedTuple):
     values: Array  # A x
     residuals: Residuals
     guesses: int  # active sets tried; 1 where the last one still held
+    pushing: int  # rows of A that are active
     iterations: int = 0  # of DAQP, if it was asked
 
     @property
@@ -86,12 +87,12 @@ class ActiveSetSolver:
         if self._run() != loops.SOLVED:
             return self._by_daqp()
         data = self.data
-        stationarity, primal, gap, guesses = data["info"][:4].tolist()
+        stationarity, primal, gap, guesses, pushing = data["info"][:5].tolist()
         residuals = Residuals(stationarity, primal, 0.0, gap)
         if not residuals.worst <= qp.ACCURATE:  # NaN is not either
             return self._by_daqp()
         found = (data["x"], data["multipliers_E"], data["multipliers"], data["values"])
-        return Answer(Status.OPTIMAL, *found, residuals, int(guesses))
+        return Answer(Status.OPTIMAL, *found, residuals, int(guesses), int(pushing))
 
     def _by_daqp(self) -> Answer:
         d = self.data
@@ -103,4 +104,4 @@ class ActiveSetSolver:
         lam = result.multipliers[self.n_E :]
         d["sides"][:] = np.sign(np.nan_to_num(lam))
         found = (result.x, result.multipliers[: self.n_E], lam, d["A"] @ result.x)
-        return Answer(result.status, *found, result.residuals, 0, result.iterations)
+        return Answer(result.status, *found, result.residuals, 0, int(np.count_nonzero(lam)), result.iterations)

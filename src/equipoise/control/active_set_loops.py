@@ -271,20 +271,21 @@ def _certify(f: Function, wide: Number, count: Number) -> None:
         row = f["E"].at(c * n)
         f["multipliers_E"][c] = f["rhs"][c + 1]
         f.add(g, f["rhs"][c + 1], row, 0, n)
-        primal.value = f.larger(primal.value, f.abs(f.dot(row, x, 0, n) - f["e"][c]))
+        off = f.abs(f.dot(row, x, 0, n) - f["e"][c])
+        primal.value = f.larger(primal.value, off / f.larger(f.abs(f["e"][c]), 1.0))
     with f.loop(n_E + 1, count) as c:
         i = f["work"][c - n_E - 1]
         f.add(g, f["rhs"][c], f["A"].at(i * n), 0, n)
         off = f.abs(f["values"][i] - f.choose(f["sides"][i] > 0.0, f["upper"][i], f["lower"][i]))
-        primal.value = f.larger(primal.value, off)
+        primal.value = f.larger(primal.value, off / f.larger(f.abs(f["values"][i]), 1.0))
         gap.value = f.larger(gap.value, f.abs(off * f["rhs"][c]))
-    worst, largest = f.variable(0.0), f.variable(1.0)
+    worst = f.variable(0.0)
     with f.loop(0, n) as i:
         worst.value = f.larger(worst.value, f.abs(g[i]))
     with f.loop(0, f["n_A"]) as i:
         value = f["values"][i]
-        largest.value = f.larger(largest.value, f.abs(value))
-        primal.value = f.larger(primal.value, f.larger(value - f["upper"][i], f["lower"][i] - value))
+        excess = f.larger(value - f["upper"][i], f["lower"][i] - value)
+        primal.value = f.larger(primal.value, excess / f.larger(f.abs(value), 1.0))
     f["info"][0] = worst.value / size.value
-    f["info"][1] = primal.value / largest.value
+    f["info"][1] = primal.value
     f["info"][2] = gap.value / size.value

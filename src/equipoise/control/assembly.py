@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..machine.kernel import Kernel
-from ..machine.store import kernel_of
+from ..machine.program import Program
 from .constraints import BarrierConstraint, JointLimits, MomentumLimits
 from .contacts import Contact
 from .limits import acceleration_interval, velocity_bounds
@@ -52,6 +51,7 @@ class Layout:
     forces: dict[str, slice] = field(default_factory=dict)  # of each contact, in x
     contact_rows: dict[str, slice] = field(default_factory=dict)  # in E
     hard_rows: list[str] = field(default_factory=list)  # names of rows of E behind those of the contacts
+    hard_slices: dict[str, slice] = field(default_factory=dict)  # of each hard task, among those rows
     rows: list[str] = field(default_factory=list)  # names of the rows of A
     row_slices: dict[str, slice] = field(default_factory=dict)  # of each item, in A
     task_rows: dict[str, slice] = field(default_factory=dict)  # in R
@@ -87,12 +87,14 @@ class Items:
 
     @property
     def motions(self) -> tuple[Task, ...]:
-        """Tasks that speak of motion and are not a mere selection of unknowns."""
-        return tuple(t for t in self.tasks if not isinstance(t, ForceTask | TorqueTask | PostureTask))
+        """Tasks that speak of motion and get rows of their own."""
+        return tuple(t for t in self.tasks if not isinstance(t, ForceTask | TorqueTask) and t not in self.postures)
 
     @property
     def postures(self) -> tuple[PostureTask, ...]:
-        return tuple(t for t in self.tasks if isinstance(t, PostureTask))
+        """Postures that are sums of squares of unknowns: those of the last priority. Others are rows like any task."""
+        soft = tuple(t for t in self.tasks if isinstance(t, PostureTask) and not t.hard)
+        return tuple(t for t in soft if t.priority == max(other.priority for other in soft))
 
     @property
     def barriers(self) -> tuple[BarrierConstraint, ...]:
@@ -216,20 +218,23 @@ class Assembly:
             else:
                 rows, rest = self._on_x(terms.J, terms.drift)
             wanted = _wanted(layout.level, terms, settings) - rest
-            if task.hard:
-                self.hard.append((rows, wanted))
-                layout.hard_rows += [f"{task.label} task"] * k
-            else:
-                self._add_task(R, r, task.label, settings[:k], rows, wanted)
+            self._add_task(R, r, task, settings[:k], rows, wanted)
             layout.error_slices[task.label] = _next(errors, terms.error)
         self._force_tasks(R, r)
         return stack(*R), stack(*r), stack(*errors)
 
-    def _add_task(self, R: list[SX], r: list[SX], label: str, root_weight: SX, rows: SX, wanted: SX) -> None:
+    def _add_task(self, R: list[SX], r: list[SX], task: Task, root_weight: SX, rows: SX, wanted: SX) -> None:
+        """Rows of the cost; or, of a hard task, of the equalities."""
         import casadi
 
+        layout, k = self.layout, rows.shape[0]
+        if task.hard:
+            self.hard.append((rows, wanted))
+            layout.hard_slices[task.label] = slice(len(layout.hard_rows), len(layout.hard_rows) + k)
+            layout.hard_rows += [f"{task.label} task"] * k
+            return
         start = sum(block.shape[0] for block in R)
-        self.layout.task_rows[label] = slice(start, start + rows.shape[0])
+        layout.task_rows[task.label] = slice(start, start + k)
         R.append(casadi.diag(root_weight) @ rows)
         r.append(root_weight * wanted)
 
@@ -241,14 +246,13 @@ class Assembly:
         for task in self.items.tasks:
             if isinstance(task, ForceTask):
                 at = self.layout.forces[task.contact]
-                rows, target = SX.eye(n)[at, :], np.broadcast_to(task.target, (at.stop - at.start,))
-                wanted = constant(target)
+                rows, wanted = SX.eye(n)[at, :], constant(task.wanted(at.stop - at.start))
             elif isinstance(task, TorqueTask):
-                rows, wanted = self.T, constant(np.broadcast_to(task.target, (self.layout.joints,))) - self.t
+                rows, wanted = self.T, constant(task.wanted(self.layout.joints)) - self.t
             else:
                 continue
-            roots = constant(np.sqrt(np.broadcast_to(task.weight, (rows.shape[0],)).astype(float)))
-            self._add_task(R, r, task.label, roots, rows, wanted)
+            roots = constant(np.sqrt(task._column("weight", task.weight, rows.shape[0])))
+            self._add_task(R, r, task, roots, rows, wanted)
 
     def postures(self) -> tuple[SX, SX]:
         """(weights, weights · wanted) of the unknowns themselves; postures are sums of squares of single unknowns."""
@@ -297,8 +301,8 @@ class Assembly:
         numbers = self._p(("contact", contact.label))
         return [numbers[-k] for k in (4, 3, 2, 1)]
 
-    def inequalities(self) -> tuple[SX, SX, SX, SX]:
-        """(A, lower, upper, margins of the barriers)."""
+    def inequalities(self) -> tuple[SX, SX, SX, SX, SX]:
+        """(A, lower, upper, d and ḋ of the barriers)."""
         from ..equations.symbols import stack, zeros
 
         rows = _Rows()
@@ -309,12 +313,12 @@ class Assembly:
             self._joint_rows(rows, limits)
         for limits in self.items.of(MomentumLimits):
             self._momentum_rows(rows, limits)
-        margins = [zeros(0, 1)]
-        for constraint in self.items.barriers:
-            self._barrier_rows(rows, margins, constraint)
-        n = self.layout.unknowns
         none = zeros(0, 1)
-        return stack(zeros(0, n), *rows.A), stack(none, *rows.lower), stack(none, *rows.upper), stack(*margins)
+        margins, rates = [none], [none]
+        for constraint in self.items.barriers:
+            self._barrier_rows(rows, margins, rates, constraint)
+        bounds = stack(none, *rows.lower), stack(none, *rows.upper)
+        return stack(zeros(0, self.layout.unknowns), *rows.A), *bounds, stack(*margins), stack(*rates)
 
     def _torque_rows(self, rows: _Rows) -> None:
         largest = self._p("torque limits")
@@ -336,12 +340,12 @@ class Assembly:
             rows.add(self.layout, f"contact {contact.label}", names, A, low, stack(SX(k, 1), most))
 
     def _joint_rows(self, rows: _Rows, limits: JointLimits) -> None:
-        from ..equations.symbols import SX, constant
+        from ..equations.symbols import SX, constant, zeros
 
         layout, m = self.layout, piecewise_symbols()
         lower, upper, velocity, acceleration = map(constant, limits.limits(self.robot, layout.dt))
         first = layout.first
-        place = _positions(self.robot, self.scene.q)[first:]
+        place = _positions(self.robot, self.scene.q, zeros(self.robot.nv))[first:]
         v = self.scene.v[first:]
         if layout.level == "velocity":
             low, high = velocity_bounds(place, lower, upper, velocity, layout.dt, m=m)
@@ -352,21 +356,23 @@ class Assembly:
         rows.add(layout, limits.label, [f"{limits.label} of {name}" for name in _rate_names(self.robot)], A, low, high)
 
     def _momentum_rows(self, rows: _Rows, limits: MomentumLimits) -> None:
-        """Momentum after the step: A v at velocity level, A v + dt (A a + Ȧ v) else."""
+        """Momentum after the step: A v at velocity level, A v + dt (A a + Ȧ v) else. From outside it comes back at a rate."""
         from ..equations.symbols import constant
 
-        scene, dt = self.scene, self.layout.dt
+        scene, dt, m = self.scene, self.layout.dt, piecewise_symbols()
         at = [k for k in range(6) if np.isfinite(limits.largest()[k])]
         matrix, bound = scene.momentum_matrix[at, :], constant(limits.largest()[at])
         A, rest = self._on_x(matrix, scene.momentum_drift[at, :])
         names = [f"{limits.label} ({'xyz'[k % 3]}, {'linear' if k < 3 else 'angular'})" for k in at]
+        now = matrix @ scene.v
+        back = max(0.0, 1 - limits.rate * dt) * now
+        low, high = m.smaller(-bound, back), m.larger(bound, back)
         if self.layout.level == "velocity":
-            rows.add(self.layout, limits.label, names, A, -bound, bound)
-            return
-        now = matrix @ scene.v + dt * rest
-        rows.add(self.layout, limits.label, names, dt * A, -bound - now, bound - now)
+            rows.add(self.layout, limits.label, names, A, low, high)
+        else:
+            rows.add(self.layout, limits.label, names, dt * A, low - now - dt * rest, high - now - dt * rest)
 
-    def _barrier_rows(self, rows: _Rows, margins: list[SX], constraint: BarrierConstraint) -> None:
+    def _barrier_rows(self, rows: _Rows, margins: list[SX], rates: list[SX], constraint: BarrierConstraint) -> None:
         from ..equations.symbols import constant
 
         layout, g = self.layout, constraint.gains
@@ -385,6 +391,7 @@ class Assembly:
             names = [constraint.label] * barrier.d.shape[0]
         rows.add(layout, constraint.label, names, A, low, constant(np.full(len(names), np.inf)))
         layout.margin_slices[constraint.label] = _next(margins, barrier.d)
+        rates.append(barrier.rate)
 
     # --- all together ---------------------------------------------------------------------------------------------------
 
@@ -392,11 +399,20 @@ class Assembly:
         R, r, errors = self.tasks()
         weights, pulls = self.postures()
         E, e = self.contact_rows()
-        A, lower, upper, margins = self.inequalities()
+        A, lower, upper, margins, rates = self.inequalities()
         made = {"R": R, "r": r, "weights": weights, "pulls": pulls, "E": E, "e": e, "A": A, "lower": lower, "upper": upper}
         first = self.layout.first if self.layout.level == "torque" else 0
-        made |= {"B": self.B[:first, :], "b": self.b[:first], "errors": errors, "margins": margins}
+        made |= {"B": self.B[:first, :], "b": self.b[:first], "errors": errors, "margins": margins, "rates": rates}
         return made | {"t": self.t, "slips": self.slips()}
+
+    def program(self) -> Program:
+        """Everything that has entries, traced."""
+        from ..machine.trace import trace
+
+        outputs = {name: value for name, value in self.outputs().items() if value.shape[0] and value.shape[1]}
+        shapes = {name: (value.shape[0],) for name, value in outputs.items() if name not in ("R", "E", "A", "B")}
+        inputs, quaternions = {"q": self.scene.q, "v": self.scene.v, "p": self.p}, self.robot.tree.quaternions
+        return trace(f"control {self.robot.name}", inputs, outputs, shapes=shapes, quaternions=[(0, k) for k in quaternions])
 
 
 def _wanted(level: str, terms: Any, settings: SX) -> SX:
@@ -414,15 +430,17 @@ def _next(parts: list[Any], part: Any) -> slice:
     return slice(start, start + part.shape[0])
 
 
-def _positions(robot: Robot, q: SX) -> SX:
-    """Joint positions in the places of their rates; zero where a joint has no single position."""
-    from ..equations.symbols import zeros
-
-    place = zeros(robot.nv)
+def _positions(robot: Robot, q: Any, place: Any) -> Any:
+    """Joint positions in the places of their rates; `place` stays as it is where a joint has no single position."""
     for joint in robot.joints.values():
         if joint.mimic is None and joint.type.nq == 1:
             place[joint.v] = q[joint.q]
     return place
+
+
+def _positions_at(robot: Robot, q: Array) -> Array:
+    """The same of numbers."""
+    return _positions(robot, q, np.zeros(robot.nv))
 
 
 def _rate_names(robot: Robot) -> list[str]:
@@ -434,16 +452,3 @@ def _rate_names(robot: Robot) -> list[str]:
             for k in range(joint.v.start, joint.v.stop):
                 names[k] = joint.name
     return names[first:]
-
-
-def assembled(robot: Robot, items: Items, level: str, dt: float) -> tuple[Layout, Kernel]:
-    """The layout and the compiled kernel of a controller."""
-    from ..machine.trace import trace
-
-    layout = laid_out(robot, items, level, dt)
-    assembly = Assembly(robot, items, layout)
-    outputs = {name: value for name, value in assembly.outputs().items() if value.shape[0] and value.shape[1]}
-    shapes = {name: (value.shape[0],) for name, value in outputs.items() if name not in ("R", "E", "A", "B")}
-    inputs = {"q": assembly.scene.q, "v": assembly.scene.v, "p": assembly.p}
-    program = trace(f"control {robot.name}", inputs, outputs, shapes=shapes, quaternions=[(0, k) for k in robot.tree.quaternions])
-    return layout, kernel_of(program, strict=False)

@@ -193,14 +193,14 @@ class LinePointSwitch:
 
     def __call__(self, q: Array, v: Array) -> tuple[Part, DistanceValues]:
         """Which part of the arm is nearest, and its squared distance from the torso's line, at one state."""
-        ends = self.arm_on_torso(q)
-        part: Part = "line" if 0 <= ends <= 1 else "first end" if ends < 0 else "second end"
+        where = self.arm_on_torso(q)
+        part: Part = "line" if 0 <= where <= 1 else "first end" if where < 0 else "second end"
         row = ("line", "first end", "second end").index(part)
         now = self.kernel(q, v)
         return part, DistanceValues(*(x[row] for x in (now.value, now.J, now.residual, now.J_dot_v, now.residual_rate)))
 
     def arm_on_torso(self, q: Array) -> float:
-        """Where the arm's line is nearest to the torso's: 0 at one end of the arm, 1 at the other; ±∞ where parallel."""
+        """Where the arm's line is nearest to the torso's: 0 at one end of the arm, 1 at the other; ½ where parallel."""
         robot = self.kernel.robot
         (p, l), (a, b) = (_in_world(robot, q, x) for x in (self.torso, self.arm))
         across, beside = np.cross(b - a, l), np.cross(a - p, l)
@@ -218,10 +218,9 @@ def line_point_switch(robot: Robot, torso: Line, arm: Segment) -> LinePointSwitc
     """The distance of [QO21, Eq. (4.37)] for a robot: `torso` an infinite line, `arm` from elbow to hand."""
     if not isinstance(torso, Line) or not isinstance(arm, Segment):
         raise GeometryError(f"line_point_switch: wanted a Line and a Segment, got {torso!r} and {arm!r}")
-    motion = {"velocity": arm.velocity, "acceleration": arm.acceleration}
-    line = Line(arm.a, arm.b - arm.a, arm.frame, **motion)
-    if arm.frame is None and arm.velocity is not None:
-        raise GeometryError("line_point_switch: an arm in the world stands still; put it on a frame of the robot")
+    if arm.frame is None:
+        raise GeometryError("line_point_switch: the arm is on a frame of the robot; this one is in the world")
+    line = Line(arm.a, arm.b - arm.a, arm.frame)
     ends = (Point(end, arm.frame) for end in (arm.a, arm.b))
     return LinePointSwitch(torso, arm, distances_kernel(robot, [distance(part, torso) for part in (line, *ends)]))
 

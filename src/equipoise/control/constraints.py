@@ -199,8 +199,9 @@ class KeepOut(BarrierConstraint):
         for primitive in (d.a, d.b):
             if primitive.frame is not None:
                 robot.place(primitive.frame)
-        if not (np.isfinite(self.safe)):
-            raise TaskError(f"{self.label}: safe must be finite, got {self.safe!r}")
+        if not np.isfinite(self.safe) or (d.squared and self.safe < 0):
+            wanted = "finite and not negative" if d.squared else "finite"
+            raise TaskError(f"{self.label}: safe must be {wanted}, got {self.safe!r}")
 
     @property
     def moving(self) -> bool:
@@ -323,10 +324,16 @@ class CoMInSupport(BarrierConstraint):
 
 @dataclass(frozen=True, eq=False)
 class MomentumLimits(Constraint):
-    """Momentum about the centre of mass within ±bounds (linear N s, angular N m s, world axes) after the next step."""
+    """Momentum about the centre of mass within ±bounds (linear N s, angular N m s, world axes) after the next step.
+
+    Args:
+        linear, angular: bounds, one number or one per axis; infinite where there is none.
+        rate: with which momentum that is outside returns, 1/s.
+    """
 
     linear: Any = np.inf
     angular: Any = np.inf
+    rate: float = 10.0
 
     @property
     def label(self) -> str:
@@ -337,8 +344,8 @@ class MomentumLimits(Constraint):
         return np.concatenate(parts)
 
     def check(self, robot: Robot) -> None:
-        if not (self.largest() > 0).all():
-            raise TaskError(f"{self.label}: bounds must be positive")
+        if not ((self.largest() > 0).all() and np.isfinite(self.largest()).any() and self.rate > 0):
+            raise TaskError(f"{self.label}: bounds and rate must be positive, and some bound finite")
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,6 +354,7 @@ class SelfCollision(Constraint):
 
     Args:
         pairs: of primitives on frames; None takes them from the robot's collision shapes.
+        gains, variation, jump, braking: as of all barriers.
     """
 
     pairs: Any = None
@@ -354,6 +362,9 @@ class SelfCollision(Constraint):
     range: float = 0.15
     most: int = 40
     gains: Gains = field(default_factory=lambda: Gains.of_rates(5.0, 20.0))
+    variation: float = 0.0
+    jump: float = 0.0
+    braking: float | None = None
 
     @property
     def label(self) -> str:

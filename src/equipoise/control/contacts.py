@@ -280,7 +280,7 @@ class SlidingContact(Contact):
         n, tangents = R_WC[:, 2], R_WC[:, :2]
         S = stack(beside(n, zeros(3, 2)), beside(zeros(3, 1), tangents))
         S_dot_V = stack(-n.T @ (skew(w) @ V[:3]), zeros(2))
-        along = p - n * (n.T @ p)  # friction lies in the surface
+        along = p[:3] - n * (n.T @ p[:3])  # friction lies in the surface
         N = stack(beside(n - self.friction * along, zeros(3, 2)), beside(zeros(3, 1), tangents))
         error = rotation_error(R, matrix_of(anchor, 3, 3))
         return ContactTerms(S, S_dot_V, N, stack(n.T @ (anchor[9:12] - place), tangents.T @ error))

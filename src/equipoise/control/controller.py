@@ -9,29 +9,34 @@ what cannot be solved at all holds the joints with damping. Every step is counte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ShapeError, unknown_name
+from ..errors import EquipoiseError, ShapeError, unknown_name
+from ..machine.target import NOT_UNIT, QUATERNION_TOLERANCE
 from . import qp
 from .active_set import ActiveSetSolver, Answer
-from .assembly import Items, assembled
-from .constraints import TorqueLimits, check_level
+from .assembly import Items
+from .constraints import LEVELS, SelfCollision, TorqueLimits, check_level
 from .contacts import Contact
+from .kept import assembled
 from .levels import Level, LevelSolver
 from .near_rows import near_rows
+from .snapshot import Snapshot
 from .solution import ControlStatus, Program, Solution, counted
-from .tasks import ForceTask, Task, TaskError, moment
+from .starts import start_report
+from .tasks import ForceTask, Task, TaskError, TorqueTask, moment
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
+USABLE = 1e-3  # largest residual of an inaccurate answer that is still used
 
 
 class WholeBodyController:
@@ -46,8 +51,12 @@ class WholeBodyController:
         dt: s, the step at which it will be called; barriers and limits are proven for it.
         force_weight: of the squares of the unknown contact forces, 1/N²; makes them unique.
         motion_weight: of the squares of the unknown accelerations or velocities, for those that no task determines.
-        hold_damping: of the fallback, N m s per rad; the joints then also keep the last good torques.
+        hold_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, all alone.
         slip_limit: m or rad; a contact that slipped farther is lost: it is taken out, and said so.
+
+    Attributes:
+        counts: how many steps ended in each status, were at limits, and how many contacts were lost and targets refused.
+        start_report: what cannot be promised from where the robot was at the first call, one sentence each.
     """
 
     def __init__(
@@ -65,6 +74,8 @@ class WholeBodyController:
         hold_damping: float = 5.0,
         slip_limit: float = 0.05,
     ) -> None:
+        if level not in LEVELS:
+            raise unknown_name("level", level, LEVELS)
         if priorities not in PRIORITIES:
             raise unknown_name("kind of priorities", priorities, PRIORITIES)
         if not (isfinite(dt) and dt > 0):
@@ -98,10 +109,17 @@ class WholeBodyController:
             raise TaskError(f"two items are called {twice[0]!r}; give each a name of its own (name=…)")
         for item in (*self.items.tasks, *self.items.contacts, *self.items.constraints):
             item.check(self.robot)
+        contacts = {contact.label: contact for contact in self.items.contacts}
         for task in self.items.tasks:
-            if isinstance(task, ForceTask) and task.contact not in [c.label for c in self.items.contacts]:
-                raise unknown_name("contact", task.contact, [c.label for c in self.items.contacts])
-        for constraint in self.items.barriers:
+            if isinstance(task, ForceTask):
+                if task.contact not in contacts:
+                    raise unknown_name("contact", task.contact, contacts)
+                task.wanted(contacts[task.contact].size)
+            elif isinstance(task, TorqueTask):
+                task.wanted(self.robot.nv - (6 if self.robot.floating else 0))
+            else:
+                task.check_target(self.robot, getattr(task, "target", None))
+        for constraint in (*self.items.barriers, *self.items.of(SelfCollision)):
             constraint.gains.require_step(self.dt)
 
     def _regularisation(self, motion_weight: float, force_weight: float) -> Array:
@@ -133,7 +151,7 @@ class WholeBodyController:
             together = len(at) > 0 and at[-1] - at[0] == len(at) - 1  # then no copy is needed
             rows = slice(int(at[0]), int(at[-1]) + 1) if together else at
             levels.append((rows, any(label in self.layout.diagonal_tasks for label in labels)))
-        return levels
+        return levels or [(slice(0, 0), False)]
 
     def _fill_settings(self) -> None:
         for task in (*self.items.motions, *self.items.postures):
@@ -166,6 +184,7 @@ class WholeBodyController:
     def reset(self) -> None:
         """Forget where the robot was: targets of None and contacts are taken anew at the next call; counts stay."""
         self._started = False
+        self.start_report: tuple[str, ...] = ()
         self._anchor_next: set[str] = set()
         self._functions: list[tuple[Task, Any, slice]] = []
         self._few = self._solver
@@ -182,15 +201,19 @@ class WholeBodyController:
         for extra in self._near:
             extra.forget()
 
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """All contacts it knows, in force or not."""
+        return self.items.contacts
+
     # --- while it runs --------------------------------------------------------------------------------------------------
 
     def set_target(self, name: str, target: Any) -> None:
-        """Give a task another target from now on."""
+        """Give a task another target from now on; None for where it is."""
         tasks = {task.label: task for task in (*self.items.motions, *self.items.postures)}
         if name not in tasks:
             raise unknown_name("task", name, tasks)
-        if not callable(target):
-            tasks[name].reference(self.robot, moment(target, 0.0))
+        tasks[name].check_target(self.robot, target)
         self._targets[name] = target
         if self._started:
             self._place_target(tasks[name], target, None)
@@ -204,16 +227,20 @@ class WholeBodyController:
         new = set(names) - self._contacts
         self._contacts = set(names)
         self._select()
-        self._anchor_next = new if q is None else set()
-        if q is not None:
-            for name in new:
-                self._anchor(known[name], q)
+        if q is None:
+            self._anchor_next |= new
+            return
+        for name in new:
+            self._anchor(known[name], q)
+        self._anchor_next -= new
 
     def set_force_bounds(self, contact: str, least: float, most: float) -> None:
         """Bounds of a contact's normal force from now on, N: how load is shifted smoothly."""
         key = ("contact", contact)
         if key not in self.layout.parameters:
             raise unknown_name("contact", contact, [c.label for c in self.items.contacts])
+        if not least <= most:
+            raise TaskError(f"{contact}: the least normal force, {least!r}, must not exceed the largest, {most!r}")
         place = self.layout.parameters[key]
         self._p[place.stop - 2 : place.stop] = least, most
 
@@ -236,12 +263,19 @@ class WholeBodyController:
             for contact in self.items.contacts:
                 if contact.label not in self._contacts:
                     E[layout.contact_rows[contact.label]] = False
+                    E[self._hard_rows_on(contact)] = False
                     if self.level == "torque":
                         x[layout.forces[contact.label]] = False
                         A[layout.row_slices[f"contact {contact.label}"]] = False
             self._columns = x.nonzero()[0], E.nonzero()[0], A.nonzero()[0]
             self._few = ActiveSetSolver(len(self._columns[0]), self._solver.n_R, len(self._columns[1]), len(self._columns[2]))
         self._forget()
+
+    def _hard_rows_on(self, contact: Contact) -> list[int]:
+        """Rows of E that ask for forces of a contact, which has none when it is not in force."""
+        tasks = [t.label for t in self.items.tasks if isinstance(t, ForceTask) and t.contact == contact.label]
+        before = len(self._rows) - len(self.layout.rows) - len(self.layout.hard_rows)
+        return [before + k for label in tasks for k in _range(self.layout.hard_slices.get(label))]
 
     def _start(self) -> None:
         q = self._q
@@ -260,7 +294,8 @@ class WholeBodyController:
             return
         if target is None:
             target = task.here(self.robot, q if q is not None else self._q)
-        self._p[self.layout.parameters["reference", task.label]] = task.reference(self.robot, moment(target, 0.0))
+        values = moment(target, 0.0, scalar=task.scalar)
+        self._p[self.layout.parameters["reference", task.label]] = task.reference(self.robot, values)
 
     def _anchor(self, contact: Contact, q: Array) -> None:
         X = self.robot.pose(q, contact.frame)
@@ -271,17 +306,28 @@ class WholeBodyController:
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
         self._read_state(q, v)
-        if not isfinite(self._q.sum() + self._v.sum()):
-            return self._held(t, ControlStatus.NOT_FINITE, None)
-        if not self._started:
+        if not isfinite(self._q @ self._q + self._v @ self._v):
+            return self._held(t, ControlStatus.NOT_FINITE)
+        first = not self._started
+        if first:
+            if not self._has_unit_quaternions():
+                return self._held(t, ControlStatus.NOT_UNIT)
             self._start()
-        self._read_time(t)
-        self._evaluate()
-        events = self._lost_contacts()
+        events = self._read_time(t)
+        if self._evaluate() & NOT_UNIT:
+            return self._held(t, ControlStatus.NOT_UNIT, events)
+        if first:
+            self.start_report = start_report(self)
+            events += self.start_report
+        events += self._lost_contacts()
         answer = self._solved()
         if not answer.solved:
             return self._rescued(t, events)
-        return self._solution(t, answer, ControlStatus.OPTIMAL, events=events)
+        return self._solution(t, answer, ControlStatus.OPTIMAL, events)
+
+    def _has_unit_quaternions(self) -> bool:
+        squares = [self._q[k : k + 4] @ self._q[k : k + 4] for k in self.robot.tree.quaternions]
+        return all(abs(square - 1) < QUATERNION_TOLERANCE for square in squares)
 
     def _lost_contacts(self) -> tuple[str, ...]:
         """Contacts that slipped too far are taken out."""
@@ -303,7 +349,12 @@ class WholeBodyController:
             return self._in_levels.solve(
                 self._strict(), *rows, self._regular if self._columns is None else self._regular[self._columns[0]]
             )
-        return self._few.solve_in_place()
+        answer = self._few.solve_in_place()
+        end = self._few.n_A
+        for extra in reversed(self._near):
+            extra.keep_sides(self._few.data["sides"][end - extra.count : end])
+            end -= extra.count
+        return answer
 
     def _read_state(self, q: Array, v: Array) -> None:
         q, v = np.asarray(q), np.asarray(v)
@@ -312,22 +363,40 @@ class WholeBodyController:
         self._q[:] = q
         self._v[:] = v
 
-    def _read_time(self, t: float) -> None:
+    def _read_time(self, t: float) -> tuple[str, ...]:
+        events: tuple[str, ...] = ()
         for task, function, place in self._functions:
-            self._p[place] = task.reference(self.robot, moment(function, t))
+            events += self._refreshed(place, task.label, partial(self._wanted, task, function, t))
         for constraint in self._moving:
-            self._p[self.layout.parameters["barrier", constraint.label]] = constraint.numbers(self.robot, t)
+            place = self.layout.parameters["barrier", constraint.label]
+            events += self._refreshed(place, constraint.label, partial(constraint.numbers, self.robot, t))
         if self._anchor_next:
             for contact in self.items.contacts:
                 if contact.label in self._anchor_next:
                     self._anchor(contact, self._q)
             self._anchor_next = set()
+        return events
+
+    def _wanted(self, task: Task, function: Any, t: float) -> Array:
+        return task.reference(self.robot, moment(function, t, task.scalar))
+
+    def _refreshed(self, place: slice, label: str, numbers: Callable[[], Array]) -> tuple[str, ...]:
+        """Numbers that change with time; those that cannot be used are refused, and the last ones stay."""
+        try:
+            new = numbers()
+            if isfinite(new.sum()):
+                self._p[place] = new
+                return ()
+            reason = "it is not finite"
+        except EquipoiseError as error:
+            reason = str(error)
+        self.counts["target_refused"] += 1
+        return (f"target of {label} refused, the last one stays: {reason.rstrip('.')}",)
 
     def _finish_data(self) -> None:
         """What the kernel leaves to be done: regularisation, and the smaller problem where some contacts are not in force."""
         full = self._solver.data
-        if "weights" in self._sizes:
-            full["weights"] += self._regular
+        full["weights"] += self._regular
         first = len(self.layout.rows)
         for extra in self._near:
             extra.write(full, first, self._q, self._v, self._data.get("B"), self._data.get("b"))
@@ -343,45 +412,6 @@ class WholeBodyController:
         if self._near:
             kept = sum(extra.count for extra in self._near)
             few["sides"][-kept:] = full["sides"][-kept:]
-
-    def _program(self) -> Program:
-        """The quadratic program of this step."""
-        seen = Snapshot(self, self._q.copy(), self._v.copy(), self._p.copy(), self._columns, frozenset(self._contacts), None)
-        return self._program_of(seen)
-
-    def _program_of(self, seen: Snapshot) -> Program:
-        """The quadratic program of any step."""
-        d, n = {name: np.array(array) for name, array in seen.data.items()}, self.layout.unknowns
-        none = np.zeros((0, n))
-        for name in ("R", "E", "A"):
-            d.setdefault(name, none)
-        for name in ("r", "e", "lower", "upper"):
-            d.setdefault(name, none[:, 0])
-        d["weights"] = d.get("weights", 0.0) + self._regular
-        d.setdefault("pulls", np.zeros(n))
-        names = list(self._rows)
-        for extra in self._near:
-            near = extra.pairs(seen.q, seen.v)
-            rows, lower = extra.rows(near, d.get("B"), d.get("b"))
-            free = extra.count - len(rows)
-            d["A"] = np.vstack((d["A"], rows, np.zeros((free, n))))
-            d["lower"] = np.concatenate((d["lower"], lower, np.full(free, -np.inf)))
-            d["upper"] = np.concatenate((d["upper"], np.full(extra.count, np.inf)))
-            names += [extra.names[k] for k in near.indices] + [extra.constraint.label] * free
-        if seen.columns is not None:
-            x, E, A = seen.columns
-            d |= {
-                "R": d["R"][:, x],
-                "weights": d["weights"][x],
-                "pulls": d["pulls"][x],
-                "E": d["E"][np.ix_(E, x)],
-                "e": d["e"][E],
-            }
-            d |= {"A": d["A"][np.ix_(A, x)], "lower": d["lower"][A], "upper": d["upper"][A]}
-            names = [names[k] for k in E] + [names[self._solver.n_E + k] for k in A]
-        H = d["R"].T @ d["R"]
-        H.flat[:: len(H) + 1] += d["weights"]
-        return Program(H, -(d["r"] @ d["R"]) - d["pulls"], d["E"], d["e"], d["A"], d["lower"], d["upper"], tuple(names))
 
     def _strict(self) -> list[Level]:
         """Rows of each priority; postures are rows of single unknowns."""
@@ -399,14 +429,16 @@ class WholeBodyController:
     # --- answers ----------------------------------------------------------------------------------------------------------
 
     def _solution(
-        self, t: float, answer: Answer, status: ControlStatus, program: Program | None = None,
-        relaxed: dict[str, float] | None = None, events: tuple[str, ...] = (),
+        self, t: float, answer: Answer, status: ControlStatus, events: tuple[str, ...], program: Program | None = None,
+        relaxed: dict[str, float] | None = None,
     ) -> Solution:  # fmt: skip
         self.counts[status.name.lower()] += 1
+        if answer.pushing:
+            self.counts["at_limits"] += 1
         x = self._full(answer.x)
         torque, a, command = self._commands(x)
         self._last_torque = torque
-        seen = Snapshot(self, self._q.copy(), self._v.copy(), self._p.copy(), self._columns, frozenset(self._contacts), program)
+        seen = Snapshot(self, frozenset(self._contacts), program)
         multipliers = answer.multipliers.copy()
         return Solution(t, status, torque, a, command, answer.residuals, x, multipliers, relaxed or {}, events, seen)
 
@@ -433,16 +465,32 @@ class WholeBodyController:
         return torque, a, self._v.copy()
 
     def _rescued(self, t: float, events: tuple[str, ...]) -> Solution:
-        """Nothing satisfies all: constraints give way by rank, then contacts; then the joints are held."""
-        program = self._program()
+        """Nothing satisfies all: hard tasks and constraints give way by rank, then contacts; then the joints are held."""
+        program = Snapshot(self, frozenset(self._contacts)).program
         relaxation = qp.relaxed(program.stated, self._giving_way(program.names))
         result = relaxation.result
-        if not np.isfinite(result.x).all() or result.status not in (qp.Status.OPTIMAL, qp.Status.INACCURATE):
-            return self._held(t, ControlStatus.FAILED, program)
-        n_E = len(program.E)
-        multipliers = result.multipliers[:n_E], result.multipliers[n_E:]
-        answer = Answer(result.status, result.x, *multipliers, program.A @ result.x, result.residuals, 0)
-        return self._solution(t, answer, ControlStatus.RELAXED, program, dict(relaxation.amounts), events)
+        if not (np.isfinite(result.x).all() and result.residuals.worst <= USABLE):
+            return self._held(t, ControlStatus.FAILED, events, program)
+        status = ControlStatus.RELAXED if relaxation.amounts else ControlStatus.OPTIMAL
+        if not result.solved:
+            status = ControlStatus.INACCURATE
+        answer = self._strictly(result.problem) if self.priorities == "strict" else None
+        if answer is None or not answer.solved:
+            n_E = len(program.E)
+            multipliers = result.multipliers[:n_E], result.multipliers[n_E:]
+            pushing = int(np.count_nonzero(multipliers[1]))
+            answer = Answer(result.status, result.x, *multipliers, program.A @ result.x, result.residuals, 0, pushing)
+        return self._solution(t, answer, status, events, program, dict(relaxation.amounts))
+
+    def _strictly(self, widened: qp.QuadraticProgram) -> Answer:
+        """Strict priorities within bounds that were widened; rows that still are equalities come first."""
+        equal, n_E = widened.lower == widened.upper, self._few.n_E
+        A, lower, upper = (part[~equal] for part in (widened.A, widened.lower, widened.upper))
+        regular = self._regular if self._columns is None else self._regular[self._columns[0]]
+        answer = LevelSolver().solve(self._strict(), widened.A[equal], widened.lower[equal], A, lower, upper, regular)
+        multipliers = np.zeros(len(equal))
+        multipliers[~equal] = answer.multipliers
+        return answer._replace(multipliers=multipliers[n_E:])
 
     def _giving_way(self, names: Sequence[str]) -> list[set[str]]:
         """Names of rows in the order in which they give way: highest rank first, contacts that should hold last."""
@@ -459,62 +507,20 @@ class WholeBodyController:
         classes.append({name for name in present if name.endswith(" holds")})
         return [c for c in classes if c]
 
-    def _held(self, t: float, status: ControlStatus, program: Program | None) -> Solution:
-        """The fallback: the last good torques and damping, within the torque limits."""
+    def _held(self, t: float, status: ControlStatus, events: tuple[str, ...] = (), program: Program | None = None) -> Solution:
+        """The fallback: the last good torques and damping, within the torque limits; or slowing down; or standing still."""
         self.counts[status.name.lower()] += 1
         self._forget()
         first, nv = self.layout.first, self.robot.nv
-        torque, zero, v = np.zeros(nv), np.zeros(nv), self._v
+        torque, a, v = np.zeros(nv), np.zeros(nv), np.zeros(nv)
+        rates = np.where(np.isfinite(self._v), self._v, 0.0)
         if self.level == "torque":
-            rates = np.where(np.isfinite(v[first:]), v[first:], 0.0)
             largest = self._p[self.layout.parameters["torque limits"]]
-            torque[first:] = np.clip(self._last_torque[first:] - self.hold_damping * rates, -largest, largest)
-        seen = Snapshot(self, self._q.copy(), v.copy(), self._p.copy(), self._columns, frozenset(self._contacts), program)
-        return Solution(t, status, torque, zero, zero, qp.UNKNOWN, np.zeros(self.layout.unknowns), np.zeros(0), {}, (), seen)
-
-
-class Snapshot:
-    """What one step saw, from which everything else about it can be made again when somebody asks."""
-
-    def __init__(
-        self, controller: WholeBodyController, q: Array, v: Array, p: Array, columns: Any, contacts: frozenset[str],
-        program: Program | None,
-    ) -> None:  # fmt: skip
-        self.controller, self.q, self.v, self.p, self.columns, self.contacts = controller, q, v, p, columns, contacts
-        self._program = program
-
-    @cached_property
-    def data(self) -> dict[str, Array]:
-        """What the kernel gave."""
-        c = self.controller
-        return dict(zip(c._sizes, c._kernel(self.q, self.v, self.p), strict=True))
-
-    @cached_property
-    def program(self) -> Program:
-        """The quadratic program."""
-        return self._program or self.controller._program_of(self)
-
-    def parts(self, name: str, places: Mapping[str, slice]) -> dict[str, Array]:
-        return {key: self.data[name][at] for key, at in places.items()} if name in self.data else {}
-
-    @property
-    def errors(self) -> dict[str, Array]:
-        return self.parts("errors", self.controller.layout.error_slices)
-
-    @property
-    def margins(self) -> dict[str, Array]:
-        return self.parts("margins", self.controller.layout.margin_slices)
-
-    def forces(self, x: Array) -> dict[str, Array]:
-        """Wrenches at the contacts' frames, world axes."""
-        c = self.controller
-        if c.level != "torque":
-            return {}
-        return {
-            contact.label: contact.wrench(c.robot, self.q, x[c.layout.forces[contact.label]])
-            for contact in c.items.contacts
-            if contact.label in self.contacts
-        }
+            torque[first:] = np.clip(self._last_torque[first:] - self.hold_damping * rates[first:], -largest, largest)
+        elif self.level == "acceleration":
+            a = -self.hold_damping * rates
+        seen = Snapshot(self, frozenset(self._contacts), program)
+        return Solution(t, status, torque, a, v, qp.UNKNOWN, np.zeros(self.layout.unknowns), np.zeros(0), {}, events, seen)
 
 
 def _range(place: slice | None) -> range:

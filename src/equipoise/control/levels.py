@@ -82,7 +82,7 @@ class LevelSolver:
             if not answer.solved:
                 return answer._replace(x=x)
             guesses, worst = max(guesses, answer.guesses), max(worst, answer.residuals.worst)
-            multipliers = answer.multipliers.copy()
+            multipliers = np.where(answer.multipliers != 0, answer.multipliers, multipliers)  # rows that push at any level
             x = x + Z @ answer.x
             if not last:
                 Q, _, _, rank = _factored(rows.T)
@@ -139,11 +139,11 @@ def _answer(
     x: Array, E: Array, e: Array, A: Array, lower: Array, upper: Array, multipliers: Array, worst: float, guesses: int
 ) -> Answer:
     values = A @ x
-    holds = float(np.abs(E @ x - e).max(initial=0.0))
-    beyond = float(np.maximum(values - upper, lower - values).max(initial=0.0))
-    residuals = Residuals(worst, max(holds, beyond) / max(1.0, float(np.abs(values).max(initial=0.0))), 0.0, 0.0)
+    holds = (np.abs(E @ x - e) / np.maximum(np.abs(e), 1.0)).max(initial=0.0)
+    beyond = (np.maximum(values - upper, lower - values) / np.maximum(np.abs(values), 1.0)).max(initial=0.0)
+    residuals = Residuals(worst, float(max(holds, beyond)), 0.0, 0.0)
     status = Status.OPTIMAL if residuals.worst <= ACCURATE else Status.INFEASIBLE
-    return Answer(status, x, np.zeros(len(e)), multipliers, values, residuals, guesses)
+    return Answer(status, x, np.zeros(len(e)), multipliers, values, residuals, guesses, int(np.count_nonzero(multipliers)))
 
 
 def _rows(level: Level, x: Array, Z: Array) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ from ..errors import EquipoiseError
 from .piecewise import NUMBERS, Piecewise
 
 Array = np.ndarray
-TINY = 1e-300
+HAIR = 1e-12  # rad or m: how far a joint may overshoot rather than brake in full against a velocity that is rounding
 FAR = 1e9  # rad or m: as good as infinite
 VIABLE = 1e-9  # rad or m, and rad/s or m/s: what rounding may take away from a viable state
 
@@ -146,7 +146,7 @@ def _most(room: Any, v: Any, velocity: Any, A: Any, dt: float, m: Piecewise) -> 
     half = v * (dt / 2)
     w = A * (m.sqrt(dt**2 / 4 + (2 / A) * m.larger(room - half, 0.0)) - dt / 2)
     back = m.smaller(m.larger(-room, 0.0) * (0.5 / dt), velocity)
-    turn = v * m.larger(half / m.larger(room, TINY) - 1, 0.0)
+    turn = v * m.larger(half / m.larger(room, HAIR) - 1, 0.0)
     return (m.smaller(w - back - turn, velocity) - v) / dt
 
 

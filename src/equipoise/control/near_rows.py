@@ -55,8 +55,9 @@ class NearRows:
         c, layout = self.constraint, self.layout
         d = near.value - c.safe
         if layout.level == "velocity":
-            return near.J, first_order_bound(d, c.gains.slow, layout.dt)
-        bound = second_order_bound(d, near.rate, c.gains, layout.dt) - near.bias
+            return near.J, first_order_bound(d, c.gains.slow, layout.dt, c.jump)
+        bound = second_order_bound(d, near.rate, c.gains, layout.dt, variation=c.variation, jump=c.jump, braking=c.braking)
+        bound = bound - near.bias
         if layout.level == "acceleration":
             return near.J, bound
         A = np.zeros((len(d), layout.unknowns))

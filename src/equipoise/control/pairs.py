@@ -100,6 +100,9 @@ class PairSet:
 
     def __call__(self, q: Array, v: Array, world: Sequence[Primitive] | None = None) -> NearPairs:
         """Pairs within range at one state (q, v); `world` stands in the place of `self.world`, in that order."""
+        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        if q.ndim != 1 or v.ndim != 1:
+            raise ShapeError(f"PairSet looks at one state, q and v of one dimension; got {q.shape} and {v.shape}")
         places, motions, twists = self.kinematics(q, v)
         given, radii = (self._given, self._radii) if world is None else self._replaced(world)
         if self.world:
@@ -155,8 +158,8 @@ class PairSet:
         """Rows of robot and world, both relative to the base."""
         there, moving = (np.tile(x, (*places.shape[:-2], 1, 1)) for x in given)
         if self.robot.floating:
-            there[..., :3] -= np.asarray(q)[..., None, :3]
-            moving[..., :3] -= np.asarray(v)[..., None, :3]
+            there[..., :3] -= q[..., None, :3]
+            moving[..., :3] -= v[..., None, :3]
         return np.concatenate([places, there], axis=-2), np.concatenate([motions, moving], axis=-2)
 
 

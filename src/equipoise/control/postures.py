@@ -5,9 +5,9 @@ Unknown are the configuration q and forces λ ≥ 0 along the edges of the frict
     g(q) − Σ J_p(q)ᵀ f_p(λ) = (0, τ)
 
 the base rows must vanish and the joint rows are the motors' torques, within their limits. Contacts, targets, joint limits and
-distances are rows of the same problem. Each step solves it to first order within a trust region, with strict priorities: the
-least violation of all rows, then, among those, the posture nearest to the wanted one with light torques. A step counts only if
-the rows themselves get better. [BK12, Sec. VI] takes such postures as its input.
+distances are rows of the same problem. Each step solves it to first order within a trust region: first with the wanted posture
+and light torques as a faint preference, then the rows alone, to rounding. A step counts only if the rows themselves, or near a
+solution the preference, get better. [BK12, Sec. VI] takes such postures as its input.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .contacts import Contact, FlatContact, PointContact, axes_from_normal
 from .distances import DistanceKernel, distances_kernel
 from .pairs import PairSet
 from .primitives import Plane
-from .qp import QuadraticProgram, Rows, Solver, solve_levels
+from .qp import QuadraticProgram, Solver
 from .tasks import TaskError
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ DIFFERENCE = 1e-7  # rad and m: step of difference quotients, which only serve t
 CONVERGED = 1e-9  # of the scaled rows
 NEAR = 1e-3  # of the scaled rows: as near as steps towards the wanted posture stay
 RADIUS = 0.5  # rad and m: the first trust region
+HEAVY = 1e4  # weight of the rows beside what is preferred
+NEARBY = 1e-3  # of staying where it is
+PROXIMAL = 1e-9  # the same where only the rows count
+SMALL = 1e-2  # of forces (in weights)
 LIGHT = 0.1  # weight of torques (in parts of their limits) beside joints (rad) in what is preferred
 
 
@@ -308,57 +312,88 @@ class _Problem:
     # --- solving --------------------------------------------------------------------------------------------------------
 
     def solved(self, q: Array, iterations: int) -> _Point:
-        """From a start to the nearest solution, or as near as it gets."""
-        point, radius, stalled = self.at(q, np.zeros(self.unknown_forces)), RADIUS, 0
-        for k in range(iterations):
-            polishing = k > 0.7 * iterations or stalled > 3
-            if point.violation <= CONVERGED and polishing:
+        """From a start to the nearest solution, or as near as it gets: with preferences, then the rows alone."""
+        point = self.at(q, np.zeros(self.unknown_forces))
+        for polishing in (False, True):
+            point = self._descended(point, iterations // 2, polishing)
+        return point
+
+    def _descended(self, point: _Point, iterations: int, polishing: bool) -> _Point:
+        radius = RADIUS
+        for _ in range(iterations):
+            if polishing and point.violation <= CONVERGED / 10:
                 break
             delta, forces = self._step(point, radius, polishing)
             new = self.at(self._within(self.robot.integrate(point.q, delta)), forces)
             inside = new.violation <= NEAR and point.violation <= NEAR and not polishing
-            better = new.preference < point.preference - 1e-9 if inside else new.violation < point.violation * (1 - 1e-3)
-            stalled = 0 if better else stalled + 1
+            better = new.preference < point.preference - 1e-6 if inside else new.violation < point.violation * (1 - 1e-3)
             if better:
                 grown = np.abs(delta).max() > 0.9 * radius
                 point, radius = new, min(2 * radius, 1.0) if grown else radius
             else:
                 radius = min(radius, float(np.abs(delta).max())) / 4
-            if radius < 1e-7:
-                if polishing:
-                    break
-                radius, stalled = 1e-2, 9  # nothing left to prefer: the rows themselves
+            if radius < (1e-9 if polishing else 1e-4):
+                break
         return point
 
     def _step(self, point: _Point, radius: float, polishing: bool) -> tuple[Array, Array]:
-        """(change of configuration, new forces)."""
+        """(change of configuration, new forces): equalities as least squares, inequalities as rows.
+
+        Rows that hold now must hold to first order, which no step at all does too; rows that do not get a slack of their own.
+        """
         nv, count, q = self.robot.nv, self.unknown_forces, point.q
+        equal, error, rows, lower, upper = self._first_order(point)
+        weight, near = (1.0, PROXIMAL) if polishing else (HEAVY, NEARBY)
+        H = weight * equal.T @ equal + near * np.eye(nv + count)
+        f = -weight * equal.T @ error
+        f[nv:] -= near * point.forces
+        if not polishing:
+            A, b = self._preferred(q, rows[: len(self._limited)], upper[: len(self._limited)] - 1)
+            H, f = H + A.T @ A, f - A.T @ b
+        x_lower, x_upper, sums, least, most = self._hard(q, radius)
+        now = rows[:, nv:] @ point.forces
+        beyond = (now < lower - CONVERGED) | (now > upper + CONVERGED)
+        broken = np.flatnonzero(beyond)
+        slack, k = np.zeros((len(rows) + len(sums), len(broken))), len(broken)
+        slack[broken, np.arange(k)] = 1.0
+        free = np.full(k, np.inf)
+        problem = QuadraticProgram(
+            np.block([[H, np.zeros((len(H), k))], [np.zeros((k, len(H))), weight * np.eye(k)]]),
+            np.concatenate([f, np.zeros(k)]),
+            np.hstack([np.vstack([rows, sums]), slack]),
+            np.concatenate([np.where(beyond, lower, np.minimum(lower, now)), least]),
+            np.concatenate([np.where(beyond, upper, np.maximum(upper, now)), most]),
+            np.concatenate([x_lower, -free]),
+            np.concatenate([x_upper, free]),
+        )
+        answer = self.solver.solve(problem)
+        if not np.isfinite(answer.x).all():
+            return np.zeros(nv), point.forces
+        return answer.x[:nv], np.maximum(answer.x[nv : nv + count], 0.0)
+
+    def _first_order(self, point: _Point) -> tuple[Array, Array, Array, Array, Array]:
+        """Equalities A x = b, then rows with bounds (torques in parts of their limits, distances), in x = (δ, λ)."""
+        nv, count, q, first = self.robot.nv, self.unknown_forces, point.q, self.first
         geometry, gaps = self.geometry(q), self.gaps(q)
         static, slope = self._static_rows(q, point.forces)
         columns = self.force_columns(q)
-        first, effort = self.first, self.effort[self.first :]
-        limited = np.isfinite(effort)
-        torque_rows = np.hstack([slope, columns])[first:][limited] / effort[limited, None]
-        torque_now = (static - columns @ point.forces)[first:][limited] / effort[limited]
-        none = np.zeros((0, nv))
+        force_free = static - columns @ point.forces
+        both, none = np.hstack([slope, columns]), np.zeros((0, nv))
         G = np.vstack([none, *(J for _, _, J in geometry)])
-        A = np.vstack([none, *(J for _, _, J in gaps)])
-        base = np.hstack([slope, columns])[:first] / self.weight
-        error = np.concatenate([np.zeros(0), *(e for _, e, _ in geometry)])
+        D = np.vstack([none, *(J for _, _, J in gaps)])
+        equal = np.vstack([np.hstack([G, np.zeros((len(G), count))]), both[:first] / self.weight])
+        error = np.concatenate([*(e for _, e, _ in geometry), -force_free[:first] / self.weight])
+        at, effort = self._limited, self.effort[self._limited]
+        torque = force_free[at] / effort
         gap = np.concatenate([np.zeros(0), *(d for _, d, _ in gaps)])
-        balance = -(static - columns @ point.forces)[:first] / self.weight
-        wide = np.zeros((len(G) + len(A), count))
-        rows = np.vstack([np.hstack([np.vstack([G, A]), wide]), base, torque_rows])
-        far = np.full(len(gap), np.inf)
-        below = np.concatenate([error, -gap, balance, -1 - torque_now])
-        above = np.concatenate([error, far, balance, 1 - torque_now])
-        levels = [Rows(rows, below, above)]
-        if not polishing:
-            levels.append(self._preferred(q, torque_rows, torque_now))
-        answer = solve_levels(levels, self._hard(q, radius), rest=np.concatenate([np.zeros(nv), point.forces]))
-        if not np.isfinite(answer.x).all():
-            return np.zeros(nv), point.forces
-        return answer.x[:nv], np.maximum(answer.x[nv:], 0.0)
+        rows = np.vstack([both[at] / effort[:, None], np.hstack([D, np.zeros((len(D), count))])])
+        lower = np.concatenate([-1 - torque, -gap])
+        return equal, error, rows, lower, np.concatenate([1 - torque, np.full(len(gap), np.inf)])
+
+    @cached_property
+    def _limited(self) -> Array:
+        """Places in v of torques with a limit."""
+        return np.flatnonzero(np.isfinite(self.effort))
 
     def _static_rows(self, q: Array, forces: Array) -> tuple[Array, Array]:
         """g − Σ Jᵀ F and its derivative by q."""
@@ -367,28 +402,27 @@ class _Problem:
         here, there = self.static(q, forces), self.static(beside, forces)
         return here, (there - here).T / DIFFERENCE
 
-    def _preferred(self, q: Array, torque_rows: Array, torque_now: Array) -> Rows:
-        """The wanted joints, light torques, small forces."""
+    def _preferred(self, q: Array, torque_rows: Array, torque_room: Array) -> tuple[Array, Array]:
+        """The wanted joints, light torques, small forces: A x near b."""
         nv, count, first = self.robot.nv, self.unknown_forces, self.first
         joints = np.hstack([np.eye(nv)[first:], np.zeros((nv - first, count))])
         away = self.robot.difference(q, self.wanted)[first:]
-        light, small = np.sqrt(LIGHT), 1e-3
-        forces = small * np.hstack([np.zeros((count, nv)), np.eye(count)])
+        light = np.sqrt(LIGHT)
+        forces = SMALL * np.hstack([np.zeros((count, nv)), np.eye(count)])
         A = np.vstack([joints, light * torque_rows, forces])
-        return Rows.equal(A, np.concatenate([away, -light * torque_now, np.zeros(count)]))
+        return A, np.concatenate([away, light * torque_room, np.zeros(count)])
 
-    def _hard(self, q: Array, radius: float) -> Rows:
-        """Joint limits and the trust region; forces push, within what each contact bears."""
+    def _hard(self, q: Array, radius: float) -> tuple[Array, Array, Array, Array, Array]:
+        """Bounds of x by joint limits and the trust region; forces push; rows of what each contact bears with their bounds."""
         nv, count = self.robot.nv, self.unknown_forces
         lower, upper = np.full(nv, -radius), np.full(nv, radius)
         in_v, in_q = self.joint_positions
         lower[in_v] = np.minimum(np.maximum(lower[in_v], self.lower[in_v] - q[in_q]), 0.0)
         upper[in_v] = np.maximum(np.minimum(upper[in_v], self.upper[in_v] - q[in_q]), 0.0)
         sums, least, most = self._normal_forces()
-        A = np.vstack([np.eye(nv + count), np.hstack([np.zeros((len(sums), nv)), sums])])
-        return Rows(
-            A, np.concatenate([lower, np.zeros(count), least]), np.concatenate([upper, np.full(count, np.inf), most])
-        )  # fmt: skip
+        rows = np.hstack([np.zeros((len(sums), nv)), sums])
+        x_lower, x_upper = np.concatenate([lower, np.zeros(count)]), np.concatenate([upper, np.full(count, np.inf)])
+        return x_lower, x_upper, rows, least, most
 
     def _normal_forces(self) -> tuple[Array, Array, Array]:
         """Rows that sum the normal force of each contact, in weights, and their bounds."""

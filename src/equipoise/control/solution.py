@@ -14,7 +14,7 @@ from . import qp
 from .qp import Residuals
 
 if TYPE_CHECKING:
-    from .controller import Snapshot
+    from .snapshot import Snapshot
 
 Array = np.ndarray
 
@@ -24,8 +24,10 @@ class ControlStatus(Enum):
 
     OPTIMAL = "optimal"
     RELAXED = "relaxed: some constraints gave way"
+    INACCURATE = "solved, but the residuals are larger than they should be"
     NOT_FINITE = "held: the state is not finite"
-    FAILED = "held: the solver found no answer"
+    NOT_UNIT = "held: a quaternion of the state is not of unit length"
+    FAILED = "held: nothing satisfies what never gives way"
 
     @property
     def ok(self) -> bool:
@@ -35,7 +37,7 @@ class ControlStatus(Enum):
     @property
     def held(self) -> bool:
         """Whether the torques are those of the fallback, a damped hold."""
-        return self in (ControlStatus.NOT_FINITE, ControlStatus.FAILED)
+        return self in (ControlStatus.NOT_FINITE, ControlStatus.NOT_UNIT, ControlStatus.FAILED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,12 @@ class Program:
     lower: Array
     upper: Array
     names: tuple[str, ...]  # of the rows of E, then of A
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number is, but for bounds, which may be infinite."""
+        numbers = (self.H, self.f, self.E, self.e, self.A)
+        return all(np.isfinite(x).all() for x in numbers) and not np.isnan([self.lower, self.upper]).any()
 
     @cached_property
     def stated(self) -> qp.QuadraticProgram:
@@ -71,7 +79,7 @@ class Solution:
     torque: Array  # N m
     acceleration: Array
     velocity: Array  # the command at velocity level, else the velocity that was measured
-    residuals: Residuals  # of the quadratic program as stated
+    residuals: Residuals  # of the quadratic program as stated; where constraints gave way, of the one with widened bounds
     x: Array  # its unknowns
     multipliers: Array  # of its rows A
     relaxed: Mapping[str, float]  # by how much constraints gave way
@@ -91,12 +99,17 @@ class Solution:
     @cached_property
     def task_errors(self) -> dict[str, float]:
         """Length of each task's error."""
-        return {name: float(np.linalg.norm(error)) for name, error in self._seen.errors.items()}
+        return {name: float(np.linalg.norm(error)) for name, error in self._seen.errors.items()} if self.saw_state else {}
+
+    @property
+    def saw_state(self) -> bool:
+        """Whether the state was one that a robot can have."""
+        return self.status not in (ControlStatus.NOT_FINITE, ControlStatus.NOT_UNIT)
 
     @cached_property
     def margins(self) -> dict[str, float]:
         """Least distance of each barrier from its limit; negative outside."""
-        return {name: float(np.min(d)) for name, d in self._seen.margins.items()}
+        return {name: float(np.min(d)) for name, d in self._seen.margins.items()} if self.saw_state else {}
 
     @cached_property
     def active(self) -> tuple[str, ...]:
@@ -110,15 +123,25 @@ class Solution:
     @cached_property
     def conflict(self) -> tuple[str, ...]:
         """The smallest set of rows that could not hold together; empty where all did."""
-        if self.status in (ControlStatus.OPTIMAL, ControlStatus.NOT_FINITE):
+        if self.status not in (ControlStatus.RELAXED, ControlStatus.FAILED):
             return ()
         return tuple(qp.conflict(self.program.stated))
+
+    @property
+    def _reason(self) -> str:
+        if self.status is ControlStatus.NOT_FINITE:
+            return "q or v holds NaN or infinity."
+        if self.status is ControlStatus.NOT_UNIT:
+            return "Quaternions (w, x, y, z) must have length 1."
+        if not self.program.finite:
+            return "Some number of the quadratic program is not finite."
+        return "What never gives way cannot hold." if self.conflict else "The solver found no answer."
 
     def explain(self) -> str:
         """In words: how it ended, what limits it, what gave way, and why."""
         lines = [f"t = {self.t:.3f} s: {self.status.value}."]
-        if self.status is ControlStatus.NOT_FINITE:
-            lines.append("q or v holds NaN or infinity; the joints are held at their last torques with damping.")
+        if self.status.held:
+            lines.append(f"{self._reason} The joints are held at their last torques with damping.")
         if self.relaxed:
             amounts = ", ".join(f"{name} by {amount:.3g}" for name, amount in self.relaxed.items())
             lines.append(f"Gave way: {amounts}.")
@@ -129,12 +152,15 @@ class Solution:
         outside = {} if self.status.held else {name: d for name, d in self.margins.items() if d < 0}
         if outside:
             lines.append("Outside and coming back: " + ", ".join(f"{name} by {-d:.3g}" for name, d in outside.items()) + ".")
-        lines.extend(f"{event}." for event in self.events)
+        lines.extend(f"{event[:1].upper()}{event[1:]}." for event in self.events)
         if not np.isnan(self.residuals.worst):
             lines.append(f"Largest KKT residual: {self.residuals.worst:.1e}.")
         return "\n".join(lines)
 
 
+COUNTED = ("at_limits", "contact_lost", "target_refused")  # beside the statuses: steps, contacts, targets
+
+
 def counted() -> dict[str, int]:
-    """A count for each status, and for contacts that were lost, at zero."""
-    return {status.name.lower(): 0 for status in ControlStatus} | {"contact_lost": 0}
+    """A count for each status, and for the rest of what is counted, at zero."""
+    return {status.name.lower(): 0 for status in ControlStatus} | dict.fromkeys(COUNTED, 0)

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..algebra.rigid import is_pose
 from ..errors import EquipoiseError, unknown_name
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class Task:
     priority: int = 0
     hard: bool = False  # whether the task is an equality that must hold, instead of a term of the cost
     levels: ClassVar[tuple[str, ...]] = ("velocity", "acceleration", "torque")
+    scalar: ClassVar[bool] = False  # whether a target is one number
 
     def rows(self, robot: Robot) -> int:
         """How many numbers the error has."""
@@ -82,6 +83,11 @@ class Task:
     def check(self, robot: Robot) -> None:
         """Raise if this robot cannot have this task."""
 
+    def check_target(self, robot: Robot, target: Any) -> None:
+        """Raise if this cannot be a target; functions and None are known only when they are called."""
+        if target is not None and not callable(target):
+            self.reference(robot, moment(target, 0.0, scalar=self.scalar))
+
     def settings(self, robot: Robot, level: str) -> Array:
         """Square roots of weights, stiffness and damping, one each per row."""
         n = self.rows(robot)
@@ -91,23 +97,33 @@ class Task:
         on_error = gain if level == "velocity" else stiffness
         return np.concatenate([np.sqrt(self._column("weight", self.weight, n)), on_error, damping])
 
-    def _column(self, what: str, value: Any, n: int) -> Array:
+    def _numbers(self, what: str, value: Any, n: int) -> Array:
         array = np.asarray(value, dtype=float)
         if array.shape not in ((), (n,)):
             raise TaskError(f"{self.label}: {what} must be one number or {n}, one per row; got shape {array.shape}")
-        if not (np.isfinite(array).all() and (array >= 0).all()):
-            raise TaskError(f"{self.label}: {what} must be finite and not negative; got {value!r}")
+        if not np.isfinite(array).all():
+            raise TaskError(f"{self.label}: {what} must be finite; got {value!r}")
         return np.broadcast_to(array, (n,))
+
+    def _column(self, what: str, value: Any, n: int) -> Array:
+        array = self._numbers(what, value, n)
+        if not (array >= 0).all():
+            raise TaskError(f"{self.label}: {what} must not be negative; got {value!r}")
+        return array
 
     @property
     def label(self) -> str:
         return self.name or type(self).__name__
 
 
-def moment(target: Any, t: float) -> tuple[Any, ...]:
-    """(target, rate, acceleration) of a target at time t; None where not given."""
+def moment(target: Any, t: float, scalar: bool = False) -> tuple[Any, ...]:
+    """(target, rate, acceleration) of a target at time t; None where not given.
+
+    A tuple is such a list, unless it starts with a number and the target is more than one: then it is the target itself.
+    """
     value = target(t) if callable(target) else target
-    parts = value if isinstance(value, tuple) else (value,)
+    together = isinstance(value, tuple) and 1 <= len(value) <= 3 and (scalar or np.ndim(value[0]) > 0)
+    parts = value if together else (value,)
     return parts + (None,) * (3 - len(parts))
 
 
@@ -120,15 +136,28 @@ def _flat(label: str, what: str, value: Any, n: int) -> Array:
     return array
 
 
-def _pose_numbers(label: str, values: Sequence[Any]) -> Array:
-    """Rotation (row by row) and place of a pose, its twist and the twist's rate: 24 numbers."""
-    X = np.asarray(values[0], dtype=float)
-    if X.shape == (3,):
+def _pose_numbers(label: str, values: Sequence[Any], place: bool = False) -> Array:
+    """Rotation (row by row) and place of a pose, its twist and the twist's rate: 24 numbers. With `place`, places will do."""
+    X, rates = np.asarray(values[0], dtype=float), list(values[1:])
+    if place and X.shape == (3,):
         X = np.block([[np.eye(3), X[:, None]], [np.zeros(3), 1.0]])
-    if X.shape != (4, 4) or not is_pose(X):
-        raise TaskError(f"{label}: the target must be a pose (4×4) or a place (3 numbers); got {values[0]!r}")
-    rates = [_flat(label, what, x, 6) for what, x in zip(("rate", "acceleration"), values[1:], strict=True)]
-    return np.concatenate([X[:3, :3].ravel(), X[:3, 3], *rates])
+        rates = [np.append(x, np.zeros(3)) if np.shape(x) == (3,) else x for x in rates]
+    if X.shape != (4, 4) or not _is_pose(X):
+        wanted = "a pose (4×4) or a place (3 numbers)" if place else "a pose (4×4)"
+        raise TaskError(f"{label}: the target must be {wanted}; got {values[0]!r}")
+    numbers = [_flat(label, what, x, 6) for what, x in zip(("rate", "acceleration"), rates, strict=True)]
+    return np.concatenate([X[:3, :3].ravel(), X[:3, 3], *numbers])
+
+
+def _is_pose(X: Array) -> bool:
+    """Whether a 4×4 matrix is a rigid motion, within 1e-6; `algebra.rigid.is_pose` at a tenth of its time, for control loops."""
+    R = X[:3, :3]
+    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+    straight = abs(R @ R.T - _ONE).max() <= 1e-6 and a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g) > 0
+    return bool(straight and X[3].tolist() == [0, 0, 0, 1] and isfinite(X[:3, 3].sum()))
+
+
+_ONE = np.eye(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +166,8 @@ class FrameTask(Task):
 
     Args:
         frame: which.
-        target: pose 4×4, or a place (3 numbers) for axes="position"; rates are twists (linear, angular) in world axes.
+        target: pose 4×4, or a place (3 numbers) where no axis turns; rates are twists (linear, angular) in world axes, those of
+            a place may be 3 numbers too.
         axes: "pose", "position", "orientation", or names such as "x y rz" (world axes).
     """
 
@@ -150,8 +180,6 @@ class FrameTask(Task):
         for axis in self._names:
             if axis not in AXES:
                 raise unknown_name("axis", axis, [*KINDS, *AXES])
-        if self.target is not None and not callable(self.target):
-            self.reference(robot, moment(self.target, 0.0))
 
     @property
     def _names(self) -> list[str]:
@@ -168,7 +196,7 @@ class FrameTask(Task):
         return robot.pose(q, self.frame)
 
     def reference(self, robot: Robot, values: Sequence[Any]) -> Array:
-        return _pose_numbers(self.label, values)
+        return _pose_numbers(self.label, values, place=all(AXES[axis] < 3 for axis in self._names))
 
     def terms(self, scene: Scene, p: SX) -> Terms:
         from ..equations.symbols import stack
@@ -192,8 +220,6 @@ class CoMTask(Task):
         for axis in KINDS.get(self.axes, self.axes).split():
             if axis not in "xyz":
                 raise unknown_name("axis of the centre of mass", axis, ["position", "x", "y", "z"])
-        if self.target is not None and not callable(self.target):
-            self.reference(robot, moment(self.target, 0.0))
 
     @property
     def label(self) -> str:
@@ -239,10 +265,6 @@ class PostureTask(Task):
     @property
     def label(self) -> str:
         return self.name or "posture"
-
-    def check(self, robot: Robot) -> None:
-        if self.target is not None and not callable(self.target):
-            self.reference(robot, moment(self.target, 0.0))
 
     def here(self, robot: Robot, q: Array) -> Array:
         return q
@@ -433,6 +455,7 @@ class PlaneTask(Task):
     offset: float = 0.0
     point: Any = (0.0, 0.0, 0.0)
     target: Any = 0.0
+    scalar: ClassVar[bool] = True
 
     def check(self, robot: Robot) -> None:
         robot.place(self.frame)
@@ -476,6 +499,7 @@ class SupportAreaTask(Task):
 
     corners: tuple[tuple[str, Any], ...]
     target: Any = None
+    scalar: ClassVar[bool] = True
 
     def check(self, robot: Robot) -> None:
         if len(self.corners) < 3:
@@ -531,6 +555,10 @@ class ForceTask(Task):
     def label(self) -> str:
         return self.name or f"force of {self.contact}"
 
+    def wanted(self, size: int) -> Array:
+        """The target as one number per unknown force."""
+        return self._numbers("target", self.target, size)
+
 
 @dataclass(frozen=True, eq=False)
 class TorqueTask(Task):
@@ -543,3 +571,7 @@ class TorqueTask(Task):
     @property
     def label(self) -> str:
         return self.name or "torques"
+
+    def wanted(self, size: int) -> Array:
+        """The target as one number per actuated velocity."""
+        return self._numbers("target", self.target, size)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..model.tree import Tree
-from . import centroidal, energy, manifold
+from . import centroidal, derivatives, energy, manifold, motion_derivatives
 from .coriolis import coriolis_matrix as _coriolis_matrix
 from .forward_dynamics import forward_dynamics as _forward_dynamics
 from .inverse_dynamics import Place
@@ -183,14 +183,36 @@ EQUATIONS: dict[str, Equation] = {
     "potential_energy": Equation(("q",), energy.potential_energy),
     "integrate": Equation(("q", "v", "dt"), manifold.integrate),
     "difference": Equation(("q0", "q1"), manifold.difference),
+    "inverse_dynamics_derivatives": Equation(("q", "v", "a"), derivatives.inverse_dynamics_derivatives),
+    "forward_dynamics_derivatives": Equation(("q", "v", "tau"), derivatives.forward_dynamics_derivatives),
+    "velocity_derivatives": Equation(("q", "v"), motion_derivatives.velocity_derivatives),
+    "momentum_derivatives": Equation(("q", "v"), motion_derivatives.momentum_derivatives),
+    "integrate_derivatives": Equation(("q", "v", "dt"), motion_derivatives.integrate_derivatives),
+    "difference_derivatives": Equation(("q0", "q1"), motion_derivatives.difference_derivatives),
+    "tangent_basis": Equation(("q",), motion_derivatives.tangent_basis),
 }
 
 
-MATRICES = frozenset({"pose", "jacobian", "jacobian_rate", "mass_matrix", "coriolis_matrix", "com_jacobian", "momentum_matrix"})
+MATRICES = frozenset(
+    {"pose", "jacobian", "jacobian_rate", "mass_matrix", "coriolis_matrix", "com_jacobian", "momentum_matrix", "tangent_basis"}
+)
+
+
+DERIVATIVES = {  # how many matrices stand on top of each other
+    "inverse_dynamics_derivatives": 3,
+    "forward_dynamics_derivatives": 3,
+    "velocity_derivatives": 2,
+    "momentum_derivatives": 2,
+    "integrate_derivatives": 2,
+    "difference_derivatives": 2,
+}
 
 
 def shape_of(name: str, expression: SX) -> tuple[int, ...]:
     """Shape of the array a user gets: matrices stay matrices, columns are flat, energies are numbers."""
+    if name in DERIVATIVES:
+        rows, columns = expression.shape
+        return DERIVATIVES[name], rows // DERIVATIVES[name], columns
     if name in MATRICES:
         return expression.shape
     return () if name.endswith("_energy") else (expression.shape[0],)
@@ -221,5 +243,6 @@ class SymbolicRobot:
         return equation.build(self.tree, *arguments, **options)
 
 
-FRAME_EQUATIONS = frozenset({"pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration"})
-REPRESENTED = frozenset(EQUATIONS) - {"pose", "com", "potential_energy", "integrate", "difference"}
+FRAME_EQUATIONS = frozenset({"pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration", "velocity_derivatives"})
+WITHOUT_REPRESENTATION = {"pose", "com", "potential_energy", "integrate", "difference", "tangent_basis", *DERIVATIVES}
+REPRESENTED = frozenset(EQUATIONS) - WITHOUT_REPRESENTATION

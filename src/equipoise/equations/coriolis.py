@@ -30,6 +30,11 @@ class Drift:
     def __add__(self, other: Drift) -> Drift:
         return Drift(self.l + other.l, self.Q + other.Q)
 
+    def moved(self, R: SX, p: SX) -> Drift:
+        """The same bodies and velocities seen from a frame in which theirs stands at (R, p)."""
+        l = R @ self.l
+        return Drift(l, R @ self.Q @ R.T + l @ p.T)
+
     @property
     def _trace(self) -> SX:
         return self.Q[0, 0] + self.Q[1, 1] + self.Q[2, 2]

@@ -9,7 +9,7 @@ from ..model.tree import Body, Tree
 from .symbols import SX, SYMBOLS, stack, zeros
 
 
-def _leaders(tree: Tree) -> Iterator[Body]:
+def leaders(tree: Tree) -> Iterator[Body]:
     """One body for each coordinate block."""
     seen: set[int] = set()
     for body in tree.bodies:
@@ -21,35 +21,35 @@ def _leaders(tree: Tree) -> Iterator[Body]:
 def integrate(tree: Tree, q: SX, v: SX, dt: SX) -> SX:
     """q after dt at constant v (constant as numbers, in the mixed representation)."""
     result = zeros(tree.nq)
-    for body in _leaders(tree):
+    for body in leaders(tree):
         s, step = q[body.q], v[body.v] * dt
-        result[body.q] = stack(*body.joint.integrate(_entries(s), _entries(step), SYMBOLS))
+        result[body.q] = stack(*body.joint.integrate(entries(s), entries(step), SYMBOLS))
     return result
 
 
 def difference(tree: Tree, q0: SX, q1: SX) -> SX:
     """v with integrate(q0, v, 1) = q1."""
     result = zeros(tree.nv)
-    for body in _leaders(tree):
-        result[body.v] = stack(*body.joint.difference(_entries(q0[body.q]), _entries(q1[body.q]), SYMBOLS))
+    for body in leaders(tree):
+        result[body.v] = stack(*body.joint.difference(entries(q0[body.q]), entries(q1[body.q]), SYMBOLS))
     return result
 
 
 def coordinate_rates(tree: Tree, q: SX, v: SX) -> SX:
     """q̇ at velocity v (mixed). Quaternions of unit length keep it: ½ ω q, or ½ q ω where ω is in the child's axes."""
     result = zeros(tree.nq)
-    for body in _leaders(tree):
+    for body in leaders(tree):
         rate = v[body.v]
         if body.joint.nq == body.joint.nv:
             result[body.q] = rate
             continue
-        turn = [0, *_entries(rate[-3:])]
-        quaternion = _entries(q[body.q][-4:])
+        turn = [0, *entries(rate[-3:])]
+        quaternion = entries(q[body.q][-4:])
         pair = (turn, quaternion) if body.joint.spin_axes == "parent" else (quaternion, turn)
         spin = [entry / 2 for entry in quaternions.product(*pair)]
-        result[body.q] = stack(*_entries(rate[:-3]), *spin)
+        result[body.q] = stack(*entries(rate[:-3]), *spin)
     return result
 
 
-def _entries(s: SX) -> list[SX]:
+def entries(s: SX) -> list[SX]:
     return [s[i] for i in range(s.shape[0])]

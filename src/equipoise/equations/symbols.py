@@ -8,6 +8,8 @@ from typing import Any
 import casadi
 import numpy as np
 
+from .factors import factorised
+
 SX = casadi.SX
 
 
@@ -73,26 +75,5 @@ def beside(*parts: SX) -> SX:
 
 
 def solve_positive_definite(A: SX, b: SX) -> SX:
-    """x with A x = b by A = Lᵀ D L, eliminating from the last unknown to the first.
-
-    In that order the factor of a mass matrix is as sparse as the tree: leaves go first and fill nothing in. One division for
-    each pivot: the rest multiplies.
-    """
-    n = A.shape[0]
-    x = [b[i, :] for i in range(n)]
-    work = {(i, j): A[i, j] for i in range(n) for j in range(i + 1) if not A[i, j].is_zero()}
-    factors: list[dict[int, SX]] = [{} for _ in range(n)]
-    inverse = [SX(0)] * n
-    for k in reversed(range(n)):
-        inverse[k] = 1 / work[k, k]
-        factors[k] = {i: work[k, i] * inverse[k] for i in range(k) if (k, i) in work}
-        for i, factor in factors[k].items():
-            x[i] = x[i] - factor * x[k]
-            for j in factors[k]:
-                if j <= i:
-                    work[i, j] = work.get((i, j), 0) - factor * work[k, j]
-    for k in range(n):
-        x[k] = x[k] * inverse[k]
-        for i, factor in factors[k].items():
-            x[k] = x[k] - factor * x[i]
-    return stack(*x)
+    """x with A x = b; as sparse as the tree where A is a mass matrix."""
+    return factorised(A).solve(b)

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy as np
 from ..errors import ShapeError, StateError
 from . import cpu, pycall
 from .emit import emit
+from .gpu.arrays import common_kind
+from .gpu.kernel import DeviceKernel
 from .program import Program
 from .target import QUATERNION_TOLERANCE, Target, scratch_size
 from .threads import run_in_parts, thread_count
@@ -25,6 +28,8 @@ _STREAM_BYTES = 8 << 20  # results larger than the inner caches are written past
 
 class Kernel:
     """Call it with arrays; leading dimensions are batches. float32 in, float32 out.
+
+    NumPy arrays run on the processor; arrays of CuPy, PyTorch or JAX that are on a GPU run there (`on_gpu`).
 
     Args:
         program: what to compute.
@@ -46,7 +51,7 @@ class Kernel:
 
     def _first_call(self, *arrays: Any) -> None:
         """Compile for single states when the first one comes; batches never need it."""
-        if arrays and getattr(arrays[0], "ndim", 0) == 1:
+        if arrays and isinstance(arrays[0], np.ndarray) and arrays[0].ndim == 1:
             self._fast = self.code("float64", batch=False).fast
         return None
 
@@ -64,9 +69,25 @@ class Kernel:
         code = self.code("float64", batch=False)
         return functools.partial(code.run, *(x.ctypes.data for x in (*inputs, *outputs)))
 
+    @functools.cached_property
+    def on_gpu(self) -> DeviceKernel:
+        """The same program for arrays on a GPU."""
+        return DeviceKernel(self.program)
+
+    def export(self, path: str | Path, *, dtype: str = "float64") -> Path:
+        """Write the program as one C99 (.c) or CUDA (.cu) file that needs nothing else, with a header beside it."""
+        from .source.export import export
+
+        return export(self.program, path, dtype=dtype)
+
     def _general(self, arrays: tuple[Any, ...], out: Array | None) -> Any:
         """Any shape, stride and kind."""
-        inputs, batch, dtype = self._plain(arrays) or self._prepared(arrays)
+        prepared = self._plain(arrays)
+        if prepared is None:
+            if common_kind((*arrays, out)):
+                return self.on_gpu(*arrays, out=out)
+            prepared = self._prepared(arrays)
+        inputs, batch, dtype = prepared
         flat = [_rows(x, batch) for x in inputs]
         results = self._results(batch, dtype, out, flat)
         if batch == ():

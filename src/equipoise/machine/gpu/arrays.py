@@ -1,0 +1,83 @@
+"""Arrays of other libraries on the GPU: which kind they are, and the way there and back without a copy (DLPack)."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShapeError, missing_package
+
+_CUDA = 2  # DLPack's number for CUDA devices
+_FOREIGN = frozenset(("cupy", "torch", "jax", "jaxlib"))
+
+
+def kind(x: Any) -> str | None:
+    """ "cupy", "torch" or "jax" for an array on a GPU; None for everything else."""
+    library = type(x).__module__.partition(".")[0]
+    if library not in _FOREIGN or not hasattr(x, "__dlpack_device__"):
+        return None
+    if library == "torch" and not x.is_cuda:
+        return None
+    try:
+        device = x.__dlpack_device__()[0]
+    except Exception:  # tracers of JAX have the method and refuse it; they are no arrays
+        return None
+    return {"jaxlib": "jax"}.get(library, library) if device == _CUDA else None
+
+
+def common_kind(arrays: tuple[Any, ...]) -> str | None:
+    """The kind of the arrays that are on a GPU, or None if none is."""
+    kinds = {found for x in arrays if type(x) is not np.ndarray and (found := kind(x)) is not None}
+    if len(kinds) > 1:
+        raise ShapeError(f"arrays of {' and '.join(sorted(kinds))} in one call: convert them to one kind first (DLPack)")
+    return kinds.pop() if kinds else None
+
+
+@functools.cache
+def cupy() -> Any:
+    """CuPy, with a GPU behind it."""
+    try:
+        import cupy as cp
+    except ImportError as error:
+        raise missing_package("cupy", "cuda", "running on a GPU") from error
+    return cp
+
+
+@contextlib.contextmanager
+def beside(x: Any, library: str) -> Iterator[None]:
+    """On the device of x and on the stream its library works on at this moment."""
+    cp = cupy()
+    with cp.cuda.Device(x.__dlpack_device__()[1]):
+        if library != "torch":  # CuPy's own stream; JAX keeps its streams to itself and waits by events
+            yield
+            return
+        import torch
+
+        with cp.cuda.ExternalStream(torch.cuda.current_stream(x.device).cuda_stream):
+            yield
+
+
+def imported(x: Any, library: str, name: str) -> Any:
+    """The array as CuPy sees it: the same memory."""
+    if library == "cupy":
+        return x
+    if library == "torch" and x.requires_grad:
+        raise ShapeError(f"{name} requires gradients, which kernels do not pass on; call with {name}.detach()")
+    return cupy().from_dlpack(x)
+
+
+def exported(x: Any, library: str) -> Any:
+    """A CuPy array as the caller's kind: the same memory."""
+    if library == "cupy":
+        return x
+    if library == "torch":
+        import torch
+
+        return torch.from_dlpack(x)
+    import jax
+
+    return jax.dlpack.from_dlpack(x)

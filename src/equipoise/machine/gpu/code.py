@@ -1,0 +1,71 @@
+"""CUDA source to functions on the device: NVRTC, the cache, and what the driver says about them."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import CompileError
+from ..cache import Cache, key
+from .arrays import cupy
+
+_LOCAL_BYTES, _REGISTERS, _SHARED_LIMIT = 3, 4, 8  # the driver's numbers for attributes of functions
+_PLENTY = 48 << 10  # bytes of shared memory that a block gets without asking
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a kernel takes of a multiprocessor."""
+
+    registers: int
+    local_bytes: int
+    shared_bytes: int
+    warps: int  # that run at the same time on one multiprocessor
+
+
+class DeviceFunction:
+    """One function on one device; it lives as long as this object."""
+
+    def __init__(self, source: str, name: str, threads: int, shared: int = 0) -> None:
+        self._module = cupy().cuda.function.Module()
+        self._module.load(_binary(source))
+        self._function = self._module.get_function(name)
+        self.threads, self.shared = threads, shared
+        if shared > _PLENTY:
+            cupy().cuda.driver.funcSetAttribute(self._function.ptr, _SHARED_LIMIT, shared)
+
+    def __call__(self, blocks: int, *arguments: Any) -> None:
+        self._function((blocks, 1, 1), (self.threads, 1, 1), arguments, shared_mem=self.shared)
+
+    @property
+    def usage(self) -> Usage:
+        driver = cupy().cuda.driver
+        blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(self._function.ptr, self.threads, self.shared)
+        registers, local = (driver.funcGetAttribute(what, self._function.ptr) for what in (_REGISTERS, _LOCAL_BYTES))
+        return Usage(registers, local, self.shared, blocks * self.threads // 32)
+
+
+@functools.cache
+def _cache() -> Cache:
+    return Cache()
+
+
+def _binary(source: str) -> bytes:
+    """Machine code of this device, from the cache if it is there."""
+    cp = cupy()
+    architecture = f"sm_{cp.cuda.Device().compute_capability}"
+    name = key("cubin", source, architecture, cp.cuda.nvrtc.getVersion())
+    return _cache().get(name, lambda: _compiled(source, architecture))
+
+
+def _compiled(source: str, architecture: str) -> bytes:
+    nvrtc = cupy().cuda.nvrtc
+    program = nvrtc.createProgram(source, "equipoise.cu", [], [])
+    try:
+        nvrtc.compileProgram(program, [f"--gpu-architecture={architecture}", "--std=c++17"])
+        return nvrtc.getCUBIN(program)
+    except nvrtc.NVRTCError as error:
+        raise CompileError(f"NVRTC refused the CUDA source: {error}\n{nvrtc.getProgramLog(program)}") from error
+    finally:
+        nvrtc.destroyProgram(program)

@@ -1,0 +1,191 @@
+"""The instructions of a program as lines of C, in an order that needs few registers.
+
+How inputs are read and results written is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..program import NAMES, OPERATIONS, Program
+from ..registers import Registers
+from .functions import literal
+from .order import compact_order
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_RELATION = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
+_OWN = {"min": "eq_min", "max": "eq_max", "sign": "eq_sign"}
+_RENAMED = {"abs": "fabs"}
+
+
+class Place(NamedTuple):
+    """Where one number goes."""
+
+    output: int
+    entry: int
+
+
+def places(program: Program) -> dict[int, list[Place]]:
+    """Value → where it goes; −1 are the zeros."""
+    result: dict[int, list[Place]] = {}
+    for k, output in enumerate(program.outputs):
+        for entry, number in enumerate(output.values.tolist()):
+            result.setdefault(number, []).append(Place(k, entry))
+    return result
+
+
+def _needed(program: Program) -> list[bool]:
+    """For every instruction: does a result depend on it?"""
+    first = program.first_instruction
+    needed = [False] * (first + len(program))
+    for number in places(program):
+        if number >= 0:
+            needed[number] = True
+    for k in reversed(range(len(program))):
+        if needed[first + k]:
+            needed[int(program.left[k])] = True
+            if program.right[k] >= 0:
+                needed[int(program.right[k])] = True
+    return needed[first:]
+
+
+class Body:
+    """Writes one program. Use once: `lines()`, then `waiting_places` says how much memory it wants.
+
+    Args:
+        read: an expression for an input, by its number.
+        write: statements that store a value wherever it goes, by its number and its name.
+        cut: instructions between branches that are never taken; a compiler does not stretch the lives of values across them.
+        fast_division: by the inverse always, not only where a divisor has several dividends.
+        registers: values to keep in registers at once; the others wait in `WAIT(place)`. None: the compiler decides.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        dtype: str,
+        read: Callable[[int], str],
+        write: Callable[[int, str], list[str]],
+        *,
+        cut: int = 0,
+        fast_division: bool = False,
+        registers: int | None = None,
+    ) -> None:
+        self.p, self.dtype, self.read, self.write = program, dtype, read, write
+        self.cut = cut
+        self.fast_division = fast_division
+        self.suffix = "f" if dtype == "float32" else ""
+        needed = _needed(program)
+        self.order = [k for k in compact_order(program) if needed[k]]
+        self.text: list[str] = []
+        self.known: set[int] = set()  # inputs that are in a variable
+        self.angles: dict[int, int] = {}
+        self.inverted: set[int] = set()
+        self.divisors = self._common_divisors()
+        self.now = -1
+        self._registers = None if registers is None else Registers(registers, [self._used(k) for k in self.order])
+
+    @property
+    def waiting_places(self) -> int:
+        """How many values wait in memory at the worst moment."""
+        return self._registers.slot_count if self._registers else 0
+
+    def lines(self) -> list[str]:
+        """The whole program."""
+        for self.now, k in enumerate(self.order):  # noqa: B020
+            self._instruction(k)
+            if self.cut and self.now % self.cut == self.cut - 1:
+                self.text.append(f"if (leave == {self.now}u) return;")
+        for number in sorted(places(self.p)):
+            if number < self.p.first_instruction:  # zeros, inputs and constants among the results
+                name = literal(0.0, self.dtype) if number < 0 else self._operand(number)
+                self.text += self.write(number, name)
+        return self.text
+
+    def _used(self, k: int) -> list[int]:
+        pair = (int(self.p.left[k]), int(self.p.right[k]))
+        return [x for x in dict.fromkeys(pair) if x >= self.p.first_instruction]
+
+    def _common_divisors(self) -> set[int]:
+        """Values that several others are divided by: one division, then products."""
+        seen: set[int] = set()
+        common: set[int] = set()
+        for code, b in zip(self.p.code.tolist(), self.p.right.tolist(), strict=True):
+            if NAMES[code] == "div":
+                (common if b in seen else seen).add(b)
+        return common
+
+    def _operand(self, number: int) -> str:
+        if number >= self.p.first_instruction:
+            return self._value(number)
+        if number >= self.p.n_inputs:
+            return literal(float(self.p.constants[number - self.p.n_inputs]), self.dtype)
+        if number not in self.known:
+            self.known.add(number)
+            self.text.append(f"const real x{number} = {self.read(number)};")
+        return f"x{number}"
+
+    def _value(self, number: int) -> str:
+        """A result: in its variable, or fetched from where it waits."""
+        if self._registers is None or number in self._registers.names:
+            return f"t{number}"
+        name = f"w{number}_{self.now}"
+        line = f"const real {name} = WAIT({self._registers.slots[number]});"
+        if self.text[-1:] != [line]:  # x · x asks twice
+            self.text.append(line)
+        return name
+
+    def _instruction(self, k: int) -> None:
+        name, number = NAMES[self.p.code[k]], self.p.first_instruction + k
+        a, b = int(self.p.left[k]), int(self.p.right[k])
+        if name in ("sin", "cos"):
+            value = f"{name}{self._angle(a)}"
+        elif name == "div" and (b in self.divisors or self.fast_division):
+            value = f"{self._operand(a)} * {self._inverse(b)}"
+        else:
+            value = self._expression(name, [self._operand(x) for x in (a, b)[: OPERATIONS[name]]])
+        self.text.append(f"const real t{number} = {value};")
+        self.text += self.write(number, f"t{number}")
+        self._settle(number, self._used(k))
+
+    def _settle(self, number: int, used: list[int]) -> None:
+        """Values that have no more room in registers go to memory."""
+        if self._registers is None:
+            return
+        self._registers.release(used, self.now)
+        for value, name in self._registers.hold(number, f"t{number}", self.now):
+            if value not in self._registers.slots:
+                self.text.append(f"WAIT({self._registers.slot(value)}) = {name};")
+
+    def _angle(self, number: int) -> int:
+        """Sine and cosine are taken together, when the first of them is wanted."""
+        if number not in self.angles:
+            n = self.angles[number] = len(self.angles)
+            angle = self._operand(number)
+            self.text.append(f"real sin{n}, cos{n}; eq_sincos({angle}, &sin{n}, &cos{n});")
+        return self.angles[number]
+
+    def _inverse(self, number: int) -> str:
+        if number not in self.inverted:
+            self.inverted.add(number)
+            divisor = self._operand(number)
+            self.text.append(f"const real r{number} = eq_inverse({divisor});")
+        return f"r{number}"
+
+    def _expression(self, name: str, x: list[str]) -> str:
+        one, zero = literal(1.0, self.dtype), literal(0.0, self.dtype)
+        if name in _INFIX:
+            return f"{x[0]} {_INFIX[name]} {x[1]}"
+        if name == "neg":
+            return f"-{x[0]}"
+        if name in _RELATION:
+            return f"({x[0]} {_RELATION[name]} {x[1]}) ? {one} : {zero}"
+        if name == "not":
+            return f"({x[0]} != 0) ? {zero} : {one}"
+        if name == "select":
+            return f"({x[0]} != 0) ? {x[1]} : {zero}"
+        if name in ("and", "or"):
+            return f"({x[0]} != 0 {'&&' if name == 'and' else '||'} {x[1]} != 0) ? {one} : {zero}"
+        function = _OWN.get(name) or _RENAMED.get(name, name) + self.suffix
+        return f"{function}({', '.join(x)})"

@@ -1,0 +1,89 @@
+"""An order of instructions that keeps few values alive.
+
+A traced program comes level by level: all bodies outwards, then all inwards, with hundreds of values waiting. A processor
+with registers for each of thousands of threads has no room for them. The order is free as long as operands come first, so
+list scheduling takes what was made ready most recently, which walks the robot branch by branch, or what ends the most lives.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+from collections.abc import Callable, Sequence
+
+from ..program import Program
+
+Priority = Callable[[int, int, int], tuple[int, int, int]]  # (change of values alive, time made ready, instruction)
+
+_PRIORITIES: tuple[Priority, ...] = (
+    lambda change, ready, k: (change, -ready, k),
+    lambda change, ready, k: (-ready, change, k),
+)
+
+
+@functools.lru_cache(maxsize=16)
+def compact_order(program: Program) -> tuple[int, ...]:
+    """Instructions (counted from 0) in the best order found; the program's own if none is better."""
+    graph = _Graph(program)
+    orders: list[Sequence[int]] = [range(len(program)), *(graph.scheduled(priority) for priority in _PRIORITIES)]
+    return tuple(min(orders, key=graph.most_alive))
+
+
+def most_alive(program: Program, order: Sequence[int] | None = None) -> int:
+    """How many results wait for a later instruction at the worst moment of an order (of the best one found)."""
+    return _Graph(program).most_alive(compact_order(program) if order is None else order)
+
+
+class _Graph:
+    """Who needs whom."""
+
+    def __init__(self, program: Program) -> None:
+        first = program.first_instruction
+        pairs = zip(program.left.tolist(), program.right.tolist(), strict=True)
+        self.operands = [tuple({x - first for x in pair if x >= first}) for pair in pairs]
+        self.users: list[list[int]] = [[] for _ in self.operands]
+        for k, operands in enumerate(self.operands):
+            for x in operands:
+                self.users[x].append(k)
+
+    def most_alive(self, order: Sequence[int]) -> int:
+        waiting = [len(users) for users in self.users]
+        alive = most = 0
+        for k in order:
+            for x in self.operands[k]:
+                waiting[x] -= 1
+                alive -= waiting[x] == 0
+            alive += bool(self.users[k])
+            most = max(most, alive)
+        return most
+
+    def scheduled(self, priority: Priority) -> list[int]:
+        """Greedy: of the instructions whose operands are there, always the one of least priority value."""
+        missing = [len(operands) for operands in self.operands]
+        waiting = [len(users) for users in self.users]
+        ready_at = [0] * len(missing)
+        done = [False] * len(missing)
+
+        def rank(k: int) -> tuple[int, int, int]:
+            change = bool(self.users[k]) - sum(waiting[x] == 1 for x in self.operands[k])
+            return priority(change, ready_at[k], k)
+
+        heap = [(rank(k), k) for k in range(len(missing)) if missing[k] == 0]
+        heapq.heapify(heap)
+        order: list[int] = []
+        while heap:
+            value, k = heapq.heappop(heap)
+            if done[k] or value != rank(k):  # an old entry; the right one is in the heap too
+                continue
+            done[k] = True
+            order.append(k)
+            for x in self.operands[k]:
+                waiting[x] -= 1
+            for user in self.users[k]:
+                missing[user] -= 1
+                ready_at[user] = len(order)
+            changed = [user for x in self.operands[k] if waiting[x] == 1 for user in self.users[x]]
+            for user in {*self.users[k], *changed}:
+                if missing[user] == 0 and not done[user]:
+                    heapq.heappush(heap, (rank(user), user))
+        return order

@@ -1,0 +1,195 @@
+"""The curves of a run, as data: drawn by Matplotlib (`eq.plot`, reports) and by the viewer alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import unknown_name
+from ..model.types import Array
+from .moments import ContactPlace, normals_in_world
+
+if TYPE_CHECKING:
+    from ..simulate.run import Run
+
+MOST_NAMES = 8  # in a legend; the curves with the largest peaks
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Curves over time that share an axis."""
+
+    key: str
+    title: str
+    unit: str
+    lines: Mapping[str, Array]  # by name, (N,)
+    limit: float | None = None  # a curve on the wrong side of it is bad
+    bad_above: bool = True
+    logarithmic: bool = False
+
+    def leading(self, count: int = MOST_NAMES) -> list[str]:
+        """Names of the curves that come nearest to the limit, or reach farthest."""
+        sign = -1.0 if self.limit is not None and not self.bad_above else 1.0
+        peaks = {name: _peak(sign * line if self.limit is not None else np.abs(line)) for name, line in self.lines.items()}
+        return sorted(peaks, key=lambda name: -peaks[name])[:count]
+
+    @property
+    def violated(self) -> bool:
+        """Whether any curve crosses the limit."""
+        if self.limit is None:
+            return False
+        sign = 1.0 if self.bad_above else -1.0
+        return any(_peak(sign * line) > sign * self.limit for line in self.lines.values())
+
+
+def _peak(line: Array) -> float:
+    good = line[~np.isnan(line)]  # an infinite ratio counts: it is a force that pulls
+    return float(good.max()) if good.size else -np.inf
+
+
+def charts(run: Run) -> list[Chart]:
+    """Every chart the run has numbers for."""
+    made = [
+        Chart("task_errors", "task errors", "", dict(run.task_errors), logarithmic=True),
+        Chart("margins", "constraint margins", "", dict(run.margins), limit=0.0, bad_above=False),
+        *_torques(run),
+        Chart("cones", "forces in cones: tangential / (friction · normal)", "", cone_ratios(run), limit=1.0),
+        Chart("normal_forces", "normal forces", "N", {name: f[0] for name, f in _split_forces(run).items()}),
+        Chart("com", "centre of mass", "m", dict(zip("xyz", np.asarray(run.com, dtype=float).T, strict=True))),
+        Chart("cycle_time", "time of a control step", "ms", _cycle(run), limit=_step(run.t)),
+    ]
+    return [chart for chart in made if any(not np.isnan(line).all() for line in chart.lines.values())]
+
+
+def chosen(run: Run, names: Iterable[str] | None) -> list[Chart]:
+    """Charts by their keys; all, if none is named."""
+    every = {chart.key: chart for chart in charts(run)}
+    if names is None:
+        return list(every.values())
+    for name in names:
+        if name not in every:
+            raise unknown_name("chart of this run", name, every)
+    return [every[name] for name in names]
+
+
+def _torques(run: Run) -> list[Chart]:
+    """|τ| over its limit for joints that have one, |τ| for the others; joints that followed another have none."""
+    effort, bound, free = run.robot.limits.effort, {}, {}
+    for name, joint in run.robot.joints.items():
+        if joint.mimic is not None:
+            continue
+        for k, column in enumerate(range(joint.v.start, joint.v.stop)):
+            label = name if joint.type.nv == 1 else f"{name}[{k}]"
+            torque = np.abs(run.torque[:, column])
+            if np.isfinite(effort[column]) and effort[column] > 0:
+                bound[label] = torque / effort[column]
+            elif np.nanmax(torque, initial=0.0) > 0:
+                free[label] = torque
+    return [
+        Chart("torques", "torques against limits: |τ| / limit", "", bound, limit=1.0),
+        Chart("torques_without_limit", "torques of joints without a limit: |τ|", "N m", free),
+    ]
+
+
+def _split_forces(run: Run) -> dict[str, tuple[Array, Array]]:
+    """Normal and tangential part of each contact's force, (N,) each."""
+    parts = {}
+    for name, F in run.forces.items():
+        if name not in run.contacts:
+            continue
+        contact: ContactPlace = run.contacts[name]
+        X = run.robot.pose(np.ascontiguousarray(run.q), contact.frame)
+        n = normals_in_world(X, contact, np.asarray(run.com, dtype=float))
+        force = np.asarray(F, dtype=float)[:, :3]
+        normal = np.einsum("ij,ij->i", n, force)
+        parts[name] = normal, np.linalg.norm(force - normal[:, None] * n, axis=1)
+    return parts
+
+
+def cone_ratios(run: Run) -> dict[str, Array]:
+    """|f_t| / (μ f_n) of each contact: 1 on the cone, infinite for a force that pulls; NaN where there is no contact or force."""
+    ratios = {}
+    for name, (normal, tangential) in _split_forces(run).items():
+        strength = np.hypot(normal, tangential)
+        pressing = run.contacts[name].friction * normal
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(pressing > 0, tangential / pressing, np.inf)
+        ratios[name] = np.where(strength > 1e-9, ratio, np.nan)
+    return ratios
+
+
+def _step(t: Array) -> float | None:
+    """Milliseconds from sample to sample."""
+    return float(np.median(np.diff(t))) * 1e3 if len(t) > 1 else None
+
+
+def _cycle(run: Run) -> dict[str, Array]:
+    cycle = np.asarray(run.cycle_time, dtype=float) * 1e3
+    return {"controller": cycle} if np.any(cycle > 0) else {}
+
+
+def thinned(t: Array, line: Array, most: int = 600) -> tuple[Array, Array]:
+    """At most about `most` points that keep every peak: the least and the largest of each stretch, in their order."""
+    n = len(t)
+    if n <= most:
+        return t, line
+    edges = np.linspace(0, n, most // 2 + 1).astype(int)
+    keep = []
+    for a, b in pairwise(edges):
+        part = line[a:b]
+        if not np.isfinite(part).any():
+            keep += [a, b - 1]
+            continue
+        keep += sorted({a + int(np.nanargmin(part)), a + int(np.nanargmax(part))})
+    keep_at = np.unique([0, *keep, n - 1])
+    return t[keep_at], line[keep_at]
+
+
+@dataclass(frozen=True, eq=False)
+class Spell:
+    """A stretch of time in which the controller was in one state."""
+
+    start: float
+    end: float
+    status: str
+
+
+def spells(run: Run) -> list[Spell]:
+    """Stretches of equal status, in order."""
+    names = list(run.status_names)
+    status = np.asarray(run.status)
+    if not len(status) or not names:
+        return []
+    starts = np.flatnonzero(np.r_[True, status[1:] != status[:-1]])
+    ends = np.r_[starts[1:], len(status) - 1]
+    return [Spell(float(run.t[a]), float(run.t[b]), names[int(status[a])]) for a, b in zip(starts, ends, strict=True)]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reader wants to know first."""
+
+    outcome: str
+    duration: float
+    samples: int
+    status: Mapping[str, float] = field(default_factory=dict)  # share of the time, by name
+    worst: Mapping[str, tuple[str, float]] = field(default_factory=dict)  # chart → (curve, its worst value)
+
+
+def verdict(run: Run, every: list[Chart]) -> Verdict:
+    """The run in a few figures."""
+    status = np.asarray(run.status).astype(int)
+    shares = {name: float(np.mean(status == k)) for k, name in enumerate(run.status_names)} if len(status) else {}
+    worst = {}
+    for chart in every:
+        if chart.limit is not None:
+            name = chart.leading(1)[0]
+            line = chart.lines[name]
+            good = line[~np.isnan(line)]
+            worst[chart.title] = name, float(good.max() if chart.bad_above else good.min())
+    duration = float(run.t[-1] - run.t[0]) if len(run.t) else 0.0
+    return Verdict(str(run.outcome), duration, len(run.t), {k: x for k, x in shares.items() if x > 0}, worst)

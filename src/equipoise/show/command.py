@@ -1,0 +1,50 @@
+"""What `equipoise view` and `equipoise report` do."""
+
+from __future__ import annotations
+
+import warnings
+import webbrowser
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from .viewer import Viewer, view
+
+
+def open_viewer(console: Console, source: str, *, host: str, port: int, browser: bool, quiet: bool, wait: bool = True) -> Viewer:
+    """Show a robot or a saved run until Ctrl-C."""
+    with console.status(f"preparing {source} …") if not quiet else nullcontext():
+        viewer = view(_robot_or_run(source), host=host, port=port)
+    console.print(viewer.url, highlight=False, soft_wrap=True)
+    if not quiet:
+        console.print("Ctrl-C ends it.")
+    if browser:
+        webbrowser.open(viewer.url)
+    if wait:
+        viewer.wait()
+    return viewer
+
+
+def write_report(console: Console, run: str, output: str | None, *, rate: float, quiet: bool) -> Path:
+    """Read a run, write its report, say where it is."""
+    from ..simulate.run import Run
+    from .report import report
+
+    path = report(Run.load(run), output or Path(run).with_suffix(".html"), rate=rate, progress=not quiet)
+    if not quiet:
+        console.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)", highlight=False, soft_wrap=True)
+    return path
+
+
+def _robot_or_run(source: str) -> Any:
+    if Path(source).suffix == ".npz":
+        from ..simulate.run import Run
+
+        return Run.load(source)
+    from ..robot import load
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load(source)

@@ -1,0 +1,124 @@
+"""Figures of a run, with Matplotlib. No global settings are touched and no window is opened."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import missing_package
+from .charts import Chart, Spell, chosen, spells, thinned
+
+if TYPE_CHECKING:
+    from ..simulate.run import Run
+
+SETTINGS = {
+    "text.parse_math": False,  # names are the user's: "$" in one is no formula
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "svg.fonttype": "none",
+}
+BAD = "#c92a2a"
+
+
+def plot(run: Run, names: Iterable[str] | None = None) -> dict[str, Any]:
+    """Matplotlib figures of a run by name: task errors, margins, torques against limits, forces in cones, cycle times.
+
+    Args:
+        run: what `eq.simulate` returned.
+        names: keys of the charts wanted, such as "torques"; all that the run has numbers for, if None.
+    """
+    strip = spells(run)
+    return {chart.key: figure(chart, run.t, strip, run.events) for chart in chosen(run, names)}
+
+
+def figure(chart: Chart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()) -> Any:
+    """One chart as a figure."""
+    matplotlib = _matplotlib()
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(SETTINGS):
+        fig = Figure(figsize=(8.0, 2.6), layout="constrained")
+        axes = fig.add_subplot()
+        _curves(axes, chart, np.asarray(t, dtype=float))
+        _limit(axes, chart)
+        _marks(axes, strip, events)
+        axes.set_title(chart.title, loc="left", fontsize=10)
+        axes.set_xlabel("time, s")
+        axes.set_ylabel(chart.unit)
+        if len(t) > 1:
+            axes.set_xlim(t[0], t[-1])
+    return fig
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise missing_package("matplotlib", "view", "plotting") from None
+    return matplotlib
+
+
+def _curves(axes: Any, chart: Chart, t: np.ndarray) -> None:
+    named = set(chart.leading())
+    finite = [float(line[np.isfinite(line)].max(initial=0.0)) for line in chart.lines.values()]
+    ceiling = 1.2 * max([2.0 * (chart.limit or 0.0), *finite])  # an infinite ratio is drawn above all others
+    for k, (name, line) in enumerate(chart.lines.items()):
+        line = np.where(np.isinf(line), ceiling, line)
+        if chart.logarithmic:
+            line = np.where(line > 0, line, np.nan)
+        label = name if not name.startswith("_") else f"\u200b{name}"  # Matplotlib hides labels with an underscore
+        axes.plot(*thinned(t, line), color=f"C{k % 10}", lw=1.2, label=label if name in named else "_rest")
+    if chart.logarithmic and any((line > 0).any() for line in chart.lines.values()):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")  # the usual 10ⁿ is a formula, and formulas are off
+        axes.yaxis.set_minor_formatter("")
+    more = len(chart.lines) - len(named)
+    title = f"{more} more are lower" if more > 0 else None
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, title=title, title_fontsize=8)
+
+
+def _limit(axes: Any, chart: Chart) -> None:
+    """The limit as a line, and what lies beyond it shaded, as far as the curves go."""
+    if chart.limit is None:
+        return
+    low, high = axes.get_ylim()
+    room = 0.05 * (high - low)
+    low, high = min(low, chart.limit - room), max(high, chart.limit + room)
+    axes.axhline(chart.limit, color=BAD, lw=1.0)
+    beyond = (chart.limit, high) if chart.bad_above else (low, chart.limit)
+    axes.axhspan(*beyond, color=BAD, alpha=0.08, lw=0)
+    axes.set_ylim(low, high)
+
+
+def _marks(axes: Any, strip: Iterable[Spell], events: Iterable[tuple[float, str]]) -> None:
+    for spell in strip:
+        if spell.status != "optimal":
+            axes.axvspan(spell.start, spell.end, color="#f08c00", alpha=0.15, lw=0)
+    for time, _ in events:
+        axes.axvline(time, color="#868e96", lw=0.8, ls=":")
+
+
+def svg(chart: Chart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()) -> str:
+    """The figure as SVG text to stand in a page, with where its time axis begins and ends as data-t… and data-x…."""
+    matplotlib = _matplotlib()
+    fig = figure(chart, t, strip, events)
+    buffer = io.StringIO()
+    with matplotlib.rc_context({**SETTINGS, "svg.hashsalt": chart.key}):
+        fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    axes = fig.axes[0]
+    box = axes.get_window_extent()
+    scale = 72.0 / fig.dpi  # an SVG counts in points from the top
+    height = fig.get_size_inches()[1] * 72.0
+    left, right = axes.get_xlim()
+    places = {"t0": left, "t1": right, "x0": box.x0 * scale, "x1": box.x1 * scale}
+    places |= {"y0": height - box.y1 * scale, "y1": height - box.y0 * scale}
+    data = " ".join(f'data-{name}="{value:.6g}"' for name, value in places.items())
+    text = buffer.getvalue()
+    return re.sub(r"<svg ", f'<svg class="chart" {data} ', text[text.index("<svg ") :], count=1)

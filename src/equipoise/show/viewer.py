@@ -1,0 +1,342 @@
+"""`eq.view`: a robot, a run or a running controller in the browser."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import EquipoiseError, ShapeError
+from ..model.types import Array
+from ..robot import Robot
+from .charts import charts
+from .live import Live, LivePanels, Target, add_handles, draggable, name_of, parts
+from .moments import Moment, Obstacle
+from .panels import panels
+from .scene import LAYERS, Scene, opened, stop
+
+if TYPE_CHECKING:
+    from ..simulate.run import Run
+
+LOOPBACK = "127.0.0.1"
+FRAME_TIME = 1 / 30  # s
+CHART_TIME = 0.25  # s
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
+
+
+def view(
+    what: Any,
+    controller: Callable[[float, Array, Array], Any] | None = None,
+    *,
+    plant: Any = None,
+    q: Array | None = None,
+    v: Array | None = None,
+    dt: float | None = None,
+    targets: Iterable[Target] | None = None,
+    contacts: Any = None,
+    obstacles: Sequence[Any] = (),
+    frames: Sequence[str] | None = None,
+    host: str = LOOPBACK,
+    port: int = 8080,
+    block: bool = False,
+) -> Viewer:
+    """Open a viewer for the browser and return it; its address is `viewer.url`.
+
+    A `Robot` alone can be posed with sliders. A `Run` is played. A `Robot` with a controller runs live: pause, step, and drag the
+    targets of its tasks with the mouse.
+
+    Args:
+        what: a Robot or a Run.
+        controller: called with (t, q, v), returns what has `torque`, `acceleration` and so on, such as `eq.WholeBodyController`.
+        plant: what moves the robot: "ideal", "soft", "mujoco" or what has `reset(q, v)` and `step(tau, dt)`; None: it moves
+            as the controller says.
+        q, v: where it starts; standing, at rest.
+        dt: control step, s; the controller's own, or 1 ms.
+        targets: tasks to drag; None: those of `controller.tasks` that hold a frame at a pose.
+        contacts: objects with `name frame points friction`; None: those of the controller.
+        obstacles: primitives, or pairs (primitive, safe distance).
+        frames: which frames to show as axes; None: those of contacts and targets.
+        host: address to listen on. This machine alone, unless asked: whoever reaches the port can watch and steer.
+        port: the next free one is taken if it is in use; 0: any.
+        block: return only when the viewer is closed, by Ctrl-C or `close()` from elsewhere.
+    """
+    is_run = hasattr(what, "robot") and hasattr(what, "t")
+    if not is_run and not isinstance(what, Robot):
+        raise ShapeError(f"view takes a Robot or a Run, got {type(what).__name__}")
+    with opened(host, port) as server:
+        if is_run:
+            made = _run_viewer(server, what, frames)
+        elif controller is None:
+            made = _pose_viewer(server, what, q, obstacles, frames or ())
+        else:
+            made = _live_viewer(server, what, controller, plant, (q, v), dt, targets, contacts, obstacles, frames)
+    if block:
+        made.wait()
+    return made
+
+
+class Viewer:
+    """An open viewer. Close it, or use it in a `with` block.
+
+    Attributes:
+        url: address for the browser.
+        scene: what is drawn.
+        player: of a run: `time`, `playing`, `seek(t)`, `step(n)`.
+        live: of a controller: `playing`, `step(n)`, `restart()`.
+    """
+
+    def __init__(self, server: Any, scene: Scene, tick: Callable[[float], None] | None = None) -> None:
+        self.server, self.scene = server, scene
+        self.player: Player | None = None
+        self.live: Live | None = None
+        self.handles: dict[str, Any] = {}
+        self.error: BaseException | None = None
+        self._closed = threading.Event()
+        self._add_layers()
+        self._thread = threading.Thread(target=self._run, args=(tick,), daemon=True, name="equipoise viewer") if tick else None
+
+    @property
+    def url(self) -> str:
+        host = self.server.get_host()
+        shown = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        return f"http://{shown}:{self.server.get_port()}"
+
+    def start(self) -> Viewer:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def wait(self) -> None:
+        """Until the viewer is closed or Ctrl-C; raises what stopped a live run, if anything did."""
+        try:
+            while not self._closed.wait(0.2):
+                pass
+        except KeyboardInterrupt:
+            pass
+        self.close()
+        if self.error is not None:
+            raise self.error
+
+    def close(self) -> None:
+        """Stop and free the port."""
+        if self._closed.is_set() and self.server is None:
+            return
+        self._closed.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5.0)
+        if self.server is not None:
+            stop(self.server)
+            self.server = None
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self, tick: Callable[[float], None]) -> None:
+        last = perf_counter()
+        while not self._closed.wait(max(0.0, last + FRAME_TIME - perf_counter())):
+            now = perf_counter()
+            try:
+                tick(now - last)
+            except Exception as error:  # a controller may raise anything; the viewer stays and says so
+                self.report_error(error)
+            last = now
+
+    def report_error(self, error: BaseException) -> None:
+        """Keep an error for `wait`, pause, and show it in the side panel."""
+        self.error = error
+        if self.live is not None:
+            self.live.playing = False
+        text = str(error).replace("`", "'") or type(error).__name__
+        self.server.gui.add_markdown(f"**stopped:** `{text}`", order=-1.0)
+
+    def _add_layers(self) -> None:
+        with self.server.gui.add_folder("show", order=90.0, expand_by_default=False):
+            for name in LAYERS:
+                box = self.server.gui.add_checkbox(name, True)
+                box.on_update(lambda event, name=name: self.scene.set_layer(name, bool(event.target.value)))
+
+
+# --- a robot to pose ------------------------------------------------------------------------------------------------------
+
+
+def _pose_viewer(server: Any, robot: Robot, q: Array | None, obstacles: Sequence[Any], frames: Sequence[str]) -> Viewer:
+    scene = Scene(server, robot, obstacles=obstacles, frames=frames)
+    state = np.array(robot.standing() if q is None else q, dtype=float)
+    drawn = scene.show(Moment(0.0, state))
+    scene.look(drawn.com)
+    made = Viewer(server, scene)
+    lock = threading.Lock()
+    with server.gui.add_folder("joints"):
+        for name, joint in robot.joints.items():
+            if joint.mimic is not None or joint.type.nq != 1:
+                continue
+            low, high = np.clip([joint.limits.lower, joint.limits.upper], -np.pi, np.pi)
+            at = float(np.clip(state[joint.q.start], low, high))
+            if not high > low:
+                continue
+            slider = server.gui.add_slider(name, float(low), float(high), float(high - low) / 1000, at)
+
+            def moved(event: Any, index: int = joint.q.start) -> None:
+                with lock:
+                    state[index] = event.target.value
+                    scene.show(Moment(0.0, state.copy()))
+
+            slider.on_update(moved)
+    return made.start()
+
+
+# --- a run to play --------------------------------------------------------------------------------------------------------
+
+
+class Player:
+    """Where we are in a run."""
+
+    def __init__(self, scene: Scene, run: Run) -> None:
+        if not len(run.t):
+            raise EquipoiseError("this run has no samples: there is nothing to show")
+        self.scene, self.run = scene, run
+        self.start, self.end = float(run.t[0]), float(run.t[-1])
+        self.time, self.playing, self.speed = self.start, False, 1.0
+        self.lock = threading.RLock()
+
+    @property
+    def index(self) -> int:
+        """The sample shown."""
+        return int(np.clip(np.searchsorted(self.run.t, self.time, side="right") - 1, 0, len(self.run.t) - 1))
+
+    def seek(self, t: float) -> None:
+        """Show the run at time t."""
+        with self.lock:
+            self.time = float(np.clip(t, self.start, self.end))
+            self.scene.show(moment_of(self.run, self.index))
+
+    def step(self, count: int = 1) -> None:
+        """Samples forward, or back."""
+        with self.lock:
+            self.playing = False
+            self.seek(float(self.run.t[np.clip(self.index + count, 0, len(self.run.t) - 1)]))
+
+    def toggle(self) -> None:
+        """Play, or pause."""
+        self.playing = not self.playing
+
+    def advance(self, seconds: float) -> bool:
+        """What a clock calls; whether the picture changed. Starts anew after the end."""
+        with self.lock:
+            if not self.playing:
+                return False
+            t = self.time + self.speed * seconds
+            self.seek(t if t <= self.end else self.start)
+            return True
+
+
+def moment_of(run: Run, k: int) -> Moment:
+    """Sample k of a run."""
+    return Moment(float(run.t[k]), np.asarray(run.q[k], dtype=float), {name: F[k] for name, F in run.forces.items()})
+
+
+def _run_viewer(server: Any, run: Run, frames: Sequence[str] | None) -> Viewer:
+    shown = tuple(dict.fromkeys(contact.frame for contact in run.contacts.values())) if frames is None else frames
+    scene = Scene(server, run.robot, contacts=run.contacts, obstacles=Obstacle.all_of(run), frames=shown)
+    player = Player(scene, run)
+    scene.look(run.com[0] if np.isfinite(run.com[0]).all() else run.robot.com(run.q[0]))
+    slider = _run_controls(server, player)
+    drawn = panels(server, charts(run), (player.start, player.end))
+    since = [0.0]
+
+    def draw() -> None:
+        k = player.index
+        for panel, chart in drawn:
+            panel.update(run.t[: k + 1], {name: chart.lines[name][: k + 1] for name in panel.names})
+
+    seen = [-1.0]
+
+    def tick(elapsed: float) -> None:
+        player.advance(elapsed)
+        since[0] += elapsed
+        if player.time != seen[0] and since[0] >= CHART_TIME:
+            seen[0], since[0] = player.time, 0.0
+            slider.value = player.time
+            draw()
+
+    made = Viewer(server, scene, tick)
+    made.player = player
+    player.seek(player.start)
+    return made.start()
+
+
+def _run_controls(server: Any, player: Player) -> Any:
+    gui = server.gui
+    gui.add_markdown(f"**{player.run.robot.name}**, {player.end - player.start:.2f} s, {player.run.outcome}")
+    step = max((player.end - player.start) / 2000, 1e-4)
+    slider = gui.add_slider("time, s", player.start, max(player.end, player.start + step), step, player.start)
+    buttons = gui.add_button_group("", ("step back", "play / pause", "step"))
+    speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+
+    def slid(event: Any) -> None:
+        if event.client is not None:  # moved by a person, not by us
+            with player.lock:
+                player.playing = False
+                player.seek(float(event.target.value))
+
+    slider.on_update(slid)
+    acts = {"step back": lambda: player.step(-1), "play / pause": player.toggle, "step": player.step}
+    buttons.on_click(lambda event: acts[event.target.value]())
+    speed.on_update(lambda event: setattr(player, "speed", float(event.target.value)))
+    return slider
+
+
+# --- a controller to run --------------------------------------------------------------------------------------------------
+
+
+def _live_viewer(
+    server: Any, robot: Robot, controller: Any, plant: Any, state: tuple[Array | None, Array | None], dt: float | None,
+    targets: Iterable[Target] | None, contacts: Any, obstacles: Sequence[Any], frames: Sequence[str] | None,
+) -> Viewer:  # fmt: skip
+    q = robot.standing() if state[0] is None else np.asarray(state[0], dtype=float)
+    v = np.zeros(robot.nv) if state[1] is None else np.asarray(state[1], dtype=float)
+    tasks = draggable(controller, targets)
+    places = {name_of(contact): contact for contact in (parts(controller, "contacts") if contacts is None else contacts)}
+    shown = frames if frames is not None else [contact.frame for contact in places.values()] + [task.frame for task in tasks]
+    scene = Scene(server, robot, contacts=places, obstacles=obstacles, frames=tuple(dict.fromkeys(shown)))
+    live = Live(scene, controller, _plant(robot, plant, places), q, v, dt or getattr(controller, "dt", None) or 1e-3)
+    scene.look(robot.com(q))
+    label, curves, since = _live_controls(server, live), LivePanels(server), [0.0]
+
+    def tick(elapsed: float) -> None:
+        live.advance(elapsed)
+        since[0] += elapsed
+        if since[0] >= CHART_TIME:
+            since[0] = 0.0
+            label.content = f"t = {live.t:.3f} s, {live.status}"
+            curves.update(live)
+
+    made = Viewer(server, scene, tick)
+    made.live, made.handles, live.on_error = live, add_handles(server, live, tasks), made.report_error
+    return made.start()
+
+
+def _plant(robot: Robot, plant: Any, contacts: Any) -> Any:
+    """A plant by its name, or as it is."""
+    if not isinstance(plant, str):
+        return plant
+    from ..simulate.plant import make_plant
+
+    return make_plant(plant, robot, contacts)
+
+
+def _live_controls(server: Any, live: Live) -> Any:
+    gui = server.gui
+    label = gui.add_markdown("t = 0")
+    buttons = gui.add_button_group("", ("run / pause", "step", "restart"))
+    speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+    acts: dict[str, Callable[[], None]] = {"run / pause": live.toggle, "step": live.single, "restart": live.restart}
+    buttons.on_click(lambda event: live.guarded(acts[event.target.value]))
+    speed.on_update(lambda event: setattr(live, "speed", float(event.target.value)))
+    return label

@@ -1,0 +1,121 @@
+"""Thousands of simulations of one robot with soft contact, all steps in one kernel: on all cores, or on a GPU.
+
+One step is one program: contact forces at the points, forward dynamics, velocities, then configurations (semi-implicit Euler).
+What may differ from one simulation to the next is an input: mass, friction, a push. The state's kind chooses the machine:
+NumPy arrays stay on the processor, CuPy, PyTorch and JAX arrays on a GPU stay there.
+
+    batch = BatchSimulation(robot, {"left_foot": corners, "right_foot": corners}, dt=1e-3)
+    q, v = batch.step(q, v, tau)                     # (B, nq), (B, nv)
+    q, v = batch.step(q, v, tau, batch.parameters(B, mass=1.1, friction=mus, push=(20.0, 0.0, 0.0)))
+
+The ground is z = 0, and pushes back with F = k xⁿ (1 + c ẋ), n = 3/2, x the depth: the nonlinear law of [ETH19, slide 17];
+friction is Coulomb's with a slope below `slip_speed`. A mass factor scales every link alike, which is exact: M, C v and g
+scale, so tau and the forces of the ground are divided by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ShapeError, StateError
+from ..machine.program import Program
+from ..machine.store import cached_program, kernel_of
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = Any
+PARAMETERS = ("mass", "friction", "push x", "push y", "push z")
+
+
+class BatchSimulation:
+    """The step of one robot, compiled.
+
+    Args:
+        points: contact points in frames' axes, (n, 3) by frame.
+        dt: s. Soft ground needs short steps: k, c and the robot's mass decide; 1 ms is right for the defaults and a human.
+        stiffness: k of one point, N/m^1.5. dissipation: c, s/m.
+        slip_speed: m/s, below which friction grows with the speed.
+        pushed: frame at whose origin the push acts; the base link if None.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        points: Mapping[str, Any],
+        *,
+        dt: float = 1e-3,
+        stiffness: float = 2e6,
+        dissipation: float = 1.0,
+        slip_speed: float = 0.02,
+        pushed: str | None = None,
+    ) -> None:
+        if not (dt > 0 and stiffness > 0 and dissipation >= 0 and slip_speed > 0):
+            raise StateError("BatchSimulation: dt, stiffness and slip_speed are positive, dissipation is not negative")
+        self.robot, self.dt = robot, dt
+        self.points = {frame: np.atleast_2d(np.asarray(places, dtype=float)) for frame, places in points.items()}
+        for frame, places in self.points.items():
+            robot.place(frame)
+            if places.shape[1] != 3:
+                raise ShapeError(f"BatchSimulation: points of {frame!r} are (n, 3), got {places.shape}")
+        self.pushed = pushed or robot.base_link or next(iter(robot.links))
+        self._law = (stiffness, dissipation, slip_speed)
+        described = [(frame, places.tolist()) for frame, places in self.points.items()]
+        key = ("batch step", described, self.pushed, dt, self._law)
+        self.kernel = kernel_of(cached_program(robot.tree, key, self._traced), strict=False)
+
+    def step(self, q: Array, v: Array, tau: Array, parameters: Array | None = None) -> tuple[Array, Array]:
+        """(q, v) one dt later; leading dimensions are simulations."""
+        if parameters is None:
+            parameters = np.broadcast_to(self.parameters(1)[0], (*np.shape(q)[:-1], len(PARAMETERS)))
+        return self.kernel(q, v, tau, parameters)
+
+    def parameters(self, count: int, *, mass: Any = 1.0, friction: Any = 0.8, push: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
+        """What differs between simulations, (count, 5): factor on the mass, friction, push (N, world axes); numbers or arrays."""
+        rows = np.empty((count, len(PARAMETERS)))
+        rows[:, 0], rows[:, 1], rows[:, 2:] = mass, friction, push
+        if not (np.isfinite(rows).all() and (rows[:, 0] > 0).all() and (rows[:, 1] >= 0).all()):
+            raise StateError("parameters: mass factors are positive, friction not negative, all finite")
+        return rows
+
+    def _traced(self) -> Program:
+        from ..control.scene import Scene
+        from ..equations import manifold
+        from ..equations.forward_dynamics import forward_dynamics
+        from ..equations.symbols import SX, stack, zeros
+        from ..machine.trace import trace
+
+        scene, tree = Scene(self.robot), self.robot.tree
+        tau, p = SX.sym("tau", tree.nv), SX.sym("parameters", len(PARAMETERS))
+        frames = list(self.points)
+        wrenches = [self._ground(scene, frame, p[1]) / p[0] for frame in frames]
+        places = [self.robot.place(frame) for frame in (*frames, self.pushed)]
+        push = stack(p[2:5], zeros(3)) / p[0]
+        a = forward_dynamics(tree, scene.q, scene.v, tau / p[0], places, [*wrenches, push])
+        v = scene.v + self.dt * a
+        outputs = {"q": manifold.integrate(tree, scene.q, v, SX(self.dt)), "v": v}
+        inputs = {"q": scene.q, "v": scene.v, "tau": tau, "parameters": p}
+        return trace("batch step", inputs, outputs, shapes={"q": (tree.nq,), "v": (tree.nv,)})
+
+    def _ground(self, scene: Any, frame: str, friction: Any) -> Any:
+        """Wrench of the ground on a frame's points, world axes at the frame's origin."""
+        import casadi
+
+        from ..equations.symbols import constant, cross, stack, zeros
+
+        k, c, slip = self._law
+        R, place = scene.pose(frame)
+        V = scene.twist(frame)
+        total = zeros(6)
+        for s in self.points[frame]:
+            arm = R @ constant(s)
+            rate = V[:3] + cross(V[3:6], arm)
+            depth = casadi.fmax(-(place[2] + arm[2]), 0)
+            normal = casadi.fmax(k * depth * casadi.sqrt(depth) * (1 - c * rate[2]), 0)
+            speed = casadi.sqrt(rate[0] ** 2 + rate[1] ** 2 + slip**2)  # smooth: derivatives exist everywhere
+            force = stack(-friction * normal * rate[0] / speed, -friction * normal * rate[1] / speed, normal)
+            total += stack(force, cross(arm, force))
+        return total

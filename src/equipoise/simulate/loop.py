@@ -1,0 +1,499 @@
+"""The loop: a controller and a plant, sensor noise, delay, pushes, limits of the motors, and the record of it all."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ConstraintError, ShapeError, StateError, unknown_name
+from ..model.types import frozen
+from .contacts import ContactInfo, ContactPoints
+from .plant import PlantState, make_plant
+from .run import Run
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+Controller = Callable[[float, Array, Array], Any]
+
+
+# --- what can be asked for ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Push:
+    """An external force on a frame's origin, world axes, from `start` for `duration` seconds.
+
+    Args:
+        frame: of the robot.
+        force: N. torque: N m.
+    """
+
+    frame: str
+    force: Any
+    start: float
+    duration: float
+    torque: Any = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        for name in ("force", "torque"):
+            vector = np.asarray(getattr(self, name), dtype=float)
+            if vector.shape != (3,) or not np.isfinite(vector).all():
+                raise ShapeError(f"Push.{name} is three finite numbers, got {getattr(self, name)!r}")
+            object.__setattr__(self, name, frozen(vector))
+        if not (np.isfinite(self.start) and 0 <= self.duration < np.inf):
+            raise StateError(f"Push: start is finite and duration not negative, got {self.start!r} and {self.duration!r}")
+
+    @property
+    def wrench(self) -> Array:
+        return np.concatenate([self.force, self.torque])
+
+    def acts(self, t: float, dt: float) -> bool:
+        """Whether it acts in the step that begins at t."""
+        return self.start - 1e-6 * dt <= t < self.start + self.duration - 1e-6 * dt
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations of what the sensors say, white and Gaussian.
+
+    Attributes:
+        position, velocity: of the joints, rad or m, and per second.
+        base_position, base_orientation: m, rad. base_linear, base_angular: m/s, rad/s.
+    """
+
+    position: float = 0.0
+    velocity: float = 0.0
+    base_position: float = 0.0
+    base_orientation: float = 0.0
+    base_linear: float = 0.0
+    base_angular: float = 0.0
+
+    def sensor(self, robot: Robot, rng: np.random.Generator) -> Callable[[Array, Array], tuple[Array, Array]]:
+        """(q, v) → (q, v) as measured."""
+        base = 6 if robot.floating else 0
+        shift, rate = np.full(robot.nv, self.position), np.full(robot.nv, self.velocity)
+        shift[:base] = np.repeat([self.base_position, self.base_orientation], 3)[:base]
+        rate[:base] = np.repeat([self.base_linear, self.base_angular], 3)[:base]
+
+        def measured(q: Array, v: Array) -> tuple[Array, Array]:
+            draws = rng.standard_normal((2, robot.nv))
+            return robot.integrate(q, shift * draws[0], 1.0), v + rate * draws[1]
+
+        return measured
+
+
+@dataclass(frozen=True)
+class Fall:
+    """When a free-floating robot counts as fallen.
+
+    Attributes:
+        height: of the base above the lowest contact point at the start, as a part of what it was at the start.
+        tilt: rad, of the base's z axis against the start.
+        links: frames that must stay `clearance` (m) above the lowest contact point at the start.
+    """
+
+    height: float = 0.5
+    tilt: float = 1.2
+    links: Sequence[str] = ()
+    clearance: float = 0.02
+
+    def watcher(self, robot: Robot, contacts: Mapping[str, ContactInfo], q0: Array) -> Callable[[Array], str | None]:
+        """q → why it has fallen, or None."""
+        for link in self.links:
+            if link not in robot.frames:
+                raise unknown_name("frame", link, robot.frames)
+        places = ContactPoints(robot, contacts).arms(q0)[1]
+        floor = float(places[:, 2].min()) if len(places) else 0.0
+        low = floor + self.height * (q0[2] - floor)
+        up, most = _up(q0), np.cos(self.tilt)
+
+        def fallen(q: Array) -> str | None:
+            if q[2] < low:
+                return f"the base is {q[2] - floor:.3g} m above the ground, below {self.height:.0%} of what it was"
+            if _up(q) @ up < most:
+                return f"the base is tilted by {np.degrees(np.arccos(np.clip(_up(q) @ up, -1, 1))):.0f}°"
+            for link in self.links:
+                if robot.pose(q, link)[2, 3] < floor + self.clearance:
+                    return f"{link} touches the ground"
+            return None
+
+        return fallen
+
+
+FALL = Fall()
+
+
+def _up(q: Array) -> Array:
+    """The base's z axis in the world."""
+    w, x, y, z = q[3:7].tolist()
+    return np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
+
+
+# --- the loop ----------------------------------------------------------------------------------------------------------
+
+
+def simulate(
+    robot: Robot,
+    controller: Controller,
+    plant: Any = "mujoco",
+    duration: float = 1.0,
+    dt: float = 1e-3,
+    q0: Array | None = None,
+    v0: Array | None = None,
+    seed: int = 0,
+    progress: bool = False,
+    *,
+    contacts: Any = None,
+    obstacles: Sequence[Any] = (),
+    shown: Sequence[Any] = (),
+    pushes: Sequence[Push | Mapping[str, Any]] = (),
+    noise: Noise | Mapping[str, float] | None = None,
+    delay: int = 0,
+    fall: Fall | Mapping[str, Any] | None = FALL,
+    clip: bool = True,
+    scenario: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Run:
+    """Run a controller on a plant and record everything. The same inputs give the same numbers, bit for bit.
+
+    Args:
+        controller: `controller(t, q, v)`, its result has `torque` (nv,) and, if it likes, `forces`, `status`, `task_errors`,
+            `margins`; `velocity` on the kinematic plant. Its `reset()` is called first. Where it has its own `dt`, it is
+            called so often, and its command held in between.
+        plant: "mujoco", "ideal", "hard", "soft", "kinematic", or an object with `reset` and `step`.
+        duration: s. dt: s, of one step.
+        q0, v0: start; standing and at rest if not given.
+        seed: of the sensor noise.
+        contacts: frames or points that may touch; those of the controller if not given.
+        obstacles: Plane, Sphere, Capsule, Box, or (one of these, safe distance). shown: others, for the viewer only.
+        pushes: external forces. noise: of the sensors; the controller sees it, the record does not. These and `fall` may be
+            given as dictionaries of their fields.
+        delay: steps by which the torque comes late; before the first has come it is that of the first call.
+        fall: when to stop; None: never. It is looked at only where a floating base can fall on something.
+        clip: whether motors stop at their effort limits.
+        scenario: JSON to keep with the run.
+        options: of the plant, see its class: friction, ground, restitution, law, substeps, …
+    """
+    made = _plant(robot, controller, plant, contacts, obstacles, options)
+    q = robot.standing() if q0 is None else np.array(q0, dtype=float)
+    v = np.zeros(robot.nv) if v0 is None else np.array(v0, dtype=float)
+    steps, every = _counts(duration, dt, getattr(controller, "dt", None))
+    _require_json(scenario)
+    shoves = tuple(_asked(Push, push) for push in pushes)
+    for push in shoves:
+        if push.frame not in robot.frames:
+            raise unknown_name("frame", push.frame, robot.frames)
+    if hasattr(controller, "reset"):
+        controller.reset()
+    state = made.reset(q, v)
+    state = state if isinstance(state, PlantState) else PlantState(q, v, 0.0)
+    rng = np.random.default_rng(seed)
+    record = _Record(robot, dt)
+    loop = _Loop(
+        robot, controller, made, dt, every, shoves, record,
+        sense=None if noise is None else _asked(Noise, noise).sensor(robot, rng),
+        fallen=_watcher(robot, made, fall if fall is None else _asked(Fall, fall), state.q),
+        motor=_Motor(robot, delay, clip, getattr(made, "command", "torque")),
+    )  # fmt: skip
+    with _bar(progress, steps) as tick:
+        outcome = loop.run(state, steps, tick)
+    return record.run(made, [*obstacles, *shown], outcome, scenario, seed)
+
+
+def _asked(kind: Any, given: Any) -> Any:
+    """The object, or one made of a dictionary of its fields."""
+    if isinstance(given, kind):
+        return given
+    names = [f.name for f in fields(kind)]
+    if not isinstance(given, Mapping):
+        raise ShapeError(f"wanted a {kind.__name__} or a dictionary of its fields ({', '.join(names)}), got {given!r}")
+    for name in given:
+        if name not in names:
+            raise unknown_name(f"field of {kind.__name__}", name, names)
+    return kind(**given)
+
+
+def _plant(robot: Robot, controller: Any, plant: Any, contacts: Any, obstacles: Sequence[Any], options: dict[str, Any]) -> Any:
+    if not isinstance(plant, str):
+        given = [*options, *(["contacts"] if contacts is not None else []), *(["obstacles"] if len(obstacles) else [])]
+        if given:
+            raise ShapeError(f"the plant is made already; give {', '.join(given)} to it, not to simulate")
+        return plant
+    chosen = getattr(controller, "contacts", ()) if contacts is None else contacts
+    chosen = chosen() if callable(chosen) else chosen
+    if len(obstacles):
+        options = options | {"obstacles": [item[0] if isinstance(item, tuple) else item for item in obstacles]}
+    return make_plant(plant, robot, chosen, **options)
+
+
+def _counts(duration: float, dt: float, control: float | None) -> tuple[int, int]:
+    """(steps of the plant, steps from one call of the controller to the next)."""
+    if not (0 < dt < np.inf and 0 <= duration < np.inf):
+        raise StateError(f"dt is positive and duration not negative, in seconds; got dt={dt!r}, duration={duration!r}")
+    every = 1 if control is None else round(control / dt)
+    if control is not None and (every < 1 or abs(every * dt - control) > 1e-6 * dt):
+        raise StateError(f"the controller's own dt ({control:g} s) is no multiple of dt ({dt:g} s)")
+    return round(duration / dt), every
+
+
+def _require_json(scenario: Mapping[str, Any] | None) -> None:
+    try:
+        json.dumps(dict(scenario or {}), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"the scenario must be JSON (numbers, texts, lists, dictionaries): {error}") from None
+
+
+def _watcher(robot: Robot, plant: Any, fall: Fall | None, q0: Array) -> Callable[[Array], str | None] | None:
+    contacts = getattr(plant, "contacts", {})
+    touches = bool(contacts) or getattr(getattr(plant, "physics", None), "collision", "") == "links"
+    if fall is None or not robot.floating or not touches or not getattr(plant, "world", ()):
+        return None
+    return fall.watcher(robot, contacts, q0)
+
+
+@contextmanager
+def _bar(progress: bool, steps: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on the terminal, or nothing."""
+    if not progress:
+        yield lambda k: None
+        return
+    from rich.progress import Progress
+
+    every = max(1, steps // 200)
+    with Progress(transient=True) as bar:
+        task = bar.add_task("simulating", total=steps)
+        yield lambda k: bar.update(task, completed=k) if k % every == 0 else None
+
+
+class _Motor:
+    """From what the controller says to what acts: delay, limits; and the count of what was cut off."""
+
+    def __init__(self, robot: Robot, delay: int, clip: bool, command: str) -> None:
+        if delay < 0 or delay != int(delay):
+            raise StateError(f"delay is a number of steps, 0 or more; got {delay!r}")
+        self.robot, self.command = robot, command
+        limits = robot.limits
+        self.most = np.asarray(limits.effort if command == "torque" else limits.velocity) if clip else np.full(robot.nv, np.inf)
+        self.waiting: deque[Array] = deque()
+        self.delay, self.cut = int(delay), np.zeros(robot.nv, dtype=int)
+
+    def wanted(self, solution: Any) -> Array:
+        """What the controller commands, checked."""
+        value = getattr(solution, self.command, None)
+        wanted = np.array(np.nan if value is None else value, dtype=float)
+        if wanted.shape != (self.robot.nv,):
+            raise ShapeError(
+                f"the controller's result must have {self.command!r} of shape ({self.robot.nv},), the six zeros of a free base "
+                f"first; got {'none' if value is None else wanted.shape}"
+            )
+        return wanted
+
+    def acting(self, wanted: Array) -> tuple[Array, list[str]]:
+        """(what acts in this step, joints that are cut for the first time)."""
+        over, limited = np.abs(wanted) > self.most, list[str]()
+        if over.any():
+            limited = self._names(over & (self.cut == 0))
+            self.cut += over
+            wanted = np.clip(wanted, -self.most, self.most)
+        if not self.delay:
+            return wanted, limited
+        if not self.waiting:
+            self.waiting.extend([wanted] * self.delay)
+        self.waiting.append(wanted)
+        return self.waiting.popleft(), limited
+
+    def report(self) -> str | None:
+        """All that was cut off, in one line."""
+        names = {name: int(self.cut[joint.v].max()) for name, joint in self.robot.joints.items() if self.cut[joint.v].any()}
+        counts = ", ".join(f"{name} {count}" for name, count in names.items())
+        return f"{self.command} cut at its limit, cycles: {counts}" if counts else None
+
+    def _names(self, which: Array) -> list[str]:
+        return [name for name, joint in self.robot.joints.items() if joint.mimic is None and which[joint.v].any()]
+
+
+@dataclass
+class _Loop:
+    robot: Robot
+    controller: Any
+    plant: Any
+    dt: float
+    every: int
+    pushes: tuple[Push, ...]
+    record: _Record
+    sense: Callable[[Array, Array], tuple[Array, Array]] | None
+    fallen: Callable[[Array], str | None] | None
+    motor: _Motor
+
+    def run(self, state: PlantState, steps: int, tick: Callable[[int], None]) -> str:
+        """All steps; how it ended. A status of the controller never ends it."""
+        outcome, told, solution, wanted = "completed", set[int](), None, np.zeros(self.robot.nv)
+        for k in range(steps + 1):
+            t = k * self.dt
+            if k % self.every == 0:
+                solution, seconds = self._call(t, state)
+                wanted = self.motor.wanted(solution)
+                for text in getattr(solution, "events", ()):
+                    self.record.tell(t, text)
+            else:
+                seconds = 0.0
+            acting, limited = self.motor.acting(wanted)
+            for name in limited:
+                self.record.tell(t, f"{self.motor.command} of {name} reaches its limit")
+            self.record.row(t, state, solution, acting, seconds)
+            if not np.isfinite(acting).all():
+                outcome = "failed"
+                self.record.tell(t, f"the controller's {self.motor.command} is not finite")
+                break
+            if k == steps:
+                break
+            try:
+                with np.errstate(over="ignore", invalid="ignore"):  # a plant that diverges says so itself
+                    state = self._step(t, acting, told)
+            except (StateError, ConstraintError) as error:
+                outcome = "failed"
+                self.record.tell(t, f"the plant failed: {error}")
+                break
+            self.record.after(state, t + self.dt)
+            why = None if self.fallen is None else self.fallen(state.q)
+            if why is not None:
+                outcome = "fell"
+                self.record.tell(t + self.dt, f"fell: {why}")
+                break
+            tick(k + 1)
+        report = self.motor.report()
+        if report:
+            self.record.tell(self.record.t[-1], report)
+        return outcome
+
+    def _call(self, t: float, state: PlantState) -> tuple[Any, float]:
+        q, v = (state.q, state.v) if self.sense is None else self.sense(state.q, state.v)
+        begin = perf_counter()
+        if hasattr(self.controller, "observe"):
+            self.controller.observe(getattr(state, "wrenches", {}))
+        solution = self.controller(t, q.copy(), v.copy())
+        return solution, perf_counter() - begin
+
+    def _step(self, t: float, acting: Array, told: set[int]) -> PlantState:
+        active = [i for i, push in enumerate(self.pushes) if push.acts(t, self.dt)]
+        for i in set(active) - told:
+            told.add(i)
+            self.record.tell(t, f"push on {self.pushes[i].frame}: {np.linalg.norm(self.pushes[i].force):.3g} N")
+        if not active:
+            state = self.plant.step(acting, self.dt)
+        else:
+            wrenches: dict[str, Array] = {}
+            for i in active:
+                frame = self.pushes[i].frame
+                wrenches[frame] = wrenches.get(frame, np.zeros(6)) + self.pushes[i].wrench
+            state = self.plant.step(acting, self.dt, wrenches)
+        if not (np.isfinite(state.q).all() and np.isfinite(state.v).all()):
+            raise StateError("the state is no longer finite")
+        return state
+
+
+# --- the record --------------------------------------------------------------------------------------------------------
+
+
+class _Record:
+    """Rows as they come; arrays in the end."""
+
+    def __init__(self, robot: Robot, dt: float) -> None:
+        self.robot, self.dt = robot, dt
+        self.t: list[float] = []
+        self.q: list[Array] = []
+        self.v: list[Array] = []
+        self.torque: list[Array] = []
+        self.cycle_time: list[float] = []
+        self.status: list[int] = []
+        self.names: dict[str, int] = {}
+        self.forces: list[Mapping[str, Array]] = []
+        self.measured: list[Mapping[str, Array]] = []
+        self.acceleration: list[Array] = []
+        self.task_errors: list[Mapping[str, float]] = []
+        self.margins: list[Mapping[str, float]] = []
+        self.events: list[tuple[float, str]] = []
+        self.commanded = False
+
+    def tell(self, t: float, text: str) -> None:
+        self.events.append((float(t), text))
+
+    def row(self, t: float, state: PlantState, solution: Any, acting: Array, seconds: float) -> None:
+        """The state and the command at a time."""
+        self.t.append(t)
+        self.q.append(state.q.copy())
+        self.v.append(state.v.copy())
+        self.torque.append(acting)
+        self.cycle_time.append(seconds)
+        self.status.append(self.names.setdefault(_status(solution), len(self.names)))
+        forces = getattr(solution, "forces", None)
+        self.commanded |= forces is not None
+        self.forces.append({name: np.array(wrench, dtype=float) for name, wrench in (forces or {}).items()})
+        self.task_errors.append(dict(getattr(solution, "task_errors", None) or {}))
+        self.margins.append(dict(getattr(solution, "margins", None) or {}))
+
+    def after(self, state: PlantState, t: float) -> None:
+        """What the step did."""
+        self.acceleration.append((state.v - self.v[-1]) / self.dt)
+        self.measured.append(getattr(state, "wrenches", None) or {})
+        for text in getattr(state, "events", ()):
+            self.tell(t, text)
+
+    def run(self, plant: Any, obstacles: Sequence[Any], outcome: str, scenario: Mapping[str, Any] | None, seed: int) -> Run:
+        rows, nv = len(self.t), self.robot.nv
+        last = [self.acceleration[-1] if self.acceleration else np.zeros(nv)] * (rows - len(self.acceleration))
+        measured = self.measured + [self.measured[-1] if self.measured else {}] * (rows - len(self.measured))
+        pairs = [item if isinstance(item, tuple) else (item, 0.0) for item in obstacles]
+        told = _columns(measured, 6)
+        return Run(
+            robot=self.robot,
+            t=np.array(self.t),
+            q=np.array(self.q),
+            v=np.array(self.v),
+            torque=np.array(self.torque),
+            acceleration=np.array(self.acceleration + last),
+            com=np.array([self.robot.com(q) if np.isfinite(q).all() else np.full(3, np.nan) for q in self.q]),
+            status=np.array(self.status, dtype=np.uint8),
+            cycle_time=np.array(self.cycle_time),
+            forces=_columns(self.forces, 6) if self.commanded else told,
+            measured=told,
+            contacts=getattr(plant, "contacts", {}),
+            task_errors=_columns(self.task_errors, None),
+            margins=_columns(self.margins, None),
+            status_names=tuple(self.names),
+            events=tuple(self.events),
+            obstacles=tuple(item for item, _ in pairs),
+            safe_distances=tuple(float(safe) for _, safe in pairs),
+            scenario=dict(scenario or {}),
+            seed=seed,
+            outcome=outcome,
+        )
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], width: int | None) -> dict[str, Array]:
+    """One array for each name that appears, NaN where it does not."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    shape = (len(rows),) if width is None else (len(rows), width)
+    result = {name: np.full(shape, np.nan) for name in names}
+    for k, row in enumerate(rows):
+        for name, value in row.items():
+            result[name][k] = value
+    return result
+
+
+def _status(solution: Any) -> str:
+    """The controller's own word; "none" where it says nothing."""
+    status = getattr(solution, "status", None)
+    if status is None:
+        return "none"
+    value = getattr(status, "value", status)
+    return value if isinstance(value, str) else str(getattr(status, "name", status)).lower()

@@ -1,0 +1,263 @@
+"""Our robot and world as a MuJoCo model, body by body: explicit inertias, contact points as tiny balls, obstacles as geoms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algebra import quaternions, rigid
+from ..control.primitives import Capsule, Plane, Sphere
+from ..errors import ModelError, missing_package
+from ..model.tree import Body
+from .contacts import ContactInfo
+from .world import Box, Solid, moves, reference
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+POINT = 1e-6  # m, radius of the ball that stands for a contact point: no one sees it, and it shifts nothing
+SOLREF = (0.005, 1.0)  # time constant and damping ratio of contacts
+SOLIMP = (0.98, 0.999, 0.001, 0.5, 2.0)
+MIMIC_SOLIMP = (0.9999, 0.99999, 0.001, 0.5, 2.0)  # as near to an exact tie as MuJoCo goes
+JOINT_KINDS = "revolute, continuous, prismatic, ball, planar and floating (in the world) joints"
+
+
+@dataclass(frozen=True)
+class Physics:
+    """How MuJoCo shall treat the model.
+
+    Attributes:
+        armature: rotor inertias from the description; None: as the robot's own equations have them (`with_armature`).
+        damping, joint_friction: whether the joints resist, with the numbers of the description.
+        joint_limits: whether joints stop at their limits.
+        collision: "contacts": only contact points touch the world; "links": the collision shapes of all links do.
+        self_collision: with "links": whether links touch each other.
+        solref, solimp: of contacts, MuJoCo's own numbers.
+    """
+
+    armature: bool | None = None
+    damping: bool = False
+    joint_friction: bool = False
+    joint_limits: bool = True
+    collision: str = "contacts"
+    self_collision: bool = False
+    solref: Sequence[float] = SOLREF
+    solimp: Sequence[float] = SOLIMP
+
+
+@dataclass
+class Layout:
+    """Where our numbers are in MuJoCo's: scalars by index, quaternions as they are, free joints apart."""
+
+    q: list[int] = field(default_factory=list)  # ours
+    peer_q: list[int] = field(default_factory=list)
+    v: list[int] = field(default_factory=list)
+    peer_v: list[int] = field(default_factory=list)
+    spins: list[tuple[int, int, int, int]] = field(default_factory=list)  # our v, their v, our q, of the ω of free joints
+
+    def add(self, q: range, peer_q: range, v: range, peer_v: range) -> None:
+        for mine, new in ((self.q, q), (self.peer_q, peer_q), (self.v, v), (self.peer_v, peer_v)):
+            mine.extend(new)
+
+
+def import_mujoco() -> Any:
+    """The package, or an error that says how to get it."""
+    try:
+        import mujoco
+    except ImportError:
+        raise missing_package("mujoco", "mujoco", "the MuJoCo plant") from None
+    return mujoco
+
+
+def build(
+    robot: Robot, contacts: Mapping[str, ContactInfo], world: Sequence[Solid], physics: Physics, timestep: float, friction: float
+) -> tuple[Any, dict[str, Any]]:
+    """(MuJoCo's specification, its bodies by our joint's name): to be compiled by the caller, who may change it first."""
+    mujoco = import_mujoco()
+    spec = mujoco.MjSpec()
+    spec.modelname = robot.name
+    spec.compiler.degree = False
+    spec.compiler.autolimits = False
+    spec.compiler.balanceinertia = False
+    spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
+    option = spec.option
+    option.timestep, option.gravity = timestep, robot.tree.gravity
+    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    option.impratio = 10.0  # friction that holds without creep
+    bodies = _bodies(spec, robot, physics)
+    _mimics(spec, robot)
+    if physics.collision == "links":
+        _links(spec, robot, bodies, physics, friction)
+    _points(spec, robot, bodies, contacts, physics)
+    for k, solid in enumerate(world):
+        _solid(spec, k, solid, physics)
+    return spec, {body.name: made for body, made in zip(robot.tree.bodies, bodies, strict=True)}
+
+
+def layout(robot: Robot, model: Any) -> Layout:
+    """The places of all joints in the compiled model."""
+    result = Layout()
+    for body in robot.tree.bodies:
+        if robot.model.joints[body.name].mimic is not None:
+            continue
+        first = f"{body.name}/x" if body.joint.name == "planar" else body.name
+        joint = model.joint(first)
+        nq, nv = body.joint.nq, body.joint.nv
+        iq, iv = int(joint.qposadr[0]), int(joint.dofadr[0])
+        q, v = range(body.q.start, body.q.start + nq), range(body.v.start, body.v.start + nv)
+        result.add(q, range(iq, iq + nq), v, range(iv, iv + nv))
+        if body.joint.name == "floating":
+            result.spins.append((body.v.start + 3, iv + 3, body.q.start + 3, iq + 3))
+    return result
+
+
+# --- bodies and joints -------------------------------------------------------------------------------------------------
+
+
+def _bodies(spec: Any, robot: Robot, physics: Physics) -> list[Any]:
+    """One MuJoCo body for each moving body of the tree, in its order."""
+    made: list[Any] = []
+    for body in robot.tree.bodies:
+        parent = spec.worldbody if body.parent < 0 else made[body.parent]
+        own = parent.add_body(name=body.name, pos=body.p, quat=quaternions.from_rotation(body.R))
+        made.append(own)
+        _inertia(own, body)
+        _joint(own, body, robot, physics)
+    return made
+
+
+def _inertia(own: Any, body: Body) -> None:
+    if body.mass <= 0:
+        raise ModelError(
+            f"the body moved by joint {body.name!r} has no mass: MuJoCo cannot move it. Lock the joint, or give it mass"
+        )
+    com = body.h / body.mass
+    about = body.I + body.mass * rigid.skew(com) @ rigid.skew(com)
+    moments, axes = np.linalg.eigh((about + about.T) / 2)
+    axes[:, 2] *= np.sign(np.linalg.det(axes))
+    own.explicitinertial = True
+    own.mass, own.ipos, own.inertia = body.mass, com, moments
+    own.iquat = quaternions.from_rotation(axes)
+
+
+def _joint(own: Any, body: Body, robot: Robot, physics: Physics) -> None:
+    mujoco = import_mujoco()
+    kinds = {"revolute": "HINGE", "continuous": "HINGE", "prismatic": "SLIDE", "ball": "BALL", "floating": "FREE"}
+    if body.joint.name == "floating":
+        _require_world(body)
+        own.add_freejoint(name=body.name)
+    elif body.joint.name == "planar":
+        for letter, kind, axis in zip("xya", ("SLIDE", "SLIDE", "HINGE"), np.eye(3), strict=True):
+            kind = getattr(mujoco.mjtJoint, f"mjJNT_{kind}")
+            own.add_joint(name=f"{body.name}/{letter}", type=kind, axis=axis, armature=body.armature)
+    elif body.joint.name in kinds:
+        joint = own.add_joint(name=body.name, type=getattr(mujoco.mjtJoint, f"mjJNT_{kinds[body.joint.name]}"))
+        if body.joint.nv == 1:
+            mimic = robot.model.joints[body.name].mimic
+            sense = (
+                body.multiplier * (1.0 if mimic is None else mimic.multiplier) or 1.0
+            )  # the axis alone, without its leader's factor
+            joint.axis = np.sign(sense) * np.array(body.joint.axis)  # type: ignore[attr-defined]
+        _resistance(joint, body, robot, physics)
+    else:
+        raise ModelError(f"joint {body.name!r} is {body.joint.name}, which MuJoCo has not; it has {JOINT_KINDS}")
+
+
+def _resistance(joint: Any, body: Body, robot: Robot, physics: Physics) -> None:
+    """Armature, damping, friction and limits of a joint, as the options say."""
+    ours = robot.model.joints[body.name]
+    joint.armature = body.armature if physics.armature is None else ours.dynamics.armature * physics.armature
+    joint.damping = np.array([ours.dynamics.damping * physics.damping, 0.0, 0.0])
+    joint.frictionloss = ours.dynamics.friction * physics.joint_friction
+    low, high = ours.limits.lower, ours.limits.upper
+    if physics.joint_limits and body.joint.name in ("revolute", "prismatic") and np.isfinite([low, high]).all() and low < high:
+        joint.limited, joint.range = 1, [low, high]
+
+
+def _require_world(body: Body) -> None:
+    if body.parent >= 0 or not np.allclose(body.R, np.eye(3), atol=1e-12) or np.abs(body.p).max() > 1e-12:
+        raise ModelError(
+            f"joint {body.name!r} floats from a place other than the world's origin, which MuJoCo cannot say. "
+            "Let it float in the world: parent None, placement the identity."
+        )
+
+
+def _mimics(spec: Any, robot: Robot) -> None:
+    """Followers held to their leaders by equalities: stiff, not exact."""
+    mujoco = import_mujoco()
+    for joint in robot.joints.values():
+        if joint.mimic is not None:
+            tie = spec.add_equality(name=f"mimic {joint.name}", type=mujoco.mjtEq.mjEQ_JOINT)
+            tie.objtype = mujoco.mjtObj.mjOBJ_JOINT
+            tie.name1, tie.name2 = joint.name, joint.mimic.leader
+            tie.data[:5] = [joint.mimic.offset, joint.mimic.multiplier, 0.0, 0.0, 0.0]
+            tie.solref, tie.solimp = SOLREF, MIMIC_SOLIMP
+
+
+# --- what can touch ----------------------------------------------------------------------------------------------------
+
+
+def _points(spec: Any, robot: Robot, bodies: Sequence[Any], contacts: Mapping[str, ContactInfo], physics: Physics) -> None:
+    mujoco = import_mujoco()
+    for name, info in contacts.items():
+        index, X = robot.place(info.frame)
+        owner = spec.worldbody if index < 0 else bodies[index]
+        for k, point in enumerate(info.points):
+            geom = owner.add_geom(name=f"{name}/{k}", type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[POINT, 0, 0])
+            geom.pos = X[:3, :3] @ point + X[:3, 3]
+            _touches(geom, physics, friction=info.friction)
+
+
+def _links(spec: Any, robot: Robot, bodies: Sequence[Any], physics: Physics, friction: float) -> None:
+    """The collision shapes of links; meshes are left out, as nothing is known of them but their file."""
+    mujoco = import_mujoco()
+    sizes: dict[str, tuple[str, Callable[..., list[float]]]] = {
+        "box": ("BOX", lambda x, y, z: [x / 2, y / 2, z / 2]),
+        "sphere": ("SPHERE", lambda r: [r, 0, 0]),
+        "cylinder": ("CYLINDER", lambda r, length: [r, length / 2, 0]),
+        "capsule": ("CAPSULE", lambda r, length: [r, length / 2, 0]),
+        "ellipsoid": ("ELLIPSOID", lambda x, y, z: [x, y, z]),
+    }
+    for link in robot.links.values():
+        index, X = robot.place(link.name)
+        for k, shape in enumerate(link.collisions if index >= 0 else ()):
+            if shape.kind in sizes:
+                kind, size = sizes[shape.kind]
+                pose = X @ shape.X
+                geom = bodies[index].add_geom(name=f"link {link.name}/{k}", type=getattr(mujoco.mjtGeom, f"mjGEOM_{kind}"))
+                geom.size, geom.pos = size(*shape.size), pose[:3, 3]
+                geom.quat = quaternions.from_rotation(pose[:3, :3])
+                _touches(geom, physics, friction=friction)
+
+
+def _touches(geom: Any, physics: Physics, *, friction: float) -> None:
+    """A geom of the robot: it meets the world, and other links only where that is wanted. It has no mass."""
+    geom.contype, geom.conaffinity = 1, int(physics.self_collision)
+    geom.condim, geom.mass, geom.priority = 3, 0.0, 1
+    geom.friction = [friction, 0.005, 1e-4]
+    geom.solref, geom.solimp = physics.solref, physics.solimp
+
+
+def _solid(spec: Any, k: int, solid: Solid, physics: Physics) -> None:
+    """An obstacle, on a body of its own; what moves by itself is moved from step to step."""
+    mujoco = import_mujoco()
+    p = reference(solid)
+    owner = spec.worldbody.add_body(name=f"solid {k}", pos=p, mocap=moves(solid))
+    geom = owner.add_geom(name=f"solid {k}", contype=0, conaffinity=1, condim=3)
+    geom.solref, geom.solimp = physics.solref, physics.solimp
+    if isinstance(solid, Plane):
+        geom.type, geom.size = mujoco.mjtGeom.mjGEOM_PLANE, [0, 0, 1]
+        geom.quat = quaternions.from_rotation(rigid.rotation_to(solid.normal))
+    elif isinstance(solid, Sphere):
+        geom.type, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, [solid.radius, 0, 0]
+    elif isinstance(solid, Capsule):
+        geom.type, geom.size = mujoco.mjtGeom.mjGEOM_CAPSULE, [solid.radius, 0, 0]
+        geom.fromto = np.concatenate([np.zeros(3), solid.b - p])
+    elif isinstance(solid, Box):
+        geom.type, geom.size = mujoco.mjtGeom.mjGEOM_BOX, solid.size / 2
+        geom.quat = quaternions.from_rotation(solid.X[:3, :3])

@@ -1,0 +1,127 @@
+"""What a plant is: something that a torque moves. `reset` and `step`, no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..errors import ShapeError, StateError, unknown_name
+from .contacts import ContactInfo, ContactPoints, contacts_of
+from .world import GROUND, solids
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+Wrenches = Mapping[str, Array]
+NO_WRENCHES: Wrenches = {}
+
+
+@dataclass(frozen=True, eq=False)
+class PlantState:
+    """Where a plant is after a step.
+
+    Attributes:
+        q, v: configuration and velocity.
+        t: seconds since the reset.
+        wrenches: (force, torque) on the robot at each contact's frame, world axes: the mean over the step.
+        events: what happened in the step, in words.
+    """
+
+    q: Array
+    v: Array
+    t: float
+    wrenches: Mapping[str, Array] = field(default_factory=dict)
+    events: tuple[str, ...] = ()
+
+
+class Plant(Protocol):
+    """The face of a plant. `wrenches` are external ones on frames, (force, torque) in world axes: pushes."""
+
+    def reset(self, q: Array, v: Array) -> Any: ...
+
+    def step(self, tau: Array, dt: float, wrenches: Wrenches = NO_WRENCHES) -> PlantState: ...
+
+
+class OwnPlant:
+    """What the plants of this library share: the robot, its contact points, the world around it, the state."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        contacts: Any = (),
+        *,
+        ground: Any = GROUND,
+        obstacles: Sequence[Any] = (),
+        friction: float | None = None,
+    ) -> None:
+        self.robot = robot
+        self.contacts: dict[str, ContactInfo] = contacts_of(robot, contacts, friction)
+        self.points = ContactPoints(robot, self.contacts)
+        self.world = solids(obstacles, ground)
+        self.q, self.v, self.t = robot.neutral(), np.zeros(robot.nv), 0.0
+
+    def reset(self, q: Array, v: Array) -> PlantState:
+        """Start anew at time 0."""
+        self.q, self.v = checked_state(self.robot, q, v)
+        self.t = 0.0
+        return PlantState(self.q, self.v, self.t)
+
+    def generalised(self, q: Array, tau: Array, wrenches: Wrenches) -> Array:
+        """tau with the pushes, as one generalised force."""
+        for frame, wrench in wrenches.items():
+            tau = tau + self.robot.jacobian(q, frame).T @ wrench
+        return tau
+
+
+def checked_state(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
+    """Copies, of the right shapes and finite."""
+    q, v = np.array(q, dtype=float), np.array(v, dtype=float)
+    for name, values, size in (("q", q, robot.nq), ("v", v, robot.nv)):
+        if values.shape != (size,):
+            raise ShapeError(f"{name} of a plant has shape ({size},), got {values.shape}")
+        if not np.isfinite(values).all():
+            raise StateError(f"{name} of a plant holds NaN or infinity")
+    return q, v
+
+
+def require_finite(v: Array) -> None:
+    """The motion is still one; numbers beyond 1e12 are on their way to infinity."""
+    if not np.all(np.abs(v) < 1e12):
+        raise StateError("the motion is no longer finite")
+
+
+def make_plant(name: str, robot: Robot, contacts: Any = (), **options: Any) -> Plant:
+    """A plant by name: "ideal", "hard", "soft", "mujoco" or "kinematic"; options as of its class."""
+    if name not in PLANTS:
+        raise unknown_name("plant", name, PLANTS)
+    module, kind = PLANTS[name]
+    import importlib
+
+    made = getattr(importlib.import_module(module, __package__), kind)
+    try:
+        return made(robot, contacts, **options)
+    except TypeError as error:
+        if "unexpected keyword" not in str(error):
+            raise
+        known = _options_of(made)
+        wrong = next((name for name in options if name not in known), str(error))
+        raise unknown_name(f"option of the {name} plant", wrong, known) from None
+
+
+def _options_of(made: Any) -> list[str]:
+    import inspect
+
+    return [name for name in inspect.signature(made).parameters if name not in ("robot", "contacts")]
+
+
+PLANTS = {
+    "ideal": (".ideal", "IdealPlant"),
+    "hard": (".hard", "HardPlant"),
+    "soft": (".soft", "SoftPlant"),
+    "mujoco": (".mujoco_plant", "MujocoPlant"),
+    "kinematic": (".kinematic", "KinematicPlant"),
+}

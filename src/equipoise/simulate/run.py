@@ -1,0 +1,212 @@
+"""What a simulation leaves behind: everything as arrays, in memory and in one file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..model.types import Model
+from .archive import RunError, decoded, encoded
+from .contacts import ContactInfo
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+FORMAT = 1  # of the file; one that is higher comes from a later version
+ARRAYS = ("t", "q", "v", "torque", "acceleration", "com", "status", "cycle_time")
+MAPPINGS = ("forces", "measured", "task_errors", "margins")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """A simulation, row k at time t[k]: the state there, what the controller said, and what then happened until t[k + 1].
+
+    Attributes:
+        robot: whom it is of.
+        t: (N,) s. q: (N, nq). v: (N, nv). com: centre of mass, (N, 3).
+        torque: applied, after delay and limits, (N, nv).
+        acceleration: of the plant, the change of v over the step, (N, nv); the last row repeats the one before.
+        forces: of the controller by contact, wrench on the robot at the contact's frame, world axes, (N, 6); NaN where the
+            contact was not in its set. Where the controller tells no forces, those measured.
+        measured: the same from the plant, the mean over the step.
+        contacts: contact → frame, points in it, friction.
+        task_errors, margins: of the controller by name, (N,); NaN where there was none.
+        status: (N,) small integers, indices into `status_names`.
+        cycle_time: seconds of each controller call, (N,): the only numbers that differ from run to run.
+        events: (t, text) of all that happened.
+        obstacles: primitives and boxes; safe_distances: one for each.
+        scenario: whatever the caller wants to keep, JSON. seed: of all random numbers.
+        outcome: "completed", "fell" or "failed".
+    """
+
+    robot: Robot
+    t: Array
+    q: Array
+    v: Array
+    torque: Array
+    acceleration: Array
+    com: Array
+    status: Array
+    cycle_time: Array
+    forces: Mapping[str, Array] = field(default_factory=dict)
+    measured: Mapping[str, Array] = field(default_factory=dict)
+    contacts: Mapping[str, ContactInfo] = field(default_factory=dict)
+    task_errors: Mapping[str, Array] = field(default_factory=dict)
+    margins: Mapping[str, Array] = field(default_factory=dict)
+    status_names: tuple[str, ...] = ()
+    events: tuple[tuple[float, str], ...] = ()
+    obstacles: tuple[Any, ...] = ()
+    safe_distances: tuple[float, ...] = ()
+    scenario: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    outcome: str = "completed"
+
+    def __post_init__(self) -> None:
+        for name in ARRAYS:
+            object.__setattr__(self, name, _sealed(getattr(self, name)))
+        for name in MAPPINGS:
+            sealed = {key: _sealed(array) for key, array in getattr(self, name).items()}
+            object.__setattr__(self, name, MappingProxyType(sealed))
+        object.__setattr__(self, "contacts", MappingProxyType(dict(self.contacts)))
+
+    @property
+    def statuses(self) -> Array:
+        """What the controller said of each step, in words, (N,)."""
+        return np.array(self.status_names, dtype=str)[self.status] if self.status_names else np.full(len(self.t), "")
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first row to the last."""
+        return float(self.t[-1] - self.t[0]) if len(self.t) else 0.0
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.robot.name!r}: {self.duration:g} s in {len(self.t)} rows, {self.outcome}>"
+
+    # --- files ----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything into one file: a zip of NumPy arrays and a JSON text; whole or not at all.
+
+        The robot goes along, without its meshes. The ending .npz is added where the name has none.
+        """
+        target = Path(path)
+        target = target if target.suffix else target.with_suffix(".npz")
+        header = json.dumps(self._header(), ensure_ascii=False, allow_nan=False).encode()
+        arrays = {name: getattr(self, name) for name in ARRAYS} | {"header": np.frombuffer(header, dtype=np.uint8)}
+        for name in MAPPINGS:
+            arrays |= {f"{name}/{k}": array for k, array in enumerate(getattr(self, name).values())}
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(file, allow_pickle=False, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return target
+
+    def _header(self) -> dict[str, Any]:
+        try:
+            model = encoded(self.robot.model)
+        except RunError:
+            model = None  # a joint type of the user's own: the robot must be given again when the file is read
+        return {
+            "format": "equipoise run",
+            "version": FORMAT,
+            "robot": {"name": self.robot.name, "digest": self.robot.tree.digest, "model": model},
+            "names": {name: list(getattr(self, name)) for name in MAPPINGS},
+            "contacts": encoded(self.contacts),
+            "status_names": list(self.status_names),
+            "events": [[t, text] for t, text in self.events],
+            "obstacles": encoded(self.obstacles),
+            "safe_distances": list(self.safe_distances),
+            "scenario": self.scenario if isinstance(self.scenario, dict) else dict(self.scenario),
+            "seed": self.seed,
+            "outcome": self.outcome,
+        }
+
+    @classmethod
+    def load(cls, path: str | Path, robot: Robot | None = None) -> Run:
+        """Read a run. The robot is in the file; give one that you have already, and it is checked to be the same.
+
+        Raises:
+            RunError: the file is not there, damaged, not a run, or written by a later version.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise RunError(f"no file {str(path)!r}")
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                header = _header_of(path, archive)
+                arrays: dict[str, Any] = {name: archive[name] for name in ARRAYS}
+                mappings: dict[str, Any] = {
+                    name: {key: archive[f"{name}/{k}"] for k, key in enumerate(header["names"][name])} for name in MAPPINGS
+                }
+            rest = _rest(header)
+        except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+            raise RunError(f"{str(path)!r} is damaged or not a run: {type(error).__name__}: {error}") from None
+        return cls(robot=_robot(path, header["robot"], robot), **arrays, **mappings, **rest)
+
+
+def _header_of(path: Path, archive: Any) -> dict[str, Any]:
+    if "header" not in archive.files:
+        raise RunError(f"{str(path)!r} is not a run: it has no header. Its arrays are: {', '.join(archive.files) or 'none'}")
+    header = json.loads(archive["header"].tobytes().decode())
+    if header.get("format") != "equipoise run":
+        raise RunError(f"{str(path)!r} is not a run: its header says {header.get('format')!r}")
+    if header["version"] > FORMAT:
+        raise RunError(
+            f"{str(path)!r} is of format {header['version']}; this version of Equipoise reads up to {FORMAT}. "
+            "A later version wrote it: upgrade with pip install -U equipoise"
+        )
+    return header
+
+
+def _rest(header: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "contacts": decoded(header["contacts"]),
+        "status_names": tuple(header["status_names"]),
+        "events": tuple((float(t), str(text)) for t, text in header["events"]),
+        "obstacles": decoded(header["obstacles"]),
+        "safe_distances": tuple(header["safe_distances"]),
+        "scenario": header["scenario"],
+        "seed": header["seed"],
+        "outcome": header["outcome"],
+    }
+
+
+def _robot(path: Path, saved: Mapping[str, Any], given: Robot | None) -> Robot:
+    from ..model.tree import tree_of
+    from ..robot import Robot
+
+    if given is not None:
+        if given.tree.digest != saved["digest"]:
+            raise RunError(f"{str(path)!r} is a run of {saved['name']!r}, and the robot given ({given.name!r}) moves differently")
+        return given
+    if saved["model"] is None:
+        raise RunError(
+            f"{str(path)!r} does not hold its robot, {saved['name']!r}, which has joints of its own type: give robot=…"
+        )
+    model: Model = decoded(saved["model"])
+    return Robot(model, tree_of(model))
+
+
+def _sealed(array: Any) -> Array:
+    """A read-only copy."""
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy

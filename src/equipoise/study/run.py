@@ -1,0 +1,85 @@
+"""`eq.study`: the same function over many parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from . import engines
+from .parameters import rows_of
+from .store import Folder, Identity, Memory
+from .table import Record, Table
+from .task import Function, Job, name_of, require_fit, source_digest
+
+
+def study(
+    function: Function,
+    parameters: Any,
+    engine: str = "local",
+    *,
+    workers: int | None = None,
+    scheduler: Any = None,
+    folder: str | Path | None = None,
+    resume: bool = True,
+    retry_failed: bool = False,
+    progress: bool = True,
+) -> Table:
+    """Call a function with every set of parameters and return all results as a table.
+
+    A run that raises is recorded as failed, with its message; the others go on. With a folder, every run is on disk as soon
+    as it ends: call again with the same function, parameters and folder after a crash, and only what is missing is done.
+
+    Args:
+        function: called as `function(**parameters)`; returns a mapping from names to numbers or short texts, or one of these.
+        parameters: a `Grid`, `Draws`, a mapping from names to lists (a grid), or a list of mappings.
+        engine: "local" (joblib, processes of this machine) or "dask".
+        workers: how many processes; all cores if None. 1 runs in this process, without joblib.
+        scheduler: address or `Client` of a Dask cluster; a cluster of this machine is started if None.
+        folder: where the study is kept; only in memory if None.
+        resume: go on where the folder's study stopped; False: a study that is there is an error.
+        retry_failed: do the runs again that failed before.
+        progress: show a bar on the terminal.
+
+    Raises:
+        StudyError: the folder is of another study, the function does not take these parameters, no workers can be had.
+    """
+    rows = rows_of(parameters)
+    require_fit(function, rows[0])
+    name = name_of(function)
+    identity = Identity(name, rows, source_digest(function))
+    with Memory() if folder is None else Folder(folder, identity, resume=resume) as store:
+        if retry_failed:
+            store.done = {run: record for run, record in store.done.items() if not record.failure}
+        jobs = [Job(k, row) for k, row in enumerate(rows) if k not in store.done]
+        with _bar(progress, len(rows), list(store.done.values())) as tick:
+            if jobs:
+                for record in engines.records(engine, function, jobs, workers=workers, scheduler=scheduler):
+                    store.add(record)
+                    tick(record)
+        table = Table.of(list(store.done.values()), name)
+        store.finish(table)
+    return table
+
+
+@contextmanager
+def _bar(progress: bool, total: int, done: list[Record]) -> Iterator[Callable[[Record], None]]:
+    """A bar on the terminal, or nothing."""
+    if not progress:
+        yield lambda record: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    failed = sum(bool(record.failure) for record in done)
+    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total, completed=len(done))
+
+        def tick(record: Record) -> None:
+            nonlocal failed
+            failed += bool(record.failure)
+            bar.update(task, advance=1, description=f"[red]{failed} failed" if failed else "")
+
+        yield tick

@@ -1,0 +1,217 @@
+"""Tasks: error, Jacobian and drift along a motion, by differences and by independent formulas; targets; bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bodies import FEET, monopod, slope, standing, tripod, written
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+
+import equipoise as eq
+from equipoise.control.tasks import Task, TaskError, Terms, moment
+
+CORNERS = tuple((foot, (0.01 * k, 0.02, -0.01)) for k, foot in enumerate(FEET))
+TASKS: dict[str, Task] = {
+    "frame": eq.FrameTask("shank_0"),
+    "some axes": eq.FrameTask("shank_1", axes="z rx ry"),
+    "centre of mass": eq.CoMTask(),
+    "centre of mass, two axes": eq.CoMTask(axes="x y"),
+    "posture": eq.PostureTask(),
+    "momentum": eq.MomentumTask(axes="pose"),
+    "angular momentum": eq.MomentumTask(),
+    "relative": eq.RelativeTask("foot_0", "foot_1"),
+    "absolute": eq.AbsoluteTask("foot_0", "foot_2"),
+    "plane": eq.PlaneTask("thigh_2", normal=(0.3, -0.5, 1.0), offset=0.1, point=(0.05, 0.1, -0.2)),
+    "area": eq.SupportAreaTask(CORNERS),
+}
+
+
+def terms_of(task: Task, robot: eq.Robot):
+    """The task's terms as a function of (q, v, target)."""
+    here = (task.here(robot, robot.neutral()), None, None)
+    size = len(task.reference(robot, here))
+
+    def write(scene, p):
+        terms = task.terms(scene, p)
+        return {name: getattr(terms, name) for name in ("error", "J", "rate", "drift", "rate_to", "acceleration_to")}
+
+    at = written(robot, write, size)
+    return lambda q, v, *target: at(q, v, task.reference(robot, (*target, *(None,) * (3 - len(target)))))
+
+
+@pytest.fixture(params=TASKS.values(), ids=TASKS.keys())
+def task(request) -> Task:
+    return request.param
+
+
+def test_rates_and_drifts_are_derivatives_along_the_motion(task, rng):
+    """With v constant q(s) = integrate(q, v s) exactly, and the drift is the derivative of J v."""
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    terms, here = terms_of(task, robot), task.here(robot, q)
+    now = terms(q, v, here)
+    assert now["J"].shape == (task.rows(robot), robot.nv)
+    assert_allclose(now["rate"], now["J"] @ v, rtol=0, atol=1e-12)
+    drift = slope(lambda s: terms(robot.integrate(q, v, s), v, here)["rate"])
+    assert_allclose(now["drift"], drift, rtol=0, atol=1e-8 * (1 + np.abs(drift).max()))
+    if not isinstance(task, eq.MomentumTask):
+        assert_allclose(now["error"], 0, rtol=0, atol=1e-9)  # `here` is where the robot is
+        rate = -slope(lambda s: terms(robot.integrate(q, v, s), v, here)["error"])
+        assert_allclose(now["rate"], rate, rtol=0, atol=1e-8 * (1 + np.abs(rate).max()))
+    assert np.abs(now["rate"]).max() > 1e-3
+
+
+def test_errors_of_frames_are_rotation_vectors(rng):
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    terms = terms_of(eq.FrameTask("shank_0"), robot)
+    X = robot.pose(q, "shank_0")
+    for angle in (1e-9, 1e-4, 0.5, 2.0, 3.1):
+        turn = Rotation.from_rotvec(angle * np.array([0.6, 0.0, -0.8]))
+        goal = X.copy()
+        goal[:3, :3], goal[:3, 3] = turn.as_matrix() @ X[:3, :3], X[:3, 3] + [0.1, 0.2, -0.3]
+        twist, rate = rng.normal(size=6), rng.normal(size=6)
+        now = terms(q, v, goal, twist, rate)
+        assert_allclose(now["error"], [0.1, 0.2, -0.3, *turn.as_rotvec()], rtol=0, atol=1e-9)  # eps / sin of 3.1 is 5e-15
+        assert_allclose(now["rate_to"], twist)
+        assert_allclose(now["acceleration_to"], rate)
+
+
+def test_quantities_are_those_of_the_robot(rng):
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    com = terms_of(TASKS["centre of mass"], robot)(q, v, robot.com(q) + [0.1, -0.2, 0.3])
+    assert_allclose(com["error"], [0.1, -0.2, 0.3], rtol=0, atol=1e-12)
+    assert_allclose(com["drift"], robot.com_bias(q, v), rtol=0, atol=1e-10)
+    momentum = terms_of(TASKS["momentum"], robot)(q, v, np.zeros(6))
+    assert_allclose(momentum["rate"], robot.momentum(q, v), rtol=0, atol=1e-10)
+    q_to = robot.random_state(rng)[0]
+    posture = terms_of(TASKS["posture"], robot)(q, v, q_to)
+    assert_allclose(posture["error"], robot.difference(q, q_to)[6:], rtol=0, atol=1e-12)
+    plane = TASKS["plane"]
+    n = np.array(plane.normal) / np.linalg.norm(plane.normal)
+    X = robot.pose(q, plane.frame)
+    height = n @ (X[:3, :3] @ plane.point + X[:3, 3]) - plane.offset
+    assert_allclose(terms_of(plane, robot)(q, v, 0.25)["error"], 0.25 - height, rtol=0, atol=1e-12)
+
+
+def test_the_middle_of_two_frames_is_half_of_the_turn_from_either(rng):
+    """One rotation takes the first to the middle and the middle to the second."""
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    task = TASKS["absolute"]
+    middle, a, b = task.here(robot, q), robot.pose(q, task.frame), robot.pose(q, task.other)
+    turn = middle[:3, :3] @ a[:3, :3].T
+    assert_allclose(turn @ middle[:3, :3], b[:3, :3], rtol=0, atol=1e-12)
+    assert_allclose(middle[:3, 3], (a[:3, 3] + b[:3, 3]) / 2, rtol=0, atol=1e-12)
+    assert_allclose(terms_of(task, robot)(q, v, middle)["error"], 0, rtol=0, atol=1e-10)
+
+
+def test_the_relative_pose_does_not_feel_the_base(rng):
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    task = TASKS["relative"]
+    terms = terms_of(task, robot)
+    target = task.here(robot, robot.random_state(rng)[0])
+    now = terms(q, v, target)
+    assert_allclose(now["J"][:, :6], 0, rtol=0, atol=1e-12)
+    X_a = robot.pose(q, task.seen_from)
+    place = X_a[:3, :3].T @ (robot.pose(q, task.frame)[:3, 3] - X_a[:3, 3])
+    assert_allclose(X_a[:3, :3].T @ now["error"][:3], target[:3, 3] - place, rtol=0, atol=1e-12)
+
+
+def test_a_moving_relative_target_is_followed_exactly(rng):
+    """If y = y_to all along, J a + J̇ v = ÿ_to: the target's rates are in axes that turn with the frame that looks."""
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    a = rng.normal(size=robot.nv)
+    task = TASKS["relative"]
+
+    def seen(s):  # along q(s) with velocity v + a s, to second order
+        X = task.here(robot, robot.integrate(q, v * s + a * s**2 / 2, 1.0))
+        return X[:3, 3], X[:3, :3]
+
+    place = [slope(lambda s: seen(s)[0], 1e-3), (seen(1e-4)[0] - 2 * seen(0.0)[0] + seen(-1e-4)[0]) / 1e-8]
+    spins = [lambda s, R=seen(0.0)[1]: Rotation.from_matrix(seen(s)[1] @ R.T).as_rotvec()]
+    turn = [slope(spins[0], 1e-3), (spins[0](1e-4) + spins[0](-1e-4)) / 1e-8]
+    now = terms_of(task, robot)(q, v, task.here(robot, q), np.append(place[0], turn[0]), np.append(place[1], turn[1]))
+    assert_allclose(now["rate_to"], now["rate"], rtol=0, atol=1e-7)
+    assert_allclose(now["acceleration_to"], now["J"] @ a + now["drift"], rtol=0, atol=1e-5)  # second differences
+
+
+def test_shares_of_momentum_give_what_the_jacobian_gives(rng):
+    """Where the rate of momentum is known from forces, J a + J̇ v follows from it [Newton, Euler]."""
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    a = rng.normal(size=robot.nv)
+    rate = robot.momentum_matrix(q) @ a + robot.momentum_bias(q, v)
+    for task in (TASKS["centre of mass, two axes"], TASKS["momentum"], TASKS["angular momentum"]):
+        at = written(robot, lambda scene, p, task=task: _shared(task.terms(scene, p)), 12)
+        now = at(q, v, np.zeros(12))
+        assert_allclose(now["share"] @ rate, now["J"] @ a + now["drift"], rtol=0, atol=1e-10)
+
+
+def _shared(terms: Terms):
+    return {"share": terms.share, "J": terms.J, "drift": terms.drift}
+
+
+# --- targets and settings ----------------------------------------------------------------------------------------------------
+
+
+def test_a_target_is_numbers_or_a_function_with_up_to_three_values():
+    x = np.arange(3.0)
+    assert moment(x, 0.0)[1:] == (None, None)
+    assert_allclose(moment(lambda t: (x, 2 * t * x), 0.5)[1], x)
+    assert moment(lambda t: (x, x, t), 0.5)[2] == 0.5
+    assert moment((0.1, 0.2, 0.3), 0.0) == ((0.1, 0.2, 0.3), None, None)  # a place, not a number with its rates
+    assert moment((0.1, 0.2), 0.0, scalar=True) == (0.1, 0.2, None)
+
+
+def test_gains_set_stiffness_and_damping_unless_they_are_given():
+    robot = monopod()
+    settings = eq.CoMTask(gain=4.0, weight=(1.0, 4.0, 9.0)).settings(robot, "torque")
+    assert_allclose(settings, [1, 2, 3, 16, 16, 16, 8, 8, 8])
+    assert_allclose(eq.CoMTask(gain=4.0).settings(robot, "velocity")[3:6], 4)
+    assert_allclose(eq.CoMTask(stiffness=50.0, damping=3.0).settings(robot, "acceleration")[3:], [50] * 3 + [3] * 3)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (eq.FrameTask("fot"), "no frame named 'fot'"),
+        (eq.FrameTask("foot", axes="x w"), "axis"),
+        (eq.FrameTask("foot", target=(0.0, 0.0, 1.0)), "must be a pose"),  # a place says nothing of the orientation
+        (eq.FrameTask("foot", target=2 * np.eye(4)), "must be a pose"),
+        (eq.FrameTask("foot", target=(0.0, 0.0), axes="position"), "a place"),
+        (eq.CoMTask((0.0, 1.0)), "must have 3 numbers, got 2"),
+        (eq.CoMTask(axes="x rz"), "axis of the centre of mass"),
+        (eq.CoMTask(weight=-1.0), "not be negative"),
+        (eq.CoMTask(weight=(1.0, 2.0)), "one number or 3"),
+        (eq.CoMTask(gain=np.nan), "finite"),
+        (eq.PostureTask(np.zeros(3)), "must have 15 numbers"),
+        (eq.PlaneTask("foot", normal=(0, 0, 0)), "normal"),
+        (eq.SupportAreaTask((("foot", (0, 0, 0)),)), "three corners"),
+        (eq.RelativeTask("foot", "hnd"), "hand"),
+        (eq.ForceTask("foot", target=(1.0, 2.0)), "one number or 6"),
+        (eq.ForceTask("hand"), "contact"),
+        (eq.TorqueTask((1.0, 2.0)), "one number or 8"),
+    ],
+)
+def test_bad_tasks_are_refused_with_the_reason(task, words):
+    with pytest.raises(eq.EquipoiseError) as caught:
+        eq.WholeBodyController(monopod(), [task], [eq.FlatContact("foot")])
+    assert words in str(caught.value)
+
+
+def test_names_must_be_told_apart():
+    with pytest.raises(TaskError, match="two items are called 'foot'"):
+        eq.WholeBodyController(monopod(), [eq.FrameTask("foot")], [eq.FlatContact("foot")])
+
+
+def test_places_may_have_rates_of_three_numbers():
+    robot = monopod()
+    task = eq.FrameTask("hand", axes="position")
+    numbers = task.reference(robot, ((0.1, 0.2, 0.3), (1.0, 2.0, 3.0), None))
+    assert_allclose(numbers[9:15], [0.1, 0.2, 0.3, 1, 2, 3])
+    assert task.here(robot, standing(robot)).shape == (4, 4)

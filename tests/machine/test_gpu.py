@@ -1,0 +1,237 @@
+"""CUDA text on the processor: a few macros make it C, threads become threads, and it gives what the program gives."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support import load, random_states
+from synthetic import random_program
+
+from equipoise.errors import MissingPackageError, ShapeError
+from equipoise.machine.gpu.arrays import common_kind, kind
+from equipoise.machine.gpu.kernel import DeviceKernel
+from equipoise.machine.gpu.layout import SHARED_BYTES, Layout, layout_for, stage_numbers
+from equipoise.machine.gpu.source import ENTRIES, STATES, Source, cuda_source, gather_source
+from equipoise.machine.program import Program
+from equipoise.machine.source.functions import FAR, helpers
+from equipoise.machine.target import compact_slots
+
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler on this machine")
+SHIM = """
+#include <math.h>
+#include <pthread.h>
+#define __device__
+#define __global__
+#define __shared__
+#define __forceinline__ static inline
+#define __launch_bounds__(...)
+#define __ldg(place) (*(place))
+#define __stcs(place, value) (*(place) = (value))
+#define __CUDA_ARCH__ 0
+static __thread struct { unsigned x; } threadIdx, blockIdx;
+static pthread_barrier_t barrier;
+static void __syncthreads(void) { pthread_barrier_wait(&barrier); }
+"""
+DRIVER = """
+static char **P; static unsigned *C; static long long *S; static unsigned N;
+struct job { unsigned lane, block; };
+static void *thread(void *p) {
+  threadIdx.x = ((struct job *)p)->lane; blockIdx.x = ((struct job *)p)->block;
+  run(ARGUMENTS, N, 0u);
+  return 0;
+}
+void drive(char **p, unsigned *c, long long *s, unsigned count) {
+  P = p; C = c; S = s; N = count;
+  pthread_barrier_init(&barrier, 0, THREADS);
+  for (unsigned block = 0; block * THREADS < count; ++block) {
+    pthread_t t[THREADS]; struct job j[THREADS];
+    for (unsigned k = 0; k < THREADS; ++k) { j[k] = (struct job){k, block}; pthread_create(t + k, 0, thread, j + k); }
+    for (unsigned k = 0; k < THREADS; ++k) pthread_join(t[k], 0);
+  }
+  pthread_barrier_destroy(&barrier);
+}
+"""
+
+
+def shared_object(text: str, path: Path) -> ctypes.CDLL:
+    source = path.with_suffix(".c")
+    source.write_text(text.replace('extern "C" ', ""))
+    options = ["-std=gnu99", "-O1", "-w", "-shared", "-fPIC", "-pthread"]
+    done = subprocess.run(["cc", *options, "-o", path, source, "-lm"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(path))
+
+
+def run_on_processor(source: Source, arrays: list[np.ndarray], folder: Path, n_outputs: int) -> None:
+    """Launch with threads for threads; arrays of shape (count, size) with any strides, the last ones are written."""
+    arguments = ", ".join(
+        f"({'const ' if k < len(arrays) - n_outputs else ''}char *)P[{k}], C[{k}], S[{k}]" for k in range(len(arrays))
+    )
+    stage = "" if not source.shared else f"static char room[{source.shared}] __attribute__((aligned(64)));\n"
+    text = source.text.replace("extern __shared__ real stage[];", "real *stage = (real *)room;")
+    text = SHIM + stage + text + DRIVER.replace("ARGUMENTS", arguments).replace("THREADS", f"{source.threads}u")
+    drive = shared_object(text, folder / f"kernel{len(list(folder.iterdir()))}.so").drive
+    n = len(arrays)
+    drive(
+        (ctypes.c_void_p * n)(*(x.ctypes.data for x in arrays)),
+        (ctypes.c_uint * n)(*(x.strides[1] for x in arrays)),
+        (ctypes.c_longlong * n)(*(x.strides[0] for x in arrays)),
+        ctypes.c_uint(len(arrays[0])),
+    )
+
+
+def columns(x: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(x.T).T
+
+
+def result_of(program: Program, dtype: str, layout: Layout, inputs: list[np.ndarray], folder: Path) -> list[np.ndarray]:
+    """What the kernel gives; results poisoned beforehand."""
+    rows = layout.results in ("staged", "spread")
+    inputs = [
+        np.ascontiguousarray(x, dtype) if s else columns(x.astype(dtype)) for x, s in zip(inputs, layout.staged, strict=True)
+    ]
+    sizes = [len(compact_slots(program)[0])] if layout.results == "compact" else [output.size for output in program.outputs]
+    results = [np.full((len(inputs[0]), size), 7e7, dtype) for size in sizes]
+    results = results if rows else [columns(y) for y in results]
+    run_on_processor(cuda_source(program, dtype, layout), [*inputs, *results], folder, len(results))
+    return results
+
+
+LAYOUTS = {
+    "fast": Layout((False, False), "strided", 64),
+    "rows": Layout((True, True), "staged", 32, blocks=3),
+    "one row, one not": Layout((True, False), "staged", 32),
+    "spread": Layout((True, True), "spread", 32),
+    "waiting": Layout((False, False), "strided", 32, cut=20, registers=6, waiting=1000),
+    "waiting, too many": Layout((True, True), "staged", 32, cut=20, registers=6, waiting=3, streaming=True),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("which", LAYOUTS)
+def test_every_layout_is_the_program(tmp_path, rng, which):
+    program = random_program(1, outputs=((5,), (3, 4)))
+    x, y = rng.normal(size=(75, 7)), rng.normal(size=(75, 6))  # the last block is not full
+    x[3, 2] = np.nan
+    for got, wanted in zip(result_of(program, "float64", LAYOUTS[which], [x, y], tmp_path), program.evaluate(x, y), strict=True):
+        wanted = wanted.reshape(got.shape)
+        assert np.isnan(wanted[3]).any() and np.isfinite(np.delete(wanted, 3, axis=0)).all()
+        assert_allclose(got, wanted, rtol=1e-11, atol=1e-11, equal_nan=True)
+
+
+@needs_compiler
+def test_compact_results_are_gathered(tmp_path, rng):
+    program = random_program(2, outputs=((150,),))
+    x, y = rng.normal(size=(40, 7)), rng.normal(size=(40, 6))
+    values = result_of(program, "float64", Layout((False, False), "compact", 32), [x, y], tmp_path)[0]
+    table = np.ascontiguousarray(compact_slots(program)[1][0], dtype=np.int32)
+    out = np.full((40, 150), 7e7)
+    driver = (
+        "struct job { unsigned lane, block; }; static const real *V; static const int *T; static real *O;\n"
+        "static void *thread(void *p) { threadIdx.x = ((struct job *)p)->lane; blockIdx.x = ((struct job *)p)->block;\n"
+        "  gather(V, T, O, 150u, 2u, 40u); return 0; }\n"
+        "void drive(const real *v, const int *t, real *o) { V = v; T = t; O = o; pthread_barrier_init(&barrier, 0, 256);\n"
+        "  for (unsigned b = 0; b < 4; ++b) { pthread_t t[256]; struct job j[256];\n"
+        "    for (unsigned k = 0; k < 256; ++k) { j[k] = (struct job){k, b}; pthread_create(t + k, 0, thread, j + k); }\n"
+        "    for (unsigned k = 0; k < 256; ++k) pthread_join(t[k], 0); } }\n"
+    )
+    assert (STATES, ENTRIES) == (32, 128)  # as the driver counts blocks
+    text = SHIM + gather_source("float64").replace("  __shared__ real tile", "  static real tile") + driver
+    shared_object(text, tmp_path / "gather.so").drive(*(ctypes.c_void_p(a.ctypes.data) for a in (values, table, out)))
+    assert_allclose(out, program.evaluate(x, y), rtol=1e-11, atol=1e-11)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("name", "quantity"), [("arm6", "inverse_dynamics"), ("quadruped", "com_jacobian"), ("arm6", "forward_dynamics")]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_chosen_layouts_on_robots(tmp_path, rng, name, quantity, dtype):
+    robot = load(name)
+    program = robot.kernel(quantity, None, "mixed").program
+    q, v = random_states(robot, rng, 70)
+    arrays = [q, v, rng.normal(size=v.shape)][: len(program.inputs)]
+    wanted = program.evaluate(*(x.astype(dtype).astype(float) for x in arrays)).reshape(70, -1)
+    for rows in (False, True):
+        layout = layout_for(program, dtype, (rows,) * len(arrays), rows)
+        got = result_of(program, dtype, layout, arrays, tmp_path)[0]
+        assert np.abs(got - wanted).max() < (2e-5 if dtype == "float32" else 1e-13) * np.abs(wanted).max()
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sines_and_cosines(tmp_path, rng, dtype):
+    """Within two units in the last place of the larger of the two, up to where numbers stop being angles; NaN beyond."""
+    text = "#include <math.h>\n#define FUNCTION static inline\n" + helpers(dtype, polynomials=True)
+    text += "\nvoid drive(const real *x, real *s, real *c, int n) { for (int i = 0; i < n; ++i) eq_sincos(x[i], s + i, c + i); }"
+    drive = shared_object(text, tmp_path / "sincos.so").drive
+    near = np.concatenate([rng.uniform(-4, 4, 20000), rng.uniform(-1e4, 1e4, 20000), np.arange(-200, 200) * np.pi / 4])
+    far = rng.uniform(-1, 1, 5000) * FAR[dtype]
+    x = np.concatenate([near, far, [0.0, np.nan, np.inf, -np.inf, 4 * FAR[dtype]]]).astype(dtype)
+    s, c = np.empty_like(x), np.empty_like(x)
+    drive(*(ctypes.c_void_p(a.ctypes.data) for a in (x, s, c)), ctypes.c_int(len(x)))
+    assert np.isnan(s[-4:]).all() and np.isnan(c[-4:]).all()
+    wide = x[:-4].astype(np.longdouble)
+    for got, wanted in ((s[:-4], np.sin(wide)), (c[:-4], np.cos(wide))):
+        assert np.abs(got - wanted).max() < 1.0 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("shared", [SHARED_BYTES, 98 << 10, 46 << 10])
+def test_layouts_fit_into_a_multiprocessor(shared):
+    for name in ("quadruped", "human"):
+        for quantity in ("inverse_dynamics", "mass_matrix", "forward_dynamics"):
+            program = load(name).kernel(quantity, None, "mixed").program
+            for dtype, itemsize in (("float32", 4), ("float64", 8)):
+                for rows in (False, True):
+                    layout = layout_for(program, dtype, (rows,) * len(program.inputs), rows, shared)
+                    source = cuda_source(program, dtype, layout)
+                    assert source.shared >= stage_numbers(program, layout) * itemsize
+                    assert source.shared * max(min(layout.blocks, 2), 1) <= shared
+                    assert (layout.results == "strided") == (not rows)
+
+
+def test_numpy_arrays_are_not_on_a_gpu():
+    assert kind(np.zeros(3)) is None and kind([1.0]) is None and kind(2.0) is None
+    assert common_kind((np.zeros(3), None, 1.0)) is None
+
+
+class _OnDevice:
+    """What an array on a GPU says about itself."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+
+def foreign(library: str) -> object:
+    return type("Array", (_OnDevice,), {"__module__": f"{library}.somewhere", "is_cuda": True})()
+
+
+def test_kinds_by_library_and_never_mixed():
+    assert [kind(foreign(name)) for name in ("cupy", "torch", "jax", "jaxlib", "numpy")] == ["cupy", "torch", "jax", "jax", None]
+    with pytest.raises(ShapeError, match="cupy and torch in one call"):
+        common_kind((foreign("cupy"), foreign("torch")))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is installed")
+def test_without_cupy_the_error_says_what_to_install():
+    robot = load("arm6")
+    with pytest.raises(MissingPackageError, match=r"'cupy', which is not installed.*equipoise\[cuda\]"):
+        robot.gravity(foreign("torch"))
+    with pytest.raises(MissingPackageError, match="running on a GPU"):
+        DeviceKernel(robot.kernel("gravity", None, "mixed").program)(np.zeros(6))
+
+
+def test_text_does_not_depend_on_the_process(tmp_path):
+    """The cache knows machine code by its source, so the same program must give the same text."""
+    program = random_program(5, outputs=((4,),))
+    again = Program.from_bytes(program.to_bytes())
+    layout = replace(LAYOUTS["waiting"], streaming=True)
+    assert cuda_source(program, "float32", layout) == cuda_source(again, "float32", layout)
