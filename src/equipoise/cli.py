@@ -80,6 +80,33 @@ def report(
 
 
 @app.command()
+def study(
+    what: Annotated[str, typer.Argument(metavar="robustness|FILE.py:FUNCTION", help="a shipped study, or a function of yours")],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME=VALUES]...", help="values 1,2,5; even 0:1:11; drawn 0.3..1, log:0.3..3, normal:0,30"),
+    ] = None,
+    draws: Annotated[int | None, typer.Option(help="random draws, so many; else every combination of values")] = None,
+    seed: Annotated[int, typer.Option(help="of the draws")] = 0,
+    engine: Annotated[str, typer.Option(help="local (joblib) or dask")] = "local",
+    workers: Annotated[int | None, typer.Option(help="processes; default: all cores")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="address of a Dask scheduler")] = None,
+    folder: Annotated[str | None, typer.Option(help="where every run is kept, so that a killed study goes on")] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="do the runs again that failed")] = False,
+    output: Annotated[str | None, typer.Option("--output", "-o", help="the table as .npz or .parquet")] = None,
+    plot: Annotated[str | None, typer.Option(help="figure of success over the parameters, .svg, .png or .pdf")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar, no summary")] = False,
+) -> None:
+    """Run a function over a grid or random draws of parameters, on all cores or a cluster."""
+    from .study.command import run_study
+
+    run_study(
+        console, what, parameters or [], draws=draws, seed=seed, folder=folder, output=output, plot=plot, quiet=quiet,
+        engine=engine, workers=workers, scheduler=scheduler, retry_failed=retry_failed,
+    )  # fmt: skip
+
+
+@app.command()
 def reproduce(
     ids: Annotated[list[str] | None, typer.Argument(help="rows such as T3 or E1; all rows if none is named")] = None,
     quiet: Annotated[bool, typer.Option(help="no progress bar")] = False,

@@ -61,4 +61,12 @@ def test_what_it_does_not_take_is_said(standing):
         BatchedController(strict)
     fresh = eq.WholeBodyController(robot, [eq.PostureTask()])
     with pytest.raises(TaskError, match="once before"):
-        BatchedController(fresh)(robot.standing()[None], np.zeros((1, robot.nv)))
+        BatchedController(fresh)
+
+
+def test_a_saved_one_gives_the_same(standing, tmp_path):
+    robot, controller = standing
+    q, v = states(robot, 3, 2e-3, np.random.default_rng(3))
+    many = BatchedController(controller, iterations=60)
+    many.save(tmp_path / "many.npz")
+    np.testing.assert_array_equal(BatchedController.load(tmp_path / "many.npz")(q, v).torque, many(q, v).torque)

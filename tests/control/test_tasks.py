@@ -193,14 +193,14 @@ def test_gains_set_stiffness_and_damping_unless_they_are_given():
         (eq.PlaneTask("foot", normal=(0, 0, 0)), "normal"),
         (eq.SupportAreaTask((("foot", (0, 0, 0)),)), "three corners"),
         (eq.RelativeTask("foot", "hnd"), "hand"),
-        (eq.ForceTask("foot", target=(1.0, 2.0)), "one number or 6"),
+        (eq.ForceTask("sole", target=(1.0, 2.0)), "one number or 6"),
         (eq.ForceTask("hand"), "contact"),
         (eq.TorqueTask((1.0, 2.0)), "one number or 8"),
     ],
 )
 def test_bad_tasks_are_refused_with_the_reason(task, words):
     with pytest.raises(eq.EquipoiseError) as caught:
-        eq.WholeBodyController(monopod(), [task], [eq.FlatContact("foot")])
+        eq.WholeBodyController(monopod(), [task], [eq.FlatContact("foot", name="sole")])
     assert words in str(caught.value)
 
 

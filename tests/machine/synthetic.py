@@ -23,27 +23,33 @@ def every_operation() -> Program:
 def random_program(
     seed: int, *, instructions: int = 600, sizes: tuple[int, ...] = (7, 6), outputs: tuple[tuple[int, ...], ...]
 ) -> Program:
-    """Sums, products, sines, divisions by numbers near one, in random order; results of the given shapes."""
+    """Means, products with sines, sines, quotients by constants, so that nothing grows; results of the given shapes."""
     rng = np.random.default_rng(seed)
-    constants = rng.normal(size=5)
-    first = sum(sizes) + len(constants)
-    code, left, right = [], [], []
-    for k in range(instructions):
-        known = first + k
-        a, b = rng.integers(max(0, known - 150), known), rng.integers(0, known)
-        name = rng.choice(["add", "sub", "mul", "sin", "cos", "neg", "div"], p=[0.2, 0.2, 0.15, 0.2, 0.15, 0.05, 0.05])
-        if name == "div" and (not code or code[-1] != CODES["cos"]):
-            name = "add"
-        if name == "mul":  # with a sine, so that nothing grows
-            b = first + k - 1 if code and code[-1] in (CODES["sin"], CODES["cos"]) else int(rng.integers(sum(sizes), first))
-        if name == "div":
-            b = sum(sizes)  # a constant
+    constants = np.array([0.5, -0.5, 1.5, -2.0])
+    first, half = sum(sizes) + 4, sum(sizes)
+    code: list[int] = []
+    left: list[int] = []
+    right: list[int] = []
+
+    def append(name: str, a: int, b: int = -1) -> int:
         code.append(CODES[name])
-        left.append(int(a))
-        right.append(int(b) if OPERATIONS[name] == 2 else -1)
+        left.append(a)
+        right.append(b)
+        return first + len(code) - 1
+
+    while len(code) < instructions:
+        known = first + len(code)
+        a, b = int(rng.integers(max(0, known - 150), known)), int(rng.integers(0, known))
+        choice = rng.integers(6)
+        if choice < 3:
+            append("mul", append("add" if choice else "sub", a, b), half + int(choice == 2))
+        elif choice == 3:
+            append("mul", append("sin", a), append("cos", b))
+        else:
+            append("sin", a) if choice == 4 else append("div", a, half + 2 + int(rng.integers(2)))
     results = []
     for n, shape in enumerate(outputs):
-        values = rng.integers(first + instructions // 2, first + instructions, size=int(np.prod(shape))).astype(np.int32)
+        values = rng.integers(first + len(code) // 2, first + len(code), size=int(np.prod(shape))).astype(np.int32)
         values[rng.random(len(values)) < 0.3] = -1
         results.append(Output(f"out{n}", shape, values))
     arguments = tuple(Argument(f"x{k}", size) for k, size in enumerate(sizes))

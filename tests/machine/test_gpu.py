@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import itertools
 import shutil
 import subprocess
 from dataclasses import replace
@@ -19,7 +20,7 @@ from equipoise.errors import MissingPackageError, ShapeError
 from equipoise.machine.gpu.arrays import common_kind, kind
 from equipoise.machine.gpu.kernel import DeviceKernel
 from equipoise.machine.gpu.layout import SHARED_BYTES, Layout, layout_for, stage_numbers
-from equipoise.machine.gpu.source import ENTRIES, STATES, Source, cuda_source, gather_source
+from equipoise.machine.gpu.source import ENTRIES, STATES, Source, cuda_source, gather_source, turn_source
 from equipoise.machine.program import Program
 from equipoise.machine.source.functions import FAR, helpers
 from equipoise.machine.target import compact_slots
@@ -127,6 +128,33 @@ def test_every_layout_is_the_program(tmp_path, rng, which):
         assert_allclose(got, wanted, rtol=1e-11, atol=1e-11, equal_nan=True)
 
 
+MOVER = """
+struct job { unsigned lane, block; };
+static void **A;
+static void *thread(void *p) {
+  threadIdx.x = ((struct job *)p)->lane; blockIdx.x = ((struct job *)p)->block;
+  CALL;
+  return 0;
+}
+void drive(void **arrays, unsigned blocks) {
+  A = arrays;
+  pthread_barrier_init(&barrier, 0, 256);
+  for (unsigned b = 0; b < blocks; ++b) {
+    pthread_t t[256]; struct job j[256];
+    for (unsigned k = 0; k < 256; ++k) { j[k] = (struct job){k, b}; pthread_create(t + k, 0, thread, j + k); }
+    for (unsigned k = 0; k < 256; ++k) pthread_join(t[k], 0);
+  }
+}
+"""
+
+
+def moved(source: str, call: str, arrays: list[np.ndarray], blocks: int, path: Path) -> None:
+    """Run one of the kernels that move numbers."""
+    text = SHIM + source.replace("  __shared__ real tile", "  static real tile") + MOVER.replace("CALL", call)
+    pointers = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
+    shared_object(text, path).drive(pointers, ctypes.c_uint(blocks))
+
+
 @needs_compiler
 def test_compact_results_are_gathered(tmp_path, rng):
     program = random_program(2, outputs=((150,),))
@@ -134,19 +162,19 @@ def test_compact_results_are_gathered(tmp_path, rng):
     values = result_of(program, "float64", Layout((False, False), "compact", 32), [x, y], tmp_path)[0]
     table = np.ascontiguousarray(compact_slots(program)[1][0], dtype=np.int32)
     out = np.full((40, 150), 7e7)
-    driver = (
-        "struct job { unsigned lane, block; }; static const real *V; static const int *T; static real *O;\n"
-        "static void *thread(void *p) { threadIdx.x = ((struct job *)p)->lane; blockIdx.x = ((struct job *)p)->block;\n"
-        "  gather(V, T, O, 150u, 2u, 40u); return 0; }\n"
-        "void drive(const real *v, const int *t, real *o) { V = v; T = t; O = o; pthread_barrier_init(&barrier, 0, 256);\n"
-        "  for (unsigned b = 0; b < 4; ++b) { pthread_t t[256]; struct job j[256];\n"
-        "    for (unsigned k = 0; k < 256; ++k) { j[k] = (struct job){k, b}; pthread_create(t + k, 0, thread, j + k); }\n"
-        "    for (unsigned k = 0; k < 256; ++k) pthread_join(t[k], 0); } }\n"
+    blocks = -(-150 // ENTRIES) * -(-40 // STATES)
+    moved(
+        gather_source("float64"), "gather(A[0], A[1], A[2], 150u, 2u, 40u)", [values, table, out], blocks, tmp_path / "gather.so"
     )
-    assert (STATES, ENTRIES) == (32, 128)  # as the driver counts blocks
-    text = SHIM + gather_source("float64").replace("  __shared__ real tile", "  static real tile") + driver
-    shared_object(text, tmp_path / "gather.so").drive(*(ctypes.c_void_p(a.ctypes.data) for a in (values, table, out)))
     assert_allclose(out, program.evaluate(x, y), rtol=1e-11, atol=1e-11)
+
+
+@needs_compiler
+def test_rows_are_turned(tmp_path, rng):
+    wide = rng.normal(size=(45, 50)).astype(np.float32)
+    rows, out = wide[:, 3:40], np.full((37, 45), 7e7, np.float32)
+    moved(turn_source("float32"), "turn(A[0], 200, A[1], 37u, 2u, 45u)", [rows, out], 4, tmp_path / "turn.so")
+    assert (out == rows.T).all()
 
 
 @needs_compiler
@@ -186,16 +214,15 @@ def test_sines_and_cosines(tmp_path, rng, dtype):
 
 @pytest.mark.parametrize("shared", [SHARED_BYTES, 98 << 10, 46 << 10])
 def test_layouts_fit_into_a_multiprocessor(shared):
-    for name in ("quadruped", "human"):
-        for quantity in ("inverse_dynamics", "mass_matrix", "forward_dynamics"):
-            program = load(name).kernel(quantity, None, "mixed").program
-            for dtype, itemsize in (("float32", 4), ("float64", 8)):
-                for rows in (False, True):
-                    layout = layout_for(program, dtype, (rows,) * len(program.inputs), rows, shared)
-                    source = cuda_source(program, dtype, layout)
-                    assert source.shared >= stage_numbers(program, layout) * itemsize
-                    assert source.shared * max(min(layout.blocks, 2), 1) <= shared
-                    assert (layout.results == "strided") == (not rows)
+    cases = ("quadruped", "inverse_dynamics"), ("human", "mass_matrix"), ("human", "forward_dynamics")
+    for (name, quantity), (dtype, itemsize) in itertools.product(cases, (("float32", 4), ("float64", 8))):
+        program = load(name).kernel(quantity, None, "mixed").program
+        for rows in (False, True):
+            layout = layout_for(program, dtype, (rows,) * len(program.inputs), rows, shared)
+            source = cuda_source(program, dtype, layout)
+            assert source.shared >= stage_numbers(program, layout) * itemsize
+            assert source.shared * max(min(layout.blocks, 2), 1) <= shared
+            assert (layout.results == "strided") == (not rows)
 
 
 def test_numpy_arrays_are_not_on_a_gpu():

@@ -15,13 +15,18 @@ controller to solve.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ShapeError
-from .controller import WholeBodyController
+from ..machine.program import Program
+from ..machine.store import kernel_of
 from .tasks import TaskError
+
+if TYPE_CHECKING:
+    from .controller import WholeBodyController
 
 Array = Any
 EQUALITY = 1e3  # how much stiffer the penalty of an equality is
@@ -45,39 +50,61 @@ class BatchedController:
     """The controller's programs for a batch of states.
 
     Args:
-        controller: weighted, torque level; its targets and contacts as they are now.
+        controller: weighted, torque level, with a posture task; called once before, so that its targets and contacts are placed.
         iterations: of every program.
         tolerance: of the residuals.
     """
 
     def __init__(self, controller: WholeBodyController, *, iterations: int = 200, tolerance: float = 1e-4) -> None:
-        if controller.level != "torque" or controller.priorities != "weighted":
+        c = controller
+        if c.level != "torque" or c.priorities != "weighted":
             raise TaskError("BatchedController takes controllers of level 'torque' with weighted priorities")
-        if controller._near or controller._columns is not None:
+        if c._near or c._columns is not None:
             raise TaskError("BatchedController takes controllers with all contacts in force and without SelfCollision")
-        self.controller, self.iterations, self.tolerance = controller, iterations, tolerance
-
-    def __call__(self, q: Array, v: Array) -> BatchedSolution:
-        """Torques of all robots. The controller must have been called once, so that its targets are placed."""
-        c = self.controller
         if not c._started:
             raise TaskError("call the controller once before: targets of None and contacts are taken from that state")
+        self._set(c._kernel, c._p.copy(), c._regular, c.layout.joints, iterations, tolerance)
+
+    def _set(self, kernel: Any, p: np.ndarray, regular: np.ndarray, joints: int, iterations: int, tolerance: float) -> None:
+        self.kernel, self.p, self.regular, self.joints = kernel, p, regular, joints
+        self.iterations, self.tolerance = iterations, tolerance
+
+    def save(self, path: str | Path) -> None:
+        """Everything in one file, for a machine that has a GPU and neither CasADi nor LLVM."""
+        program = np.frombuffer(self.kernel.program.to_bytes(), np.uint8)
+        numbers = np.array([self.joints, self.iterations, self.tolerance])
+        np.savez(path, program=program, p=self.p, regular=self.regular, numbers=numbers)
+
+    @classmethod
+    def load(cls, path: str | Path) -> BatchedController:
+        """What `save` wrote."""
+        with np.load(path, allow_pickle=False) as data:
+            kernel = kernel_of(Program.from_bytes(data["program"].tobytes()), strict=False)
+            joints, iterations, tolerance = data["numbers"]
+            made = cls.__new__(cls)
+            made._set(kernel, data["p"], data["regular"], int(joints), int(iterations), float(tolerance))
+        return made
+
+    def __call__(self, q: Array, v: Array) -> BatchedSolution:
+        """Torques of all robots."""
+        sizes = [argument.size for argument in self.kernel.program.inputs]
         if q.ndim != 2 or v.ndim != 2:
-            raise ShapeError(f"wanted q of shape (B, {c.robot.nq}) and v of (B, {c.robot.nv}), got {q.shape} and {v.shape}")
+            raise ShapeError(f"wanted q of shape (B, {sizes[0]}) and v of (B, {sizes[1]}), got {q.shape} and {v.shape}")
         xp = _library(q)
-        p = xp.asarray(np.broadcast_to(c._p, (len(q), len(c._p))), dtype=q.dtype)
-        data = dict(zip(c._sizes, c._kernel(q, v, p), strict=True))
+        p = xp.asarray(np.broadcast_to(self.p, (len(q), len(self.p))), dtype=q.dtype)
+        names = [output.name for output in self.kernel.program.outputs]
+        data = dict(zip(names, self.kernel(q, v, p), strict=True))
         H, f = self._cost(xp, data)
         scale = 1 / xp.sqrt(xp.diagonal(H, axis1=1, axis2=2))  # unknowns in units in which each costs the same
         H, f = scale[:, :, None] * H * scale[:, None, :], scale * f
         A, lower, upper, penalty = self._rows(xp, data, scale)
         x, primal, dual = _admm(xp, H, f, A, lower, upper, penalty, self.iterations)
-        return self._answer(xp, data, scale * x, primal, dual)
+        return self._answer(xp, data, scale * x, primal, dual, sizes[1])
 
     def _cost(self, xp: Any, data: dict[str, Array]) -> tuple[Array, Array]:
         R, r = data["R"], data["r"]
         H = xp.swapaxes(R, 1, 2) @ R
-        diagonal = data["weights"] + xp.asarray(self.controller._regular, dtype=R.dtype)
+        diagonal = data["weights"] + xp.asarray(self.regular, dtype=R.dtype)
         n = H.shape[-1]
         at = xp.arange(n)
         H[:, at, at] += diagonal
@@ -92,10 +119,11 @@ class BatchedController:
         penalty[:, : data["e"].shape[1]] *= EQUALITY
         return A / length[..., None], lower / length, upper / length, penalty
 
-    def _answer(self, xp: Any, data: dict[str, Array], x: Array, primal: Array, dual: Array) -> BatchedSolution:
-        layout = self.controller.layout
-        n, first = layout.joints, layout.first
-        torque = xp.zeros((len(x), layout.nv), dtype=x.dtype)
+    def _answer(
+        self, xp: Any, data: dict[str, Array], x: Array, primal: Array, dual: Array, nv: int
+    ) -> BatchedSolution:  # fmt: skip
+        n, first = self.joints, nv - self.joints
+        torque = xp.zeros((len(x), nv), dtype=x.dtype)
         torque[:, first:] = _times(data["A"][:, :n], x) + data["t"]
         a = xp.empty_like(torque)
         a[:, first:] = x[:, :n]
@@ -127,7 +155,7 @@ def _admm(xp: Any, H: Array, f: Array, A: Array, l: Array, u: Array, rho: Array,
     size = xp.maximum(xp.abs(f).max(axis=1), 1e-9)
     for phase in range(PHASES):
         K = xp.linalg.inv(H + (At * rho[:, None, :]) @ A)
-        for _ in range(iterations // PHASES):
+        for _ in range(max(1, iterations // PHASES)):
             x = _times(K, _times(At, rho * z - y) - f)
             Ax = RELAXATION * _times(A, x) + (1 - RELAXATION) * z
             z_next = xp.clip(Ax + y / rho, l, u)

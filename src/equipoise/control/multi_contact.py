@@ -83,7 +83,8 @@ class MultiContact:
         margin: m, kept by the centre of mass from the edges of its support.
         growth: 1/s, how fast the area should grow.
         damping: λ of the damped least squares of [QO21, Eq. (3.1), Table 6.2], for velocities only.
-        posture_weight: of keeping the first posture.
+        posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is tried; a
+            hundred times more between attempts, which brings the robot back to a posture from which more can be reached.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class MultiContact:
         margin: float = 0.02,
         growth: float = 0.5,
         damping: float = 0.08,
-        posture_weight: float = 1e-3,
+        posture_weight: float = 1e-4,
     ) -> None:
         if level not in ("velocity", "torque"):
             raise TaskError(f"MultiContact commands velocities or torques; got level={level!r}")
@@ -117,6 +118,7 @@ class MultiContact:
         self.level, self.dt = level, dt if dt is not None else (0.01 if level == "velocity" else 1e-3)
         self.cooperative, self.tolerance, self.contact_tolerance = cooperative, tolerance, contact_tolerance
         self.patience, self.time_out, self.margin, self.growth = patience, time_out, margin, growth
+        self._posture_weight = posture_weight
         self.walls = () if region is None else target_region(region, surface.normal)
         self._slide = replace_as_sliding(hand)
         self._polygon: SupportPolygon | None = None
@@ -134,8 +136,8 @@ class MultiContact:
             HullAreaTask(hand.frame, hand.points, name=AREA, gain=1.0),
             PostureTask(name="posture", weight=posture_weight, gain=1.0 if self.level == "velocity" else 5.0),
         ]
-        if self.level == "torque" and robot.base_link is not None:
-            own.append(FrameTask(robot.base_link, name="base", axes="orientation", weight=1e-2))
+        if robot.base_link is not None:
+            own.append(FrameTask(robot.base_link, name="base", axes="orientation", weight=10 * posture_weight, gain=own[-1].gain))
         if self.cooperative:
             a, b = self.supports
             own += [RelativeTask(a.frame, b.frame, hard=True, name="feet"), AbsoluteTask(a.frame, b.frame, hard=True, name="stand")]
@@ -286,6 +288,10 @@ class MultiContact:
         self.controller.set_weight(APPROACH, 10.0 if state == APPROACH else 0.0)
         self.controller.set_weight(AREA, 10.0 if state == GROW else 0.0)
         self.controller.set_target(AREA, self._area_numbers)
+        calm = self._posture_weight * (1.0 if trying else 100.0)
+        self.controller.set_weight("posture", calm)
+        if self.robot.base_link is not None:
+            self.controller.set_weight("base", 10 * calm)
         self._contact = {TRY: "", APPROACH: "", f"{TRY} again": "fixed"}.get(state, "slides")
         names = [] if self.cooperative else [c.label for c in self.supports]
         extra = {"fixed": [self.hand.label], "slides": [self._slide.label]}.get(self._contact, [])

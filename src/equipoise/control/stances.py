@@ -85,6 +85,8 @@ class Stances:
         self.speed, self.clearance, self.load_time, self.time_out = speed, clearance, load_time, time_out
         self.slip_limit, self.off_limit, self.retries = slip_limit, off_limit, retries
         self._weights = _weights(weights)
+        self._weight = float(robot.mass * np.linalg.norm(robot.model.gravity))
+        self._light = CARRIES * self._weight
         self.controller = self._made(tasks, constraints, dt)
         self._seconds = sum(self._duration(step, before) for step, before in self._pairs())
         self.reset()
@@ -162,7 +164,9 @@ class Stances:
         self._away: dict[str, float] = {}
         self._offset = np.zeros(3)  # how far slips carried the robot from its plan
         self._last: Solution | None = None
-        self._mute = 0.0
+        self._mute = self._since = self._failing = 0.0
+        self._loads: dict[str, float] = {}
+        self._felt: set[str] = set()
         self._reference: Reference | None = None
         self.controller.reset()
         self.controller.set_contacts(sorted(self._contacts))
@@ -247,7 +251,7 @@ class Stances:
             for name in step.changed:
                 self._leave(name, q)
         if step.kind == "touch":
-            self._told_touch: set[str] = set()
+            self._felt = set()
 
     def _refer(self, t: float, q: Array, step: Step, from_here: bool = False) -> None:
         """New references that lead to the posture of a step; from where the robot is if it was pushed."""
@@ -360,14 +364,6 @@ class Stances:
 
     # --- load ---------------------------------------------------------------------------------------------------------------
 
-    @property
-    def _weight(self) -> float:
-        return float(self.robot.mass * np.linalg.norm(self.robot.model.gravity))
-
-    @property
-    def _light(self) -> float:
-        return CARRIES * self._weight
-
     def _bounds(self, name: str, part: float, of: float | None = None) -> None:
         """Largest normal force: a part of what the contact bears (of the weight, where it bears anything), N."""
         contact = self._by_name[name]
@@ -414,13 +410,13 @@ class Stances:
         """Whether all frames touch: by measured force, or by place where nothing is measured."""
         now, missing = self._now, []
         for name in step.changed:
-            if name in self._told_touch:
+            if name in self._felt:
                 continue
             X, to = self._pose(q, name), self._guided[name]
             near = np.linalg.norm(X[:3, 3] - to[:3, 3] - self._offset) < NEAR and np.linalg.norm(turn(X, to)) < 5 * NEAR
             feels = self._seen(name) > self._light / 4
             if feels if self._measured is not None else near:
-                self._told_touch.add(name)
+                self._felt.add(name)
                 self._tell(t, f"contact made: {name}")
             else:
                 missing.append(name)
@@ -447,7 +443,7 @@ class Stances:
         for name in sorted(self._contacts):
             X, to = self._anchors[name], self._pose(q, name)
             slip = float(np.linalg.norm(to[:3, 3] - X[:3, 3]))
-            if slip > self.slip_limit or np.linalg.norm(turn(X, to)) > 5 * self.slip_limit:
+            if slip > self.slip_limit or np.vdot(X[:3, :3], to[:3, :3]) < 1 + 2 * np.cos(5 * self.slip_limit):
                 self._slipped(t, q, name, slip)
                 return
             if self._vanished(t, name):
@@ -533,7 +529,7 @@ class Stances:
             self._end(t, q, why)
             return
         stance = self.plan[self._reached]
-        self._returning, self._step, self.reason = True, None, why
+        self._returning, self._step = True, None
         way = [step for step in stance.back if step.kind == "move" or not step.changed <= self._contacts]
         if stance.contacts <= self._contacts or not stance.back:
             way = [Step("move", stance.q, frozenset(stance.contacts), frozenset(), self._reached, True)]
@@ -559,7 +555,7 @@ class Stances:
         if not solution.status.held:
             self._failing = 0.0
             return
-        self._failing = getattr(self, "_failing", 0.0) + self.dt
+        self._failing += self.dt
         if self._failing > PATIENCE and not (self.done and self.outcome != "completed") and np.isfinite(q).all():
             self._end(t, q, "no torques satisfy the constraints")
 

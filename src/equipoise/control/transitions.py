@@ -244,13 +244,17 @@ class PosePath:
     descent: Array = field(default_factory=lambda: np.zeros(3))  # m/s
     since: float = np.inf  # s, when the descent begins
     until: float = np.inf  # and ends
+    turn: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "turn", turn(self.X, self.Y))
 
     def at(self, t: float, start: float, T: float) -> tuple[Array, Array, Array]:
         """(pose, twist, rate of the twist) at time t of a motion that begins at `start` and takes T."""
         x = (t - start) / T
         s, ds, dds = minimum_jerk(x)
         b, db, ddb = bump(x)
-        way, w = self.Y[:3, 3] - self.X[:3, 3], turn(self.X, self.Y)
+        way, w = self.Y[:3, 3] - self.X[:3, 3], self.turn
         angle = float(np.linalg.norm(w))
         X = self.X.copy()
         X[:3, 3] += s * way + b * self.lift + max(0.0, min(t, self.until) - self.since) * self.descent
@@ -273,9 +277,10 @@ class Reference:
     com: Array
     com_to: Array
     frames: dict[str, PosePath]
+    way: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_way", self.robot.difference(self.q, self.to))
+        object.__setattr__(self, "way", self.robot.difference(self.q, self.to))
 
     def _parts(self, t: float) -> tuple[float, float, float]:
         s, ds, dds = minimum_jerk((t - self.start) / self.T)
@@ -284,8 +289,7 @@ class Reference:
     def posture_at(self, t: float) -> tuple[Array, Array, Array]:
         """(q, v, a)."""
         s, ds, dds = self._parts(t)
-        way: Array = self._way  # type: ignore[attr-defined]
-        return self.robot.integrate(self.q, s * way), ds * way, dds * way
+        return self.robot.integrate(self.q, s * self.way), ds * self.way, dds * self.way
 
     def com_at(self, t: float) -> tuple[Array, Array, Array]:
         s, ds, dds = self._parts(t)

@@ -10,8 +10,9 @@ start, its task or the gains: here the built-in six-joint arm brings its tool to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from ..bench import safety
 from ..control.distances import distance
 from ..control.primitives import Point
 from ..control.vfi import Clearance, Gains, second_order_bound, squared_variation
-from ..errors import missing_package
 from ..robot import Robot, load
+from .pictures import LIMIT, sheet
 from .rows import Figure, equal, small
 
 Array = np.ndarray
@@ -123,6 +124,7 @@ def _held(robot: Robot, q: Array, v: Array, torque: Array, dt: float) -> tuple[A
     return q, v
 
 
+@cache
 def three_cases(duration: float = 8.0, dt: float = 5e-3) -> dict[str, Flight]:
     """All of them, by name."""
     return {case: fly(case, duration, dt) for case in CASES}
@@ -149,16 +151,16 @@ def vector_field_inequalities() -> Iterator[Figure]:
     yield equal("cases I, II, III [Sec. 4.1]", ends, "collision, collision, none")
 
 
-def figure(flights: dict[str, Flight]) -> Any:
-    """Distances of the three cases over time [QO21, Fig. 4.2], as a Matplotlib figure."""
-    try:
-        from matplotlib.figure import Figure as Picture
-    except ImportError:
-        raise missing_package("matplotlib", "view", "plotting") from None
-    picture = Picture(figsize=(6, 3.5), layout="constrained")
-    axes = picture.add_subplot(xlabel="t (s)", ylabel="d (m)", title="tool and moving object")
+def figure(flights: Mapping[str, Flight]) -> Any:
+    """Distances of the cases over time [QO21, Fig. 4.2], as a Matplotlib figure."""
+    picture, (axes,) = sheet("[QO21, Fig. 4.2] tool and moving object", ["three cases of the constraint"], size=(6.0, 3.5))
     for case, flight in flights.items():
         axes.plot(flight.t, flight.distance, label=f"case {case}")
-    axes.axhline(SAFE, color="black", linestyle="--", label="safe distance")
+    axes.axhline(SAFE, label="safe distance", **LIMIT)
+    axes.set(xlabel="t, s", ylabel="d, m")
     axes.legend()
     return picture
+
+
+def pictures() -> Iterator[tuple[str, Any]]:
+    yield "fig-4.2-three-cases", figure(three_cases())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -55,13 +56,16 @@ class Carrying:
     """What happened; one entry per step."""
 
     t: Array
+    q: Array
+    v: Array
     absolute: Array  # m, of the middle of the hands from its target
     relative: Array  # m and rad, of the pose between the hands from what it was
     joints: Array  # rad, least distance of a joint from its limits, which are `MARGIN` before its ends
     slip: Array  # m/s, of the wheels sideways
 
 
-def carried(name: str, constrained: bool) -> Carrying:
+@cache
+def carried(name: str, constrained: bool, duration: float = DURATION) -> Carrying:
     """The object brought to its place."""
     robot = _gripping(load(name))
     q, v = robot.standing(), np.zeros(robot.nv)
@@ -77,15 +81,15 @@ def carried(name: str, constrained: bool) -> Carrying:
     limits = [JointLimits(20.0, margin=MARGIN)] if constrained else []
     controller = WholeBodyController(robot, [*tasks, *([Rolling()] if wheels else [])], (), limits, level="velocity", dt=DT)
     rows = []
-    for k in range(int(DURATION / DT)):
+    for k in range(round(duration / DT)):
         solution = controller(k * DT, q, v)
         v = solution.velocity
         slip = float(np.abs(rolling_constraint(q)[..., :2] @ v[:2]).max()) if wheels else 0.0
         joints = np.minimum(q - robot.limits.lower, robot.limits.upper - q) - MARGIN
         errors = solution.task_errors
-        rows.append((k * DT, errors["object"], errors["grip"], float(joints.min()), slip))
+        rows.append((k * DT, q, v, errors["object"], errors["grip"], float(joints.min()), slip))
         q = robot.integrate(q, v, DT)
-    return Carrying(*np.array(rows).T)
+    return Carrying(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 def _gripping(robot: Robot) -> Robot:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,23 @@ class Placing:
     """What happened; one entry per step. Margins are distances from the limits, negative beyond."""
 
     t: Array
+    q: Array
+    v: Array
+    command: Array  # velocities or torques
     distance: Array  # m, of the hand from the table
     tilt: Array  # rad, of the cup
-    planes: Array  # m, least distance from the four planes, less the safe one
+    planes: Array  # m, distances from the four planes, less the safe one
     torso: Array  # m, of arm and torso, less the safe one
     joints: Array  # rad, least distance of a joint from its limits
-    effort: float  # √∫|u|² dt of velocities or torques [Table 6.1]
+
+    @property
+    def effort(self) -> float:
+        """√∫|u|² dt [QO21, Table 6.1]."""
+        return float(np.sqrt(np.sum(self.command**2) * (self.t[1] - self.t[0])))
 
     @property
     def margins(self) -> dict[str, float]:
+        """The least of each kind."""
         worst = {"cup": TILT - self.tilt, "planes": self.planes, "torso": self.torso, "joints": self.joints}
         return {name: float(values.min()) for name, values in worst.items()}
 
@@ -93,34 +102,35 @@ class Scene:
         return WholeBodyController(self.robot, [task, rest], (), limits, level=level, dt=STEP[level])
 
 
-def placed(level: str, constrained: bool) -> Placing:
+@cache
+def placed(level: str, constrained: bool, duration: float = DURATION) -> Placing:
     """The cup put on the table at one level, with or without constraints."""
     scene = Scene()
     robot, controller, dt = scene.robot, scene.controller(level, constrained), STEP[level]
     watch = scene.controller("velocity", True)  # measures all margins, whoever controls
-    q, v, effort, rows = scene.q0, np.zeros(robot.nv), 0.0, []
-    for k in range(int(DURATION / dt)):
+    q, v, rows = scene.q0, np.zeros(robot.nv), []
+    for k in range(round(duration / dt)):
         solution = controller(k * dt, q, v)
-        rows.append(_measured(scene, watch, k * dt, q, v))
         command = solution.velocity if level == "velocity" else solution.torque
-        effort += float(command @ command) * dt
+        rows.append((k * dt, q, v, command, *_measured(scene, watch, k * dt, q, v)))
         if level == "velocity":
             v = solution.velocity
             q = robot.integrate(q, v, dt)
         else:
             a = robot.forward_dynamics(q, v, solution.torque)
             q, v = robot.integrate(q, v + 0.5 * dt * a, dt), v + dt * a
-    return Placing(*np.array(rows).T, effort=effort**0.5)
+    return Placing(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-def _measured(scene: Scene, watch: WholeBodyController, t: float, q: Array, v: Array) -> tuple[float, ...]:
+def _measured(scene: Scene, watch: WholeBodyController, t: float, q: Array, v: Array) -> tuple[Any, ...]:
+    """Distance, tilt, planes, torso and joints of `Placing`."""
     margins = watch(t, q, v).margins
     chord = 2 - 2 * np.cos(TILT) - margins["cup"]
     tilt = 2 * np.arcsin(min(1.0, np.sqrt(max(chord, 0.0)) / 2))
     limits = scene.robot.limits
     joints = float(np.minimum(q - limits.lower, limits.upper - q).min())
-    planes = min(margins[f"plane {k}"] for k in range(4))
-    return t, float(scene.robot.pose(q, "left_hand")[2, 3]) - scene.table, tilt, planes, margins["arm and torso"], joints
+    planes = [margins[f"plane {k}"] for k in range(4)]
+    return float(scene.robot.pose(q, "left_hand")[2, 3]) - scene.table, tilt, planes, margins["arm and torso"], joints
 
 
 def cup_figures() -> Iterator[Figure]:

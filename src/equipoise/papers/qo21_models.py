@@ -2,7 +2,7 @@
 
 7 joints against the Newton–Euler algorithm of the Robotics Toolbox, over 10,000 random states; then three larger robots against
 a physics engine (the thesis: V-REP, here: MuJoCo). The same torques drive both; the engine's accelerations are taken from its
-velocities as in [QO21, Fig. 6.23]: low-pass filter, second forward difference. Both waveforms are compared by the coefficient
+velocities as in [QO21, Fig. 6.23]: low-pass filter and second forward difference, in either order as both are linear. Both waveforms are compared by the coefficient
 of multiple correlation [FCC10], one for each coordinate.
 
 [FCC10] Ferrari, Cutti, Cappello: A new formulation of the coefficient of multiple correlation …, Gait & Posture 31(4), 2010.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,21 +47,34 @@ def multiple_correlation(waveforms: Any) -> float:
 # --- 7 joints against the Robotics Toolbox ------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Torques:
+    """Percentage errors of torques, one row per state, one column per joint [QO21, Eq. (6.5)]."""
+
+    kernels: Array
+    gauss: Array  # of Alg. 5.1, fewer states
+
+
 def toolbox_figures(states: int = STATES) -> Iterator[Figure]:
-    """Percentage errors of the torques [QO21, Eq. (6.5)], of Gauss' principle in dual quaternions and of our kernels."""
+    """Percentage errors of the torques, of our kernels and of Gauss' principle in dual quaternions."""
+    errors = against_toolbox(states)
+    yield small(f"7 joints, {states:,} states: largest error of a torque, % [Fig. 6.20]", float(errors.kernels.max()), 1e-9)
+    few = len(errors.gauss)
+    yield small(f"the same of Alg. 5.1 (dual quaternions), {few} states, %", float(errors.gauss.max()), 1e-9)
+
+
+@cache
+def against_toolbox(states: int = STATES, few: int = 50) -> Torques:
+    """Random states of one arm. A torque near zero has no percentage: errors are by the largest torque of the joint."""
     rng = np.random.default_rng(0)
     robot, peer = seven_joints(rng)
     q, v, a = rng.uniform(-np.pi, np.pi, (3, states, 7))
     baseline = np.array([peer.rne(*row) for row in zip(q, v, a, strict=True)])
-    size = np.abs(baseline).max(axis=0)  # a torque near zero has no percentage: by the largest of its joint
-    kernels = 100 * np.abs(robot.inverse_dynamics(q, v, a) - baseline) / size
-    some = slice(0, 50)
-    gauss = [
-        principles.inverse_dynamics(robot, *row, "gauss-dual-quaternion") for row in zip(q[some], v[some], a[some], strict=True)
-    ]
-    by_gauss = 100 * np.abs(np.array(gauss) - baseline[some]) / size
-    yield small(f"7 joints, {states:,} states: largest error of a torque, % [Fig. 6.20]", float(kernels.max()), 1e-9)
-    yield small("the same of Alg. 5.1 (dual quaternions), 50 states, %", float(by_gauss.max()), 1e-9)
+    size = np.abs(baseline).max(axis=0)
+    first = zip(q[:few], v[:few], a[:few], strict=True)
+    gauss = np.array([principles.inverse_dynamics(robot, *row, "gauss-dual-quaternion") for row in first])
+    kernels = robot.inverse_dynamics(q, v, a)
+    return Torques(100 * np.abs(kernels - baseline) / size, 100 * np.abs(gauss - baseline[:few]) / size)
 
 
 def seven_joints(rng: np.random.Generator) -> tuple[Robot, Any]:
@@ -110,12 +124,13 @@ def engine_figures() -> Iterator[Figure]:
         yield Figure(f"{name}: mean CMC against MuJoCo [Table 6.4]", f"{paper:.4f}", words, bool(c.mean() >= paper))
 
 
-def compared(name: str) -> Comparison:
+@cache
+def compared(name: str, duration: float = DURATION) -> Comparison:
     """Drive a robot in MuJoCo, and ask our model for its accelerations at every step."""
     robot = load({"50-DOF serial": "snake", "9-DOF holonomic": "holonomic_arm"}.get(name, "nonholonomic_arm"))
     rolling = name == "8-DOF nonholonomic"
     model = _rolling_acceleration(robot) if rolling else robot.forward_dynamics
-    t, velocities, accelerations = _driven(robot, model, rolling)
+    t, velocities, accelerations = _driven(robot, model, rolling, duration)
     forward = (-velocities[2:] + 4 * velocities[1:-1] - 3 * velocities[:-2]) / (2 * DT)  # second-order forward difference
     cut = slice(100, -100)  # the filter's own beginning and end
     return Comparison(name, t[:-2][cut], _filtered(accelerations[:-2])[cut], _filtered(forward)[cut])
@@ -139,21 +154,21 @@ def _rolling_acceleration(robot: Robot) -> Callable[[Array, Array, Array], Array
     return acceleration
 
 
-def _driven(robot: Robot, model: Callable[..., Array], rolling: bool) -> tuple[Array, Array, Array]:
+def _driven(robot: Robot, model: Callable[..., Array], rolling: bool, duration: float) -> tuple[Array, Array, Array]:
     """(t, velocities in MuJoCo, accelerations of our model) under torques that make every coordinate swing in sines."""
-    import mujoco
-
     from ..simulate.mujoco_model import Physics, build
 
     spec, bodies = build(robot, {}, (), Physics(joint_limits=False), DT, 1.0)
     if rolling:
         _add_wheel(spec, bodies)
+    import mujoco  # `build` has said it if it is missing
+
     engine = spec.compile()
     data = mujoco.MjData(engine)
     joints = [engine.joint(j).id for j in range(engine.njnt) if engine.joint(j).name not in ("wheel", "height")]
     at_q, at_v = engine.jnt_qposadr[joints], engine.jnt_dofadr[joints]
     rng = np.random.default_rng(1)
-    steps, n = int(DURATION / DT), robot.nv
+    steps, n = round(duration / DT), robot.nv
     pulse, phase = rng.uniform(1, 4, n) * np.pi, rng.uniform(0, 2 * np.pi, n)
     t, q0 = DT * np.arange(steps), robot.standing()
     rows: list[tuple[Array, Array]] = []

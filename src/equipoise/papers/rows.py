@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 PAPERS = {
     "BK12": "Bouyarmane & Kheddar 2012, free-floating-base mechanisms by Gauss' principle",
@@ -36,12 +37,17 @@ def equal(what: str, ours: object, paper: object) -> Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the specification. `show` is None while the row is not built yet."""
+    """A row of the specification. `show` is None while the row is not built yet.
+
+    Attributes:
+        plots: pictures like the paper's, (name of the file without ending, Matplotlib figure) one after the other.
+    """
 
     id: str
     paper: str
     title: str
     show: Callable[[], Iterator[Figure]] | None = None
+    plots: Callable[[], Iterator[tuple[str, Any]]] | None = None
 
 
 def all_rows() -> dict[str, Row]:

@@ -6,9 +6,8 @@ import contextlib
 import html
 import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from ..errors import EquipoiseError
 from .charts import Chart, Verdict, charts, spells, verdict
 from .moments import Obstacle
 from .plots import svg
-from .scene import Scene, opened, stop
+from .scene import Scene, counted, opened, stop
 from .viewer import LOOPBACK, Player, moment_of
 
 if TYPE_CHECKING:
@@ -44,15 +43,9 @@ def report(
         raise EquipoiseError("this run has no samples: there is nothing to report")
     every = charts(run)
     strip = spells(run)
-    drawings = [svg(chart, run.t, strip, run.events) for chart in _counted(every, "drawing curves", progress)]
+    drawings = [svg(chart, run.t, strip, run.events) for chart in counted(every, "drawing curves", progress)]
     text = page(run, title or run.robot.name, motion(run, rate, progress), every, drawings)
     return write_whole(Path(path), text)
-
-
-def _counted(things: Any, what: str, progress: bool) -> Iterator[Any]:
-    from rich.progress import track
-
-    yield from track(list(things), what, transient=True, disable=not progress)
 
 
 def write_whole(path: Path, text: str) -> Path:
@@ -91,7 +84,8 @@ def motion(run: Run, rate: float, progress: bool) -> str:
         Player(scene, run).seek(float(run.t[0]))
         scene.look(run.com[0] if np.isfinite(run.com[0]).all() else run.robot.com(run.q[0]))
         recording = server.get_scene_serializer()
-        for k, following in _counted(zip(indices, [*indices[1:], None], strict=True), "recording the motion", progress):
+        pairs = list(zip(indices, [*indices[1:], None], strict=True))
+        for k, following in counted(pairs, "recording the motion", progress):
             scene.show(moment_of(run, int(k)))
             if following is not None:
                 recording.insert_sleep(float(run.t[following] - run.t[k]))

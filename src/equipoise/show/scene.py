@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,14 @@ def stop(server: Any) -> None:
         server.stop()
 
 
+def counted(things: Iterable[Any], what: str, progress: bool, total: int | None = None) -> Iterable[Any]:
+    """The things one by one, behind a bar where somebody watches the terminal."""
+    import rich
+    from rich.progress import track
+
+    return track(things, what, total=total, transient=True, disable=not (progress and rich.get_console().is_terminal))
+
+
 class Scene:
     """Draws moments of one robot on a viser server."""
 
@@ -95,13 +103,11 @@ class Scene:
     # --- making ---------------------------------------------------------------------------------------------------
 
     def _make_robot(self, progress: bool) -> None:
-        from rich.progress import track
-
         scene, links = self.server.scene, link_surfaces(self.robot.model)
         scene.add_grid("/ground", 8.0, 8.0, cell_color=(225, 228, 232), section_color=(173, 181, 189))
         self._links = {}
         total = len(self.robot.model.links)
-        for name, surfaces in track(links, "reading shapes", total=total, transient=True, disable=not progress):
+        for name, surfaces in counted(links, "reading shapes", progress, total):
             self._links[name] = scene.add_frame(f"/robot/{_node(name)}", show_axes=False)
             for k, surface in enumerate(surfaces):
                 self._add(f"/robot/{_node(name)}/{k}", surface, SEEN_THROUGH if self.contacts else None)

@@ -61,7 +61,7 @@ class Waypoint:
 
 
 def _keys(kind: type, *without: str) -> set[str]:
-    return {f.name for f in fields(kind)} - set(without) - {"acceleration"}  # type: ignore[arg-type]
+    return {f.name for f in fields(kind)} - set(without)  # type: ignore[arg-type]
 
 
 CONTACTS = {"flat": contact_kinds.FlatContact, "point": contact_kinds.PointContact, "sliding": contact_kinds.SlidingContact}
@@ -90,7 +90,7 @@ GOALS = {
 WITHOUT = ("gains", "pairs", "target")
 NUMBERS = (
     "weight gain stiffness damping priority edges friction min_force max_force scale limits margin rank safe angle range "
-    "polygon linear angular rate variation jump braking corners radius offset size most value"
+    "polygon linear angular rate variation jump braking corners radius offset size most value acceleration"
 )
 _SOLID_READERS: dict[str, Reader] = {
     **dict.fromkeys(NUMBERS.split(), numbers),

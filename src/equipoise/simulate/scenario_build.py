@@ -170,7 +170,10 @@ class _Builder:
                 constraint: Any = CONSTRAINTS[item.kind](**self._scaled(item.options))
                 constraint.check(self.robot)
                 made.append(constraint)
-        return made
+        kinds = {type(constraint) for constraint in made}
+        if TorqueLimits not in kinds and self.scenario.control.level == "torque":
+            made.append(TorqueLimits())
+        return made if JointLimits in kinds else [*made, JointLimits()]
 
     def _tasks(self, q: Array) -> list[Any]:
         made = []
@@ -202,8 +205,6 @@ class _Builder:
     def _tasks_controller(self) -> tuple[Any, Array]:
         control, q = self.scenario.control, self.standing
         constraints = self._constraints()
-        if not self.scenario.constraint:
-            constraints = [JointLimits()] if control.level != "torque" else [TorqueLimits(), JointLimits()]
         controller = WholeBodyController(
             self.robot, self._tasks(q), self.contacts, constraints, control.level, control.priorities, dt=control.dt
         )

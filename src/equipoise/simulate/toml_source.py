@@ -246,7 +246,7 @@ def table(kind: type[T]) -> Callable[[Any, Place], T]:
 def entry(read: Reader, default: Any = MISSING, factory: Any = MISSING) -> Any:
     """A field of a dataclass that a file gives."""
     if factory is not MISSING:
-        return field(default_factory=factory, metadata={"read": read})
+        return field(default_factory=factory, metadata={"read": read}, kw_only=True)
     if default is MISSING:
         return field(metadata={"read": read}, kw_only=True)
     return field(default=default, metadata={"read": read}, kw_only=True)

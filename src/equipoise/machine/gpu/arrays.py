@@ -57,7 +57,12 @@ def beside(x: Any, library: str) -> Iterator[None]:
             return
         import torch
 
-        with cp.cuda.ExternalStream(torch.cuda.current_stream(x.device).cuda_stream):
+        stream = torch.cuda.current_stream(x.device)
+        if hasattr(stream, "__cuda_stream__") and hasattr(cp.cuda.Stream, "from_external"):
+            theirs = cp.cuda.Stream.from_external(stream)
+        else:
+            theirs = cp.cuda.ExternalStream(stream.cuda_stream)
+        with theirs:
             yield
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from . import arrays as device_arrays
 from .arrays import cupy
 from .code import DeviceFunction, Usage
 from .layout import Layout, layout_for
-from .source import ENTRIES, STATES, cuda_source, gather_source
+from .source import ENTRIES, STATES, cuda_source, gather_source, turn_source
 
 _FEW = 64  # states below which rows are read as they lie
 _SCRATCH = 256 << 20  # bytes that large results wait in before they become rows
@@ -122,13 +122,13 @@ class DeviceKernel:
         self._function(dtype, layout)(-(-count // layout.threads), *arguments, np.uint32(count), np.uint32(0))
 
     def _by_way_of_scratch(self, flat: list[Any], results: list[Any], dtype: str, layout: Layout) -> None:
-        """Large rows: every distinct value once in the fast layout, then spread over the rows, part by part."""
+        """Part by part: every distinct value once in the fast layout, then spread over the rows."""
         cp, count = cupy(), len(flat[0])
         slots = max(self._slots, 1)
         part = max(_SCRATCH // (slots * np.dtype(dtype).itemsize) // 4096 * 4096, 4096)
-        gather = self._gather(dtype)
+        gather = self._helper(dtype, "gather", gather_source)
         for start in range(0, count, part):
-            some = [x[start : start + part] for x in flat]
+            some = [self._turned(x[start : start + part], dtype) if layout.turned else x[start : start + part] for x in flat]
             n = len(some[0])
             scratch = cp.empty((slots, n), dtype)
             self._launch(dtype, layout, some, [scratch.T])
@@ -156,11 +156,22 @@ class DeviceKernel:
             self._functions[name] = DeviceFunction(source.text, "run", source.threads, source.shared)
         return self._functions[name]
 
-    def _gather(self, dtype: str) -> DeviceFunction:
-        name = (cupy().cuda.Device().id, dtype, "gather")
-        if name not in self._functions:
-            self._functions[name] = DeviceFunction(gather_source(dtype), "gather", 256)
-        return self._functions[name]
+    def _helper(self, dtype: str, name: str, source: Callable[[str], str]) -> DeviceFunction:
+        key = (cupy().cuda.Device().id, dtype, name)
+        if key not in self._functions:
+            self._functions[key] = DeviceFunction(source(dtype), name, 256)
+        return self._functions[key]
+
+    def _turned(self, x: Any, dtype: str) -> Any:
+        """Rows in the fast layout; everything else as it is."""
+        count, size = x.shape
+        if x.strides[1] != x.itemsize or x.strides[0] <= x.itemsize or size < 2:
+            return x
+        result, chunks = cupy().empty((size, count), dtype), -(-size // 32)
+        turn = self._helper(dtype, "turn", turn_source)
+        sizes = map(np.uint32, (size, chunks, count))
+        turn(chunks * -(-count // 32), x.data.ptr, np.int64(x.strides[0]), result.data.ptr, *sizes)
+        return result.T
 
     def _table(self, k: int) -> Any:
         name = (cupy().cuda.Device().id, k)

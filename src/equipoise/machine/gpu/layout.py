@@ -32,6 +32,7 @@ class Layout:
     registers: int | None = None  # values to keep in registers; None: the compiler decides
     waiting: int = 0  # how many of the others find room in shared memory
     streaming: bool = False  # results are written past the caches
+    turned: bool = False  # inputs that are rows are brought into the fast layout beforehand
 
 
 def padded(size: int) -> int:
@@ -54,8 +55,11 @@ def stage_numbers(program: Program, layout: Layout) -> int:
 
 def layout_for(program: Program, dtype: str, rows: tuple[bool, ...], result_rows: bool, shared: int = SHARED_BYTES) -> Layout:
     """The layout for inputs of which some are rows, results that are rows or not, and so much shared memory."""
-    found = _rows_through_shared_memory(program, dtype, rows, result_rows, shared)
     wanted = most_alive(program) * bytes_of(dtype) // 4
+    if wanted > FULL:  # shared memory is better used for values that wait
+        found = Layout((False,) * len(rows), "compact" if result_rows else "strided", turned=any(rows))
+    else:
+        found = _rows_through_shared_memory(program, dtype, rows, result_rows, shared)
     many = sum(output.size for output in program.outputs) > MANY_RESULTS and found.results in ("strided", "compact")
     found = replace(found, streaming=many and found.results == "strided")
     if many and wanted <= FULL:
@@ -75,9 +79,10 @@ def _rows_through_shared_memory(program: Program, dtype: str, rows: tuple[bool, 
         tries = [Layout(rows, "strided", threads) for threads in (128, 64, 32)]
     else:
         tries = [Layout(rows, "staged", threads) for threads in (128, 64, 32)]
-        spread = Layout(rows, "spread", 64)
-        if 2 * stage_numbers(program, spread) * bytes_of(dtype) <= shared:  # four warps is the least that pays
-            tries.append(spread)
+        for threads in (128, 64):
+            spread = Layout(rows, "spread", threads)
+            if 128 // threads * stage_numbers(program, spread) * bytes_of(dtype) <= shared:  # four warps is the least that pays
+                tries.append(spread)
         tries += [Layout(rows, "compact", threads) for threads in (128, 64, 32)]
     for layout in tries:
         if layout.results == "spread" or stage_numbers(program, layout) <= room:

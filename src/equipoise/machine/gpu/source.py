@@ -2,8 +2,8 @@
 
 Neighbouring threads work on neighbouring states, so memory is fast where the same number of neighbouring states stands side
 by side: the fast layout is (n, B), seen as (B, n) with strides. Rows of states, (B, n), come through shared memory, which a
-block of threads fills and empties together. Results too large for that are written once each in the fast layout, and a second
-kernel (`gather`) spreads them over the rows.
+block of threads fills and empties together. Where that memory is needed for something better, or is too small, kernels of
+their own turn inputs into the fast layout (`turn`) and spread results, written once each, over their rows (`gather`).
 """
 
 from __future__ import annotations
@@ -214,5 +214,22 @@ gather(const real *values, const int *table, real *out, unsigned entries, unsign
   for (unsigned s = group; s < {STATES}u && first + s < count; s += 8u)
     for (unsigned e = lane; e < {ENTRIES}u && start + e < entries; e += 32u)
       out[(first + s) * (unsigned long long)entries + start + e] = tile[s][e];
+}}
+"""
+
+
+def turn_source(dtype: str) -> str:
+    """`turn(rows, bytes between rows, out, entries, chunks of a row, count)`: (count, entries) to (entries, count)."""
+    return f"""typedef {"double" if dtype == "float64" else "float"} real;
+extern "C" __global__ void __launch_bounds__(256)
+turn(const char *rows, long long between, real *out, unsigned entries, unsigned chunks, unsigned count) {{
+  __shared__ real tile[32][33];
+  const unsigned start = blockIdx.x % chunks * 32u, first = blockIdx.x / chunks * 32u;
+  const unsigned lane = threadIdx.x % 32u, group = threadIdx.x / 32u;
+  for (unsigned s = group; s < 32u && first + s < count; s += 8u)
+    if (start + lane < entries) tile[s][lane] = __ldg((const real *)(rows + (first + s) * between) + start + lane);
+  __syncthreads();
+  for (unsigned e = group; e < 32u && start + e < entries; e += 8u)
+    if (first + lane < count) out[(start + e) * (unsigned long long)count + first + lane] = tile[lane][e];
 }}
 """

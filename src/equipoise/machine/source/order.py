@@ -81,7 +81,7 @@ class _Graph:
                 waiting[x] -= 1
             for user in self.users[k]:
                 missing[user] -= 1
-                ready_at[user] = len(order)
+                ready_at[user] = 0
             changed = [user for x in self.operands[k] if waiting[x] == 1 for user in self.users[x]]
             for user in {*self.users[k], *changed}:
                 if missing[user] == 0 and not done[user]:

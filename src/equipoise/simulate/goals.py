@@ -1,0 +1,249 @@
+"""Whether a run did what its scenario asked: each check with what was wanted and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .contacts import ContactPoints
+from .toml_source import Item
+from .world import GROUND, gaps, solids
+
+if TYPE_CHECKING:
+    from .run import Run
+    from .scenario_build import Built
+
+Array = np.ndarray
+EVERY = 5  # rows from one look at places to the next; speeds are far below 1 m/s
+SLACK = 1e-9  # of torques against limits: rounding
+CARRIES = 0.02  # of the weight: a contact that bears less may slip
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was wanted."""
+
+    name: str
+    good: bool
+    came: str
+    wanted: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.came} (wanted {self.wanted})"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All checks of a run."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def reached(self) -> bool:
+        """Whether all are good."""
+        return all(check.good for check in self.checks)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What was not good."""
+        return tuple(str(check) for check in self.checks if not check.good)
+
+    def as_plain(self) -> dict[str, Any]:
+        """For JSON."""
+        checks = [{"name": c.name, "good": c.good, "came": c.came, "wanted": c.wanted} for c in self.checks]
+        return {"reached": self.reached, "checks": checks}
+
+    @classmethod
+    def of_plain(cls, plain: Any) -> Verdict:
+        return cls(tuple(Check(**check) for check in plain["checks"]))
+
+
+def judged(run: Run, built: Built) -> Verdict:
+    """The verdict on a run of a scenario."""
+    return Verdict((*_always(run, built), *(_goal(run, built, item) for item in built.scenario.goal)))
+
+
+# --- what always counts ---------------------------------------------------------------------------------------------------
+
+
+def _always(run: Run, built: Built) -> Iterator[Check]:
+    ended = run.outcome == "completed"
+    why = next((text for _, text in reversed(run.events) if "fell" in text or "failed" in text), run.outcome)
+    yield Check("no fall", ended, "stands to the end" if ended else why, "none")
+    machine = built.controller
+    if built.scenario.stance:
+        outcome, progress = str(getattr(machine, "outcome", "")), float(getattr(machine, "progress", 0.0))
+        yield Check("all stances", outcome == "completed", f"{outcome}, {progress:.0%} of the way", "completed")
+    if built.options["plant"] == "kinematic":
+        yield from _margins(run)
+        return
+    yield _torques(run)
+    yield from _margins(run)
+    yield _penetration(run, built)
+    held = [name for name in set(run.statuses.tolist()) if name.startswith(("held", "solved, but"))]
+    share = float(np.mean(np.isin(run.statuses, held))) if held else 0.0
+    yield Check("every step solved", share == 0.0, f"{1 - share:.2%} of them", "all")
+
+
+def _torques(run: Run) -> Check:
+    """Motors cut what is above their limits, and tell: then it was above."""
+    limit = np.asarray(run.robot.limits.effort)
+    finite = np.isfinite(limit) & (limit > 0)
+    part = np.abs(run.torque[:, finite]) / limit[finite]
+    worst = float(part.max(initial=0.0))
+    cut = [text for _, text in run.events if text.startswith("torque cut")]
+    return Check("torques within limits", worst <= 1 + SLACK and not cut, cut[0] if cut else f"at most {worst:.0%}", "at most 100%")
+
+
+def _margins(run: Run) -> Iterator[Check]:
+    worst, name = _joint_margin(run)
+    margins = {name: worst} | {label: float(np.nanmin(d)) for label, d in run.margins.items() if np.isfinite(d).any()}
+    name = min(margins, key=lambda label: margins[label])
+    yield Check("margins of constraints", margins[name] >= 0.0, f"at least {margins[name]:.3g} ({name})", "not below 0")
+
+
+def _joint_margin(run: Run) -> tuple[float, str]:
+    """Least distance of a joint from its limits, and which."""
+    best, where = np.inf, "joint limits"
+    for name, joint in run.robot.joints.items():
+        if joint.mimic is None and joint.type.nq == 1 and not (run.robot.floating and joint.q.start == 0):
+            x, lower, upper = run.q[:, joint.q], run.robot.limits.lower[joint.q], run.robot.limits.upper[joint.q]
+            margin = float(np.minimum(x - lower, upper - x).min())
+            if margin < best:
+                best, where = margin, f"{name} from its limit"
+    return best, where
+
+
+def _rows(run: Run) -> Array:
+    return np.unique(np.append(np.arange(0, len(run.t), EVERY), len(run.t) - 1))
+
+
+def _penetration(run: Run, built: Built) -> Check:
+    """How deep points of contact are in the ground and in obstacles."""
+    world = solids(built.options["obstacles"], built.options.get("ground", GROUND))
+    points, deepest, name = ContactPoints(run.robot, run.contacts), 0.0, "none touches"
+    for k in _rows(run) if points.count and world else ():
+        depth = -gaps(world, points.arms(run.q[k])[1], float(run.t[k])).distance
+        if depth.max() > deepest:
+            deepest, name = float(depth.max()), str(points.names[int(depth.argmax())])
+    most = built.scenario.safety.penetration
+    return Check("penetration", deepest <= most, f"at most {1e3 * deepest:.2f} mm ({name})", f"at most {1e3 * most:g} mm")
+
+
+# --- goals ------------------------------------------------------------------------------------------------------------------
+
+
+def _goal(run: Run, built: Built, item: Item) -> Check:
+    return GOALS[item.kind](run, built, item)
+
+
+def _place_goal(run: Run, built: Built, item: Item, places: Array, rows: Array, what: str) -> Check:
+    """A point that must be somewhere: at the end, once, always, or at a time; and for how long."""
+    o, start = item.options, places[0]
+    if "at" in o:
+        at = built.scale * np.asarray(o["at"])
+        to = np.where(np.isnan(at), places, at)
+    else:
+        to = start + built.scale * np.asarray(o.get("by", (0.0, 0.0, 0.0)))
+    error = np.linalg.norm(places - to, axis=1)
+    within, when, hold = o.get("within", 0.03), o.get("when", "end"), o.get("hold", 0.0)
+    t = run.t[rows]
+    worst = _over(error, t, when, hold)
+    tail = f" for {hold:g} s" if hold else ""
+    return Check(
+        o.get("name", what), worst <= within, f"{1e3 * worst:.0f} mm off{tail}", f"within {1e3 * within:.0f} mm, {_when(when)}"
+    )
+
+
+def _when(when: Any) -> str:
+    return {"end": "at the end", "once": "once", "always": "always"}.get(when, f"at {when} s") if isinstance(when, str) else f"at {when:g} s"
+
+
+def _over(error: Array, t: Array, when: Any, hold: float) -> float:
+    """The error that counts: the largest within the time asked for; where once is enough, of the best stretch of `hold` s."""
+    if when == "always":
+        return float(error.max())
+    if when == "end":
+        return float(error[t >= t[-1] - hold].max())
+    if when != "once":
+        near = (t >= when - 1e-9) & (t <= when + hold + (t[1] - t[0] if len(t) > 1 else 0.0))
+        return float(error[near].max()) if near.any() else float("inf")
+    if not hold:
+        return float(error.min())
+    n = max(int(round(hold / (t[1] - t[0]))), 1)
+    if len(error) <= n:
+        return float("inf")
+    return float(np.lib.stride_tricks.sliding_window_view(error, n).max(axis=1).min())
+
+
+def _frame(run: Run, built: Built, item: Item) -> Check:
+    frame, rows = item.options["frame"], _rows(run)
+    places = run.robot.pose(np.ascontiguousarray(run.q[rows]), frame)[:, :3, 3]
+    return _place_goal(run, built, item, places, rows, f"{frame} where it should be")
+
+
+def _com(run: Run, built: Built, item: Item) -> Check:
+    rows = _rows(run)
+    return _place_goal(run, built, item, run.com[rows], rows, "centre of mass where it should be")
+
+
+def _beyond(run: Run, built: Built, item: Item) -> Check:
+    """How far a frame, or "com", is outside the polygon of contacts, seen from above."""
+    o, rows = item.options, _rows(run)
+    frame, names = o["frame"], o["contacts"]
+    contacts = ContactPoints(run.robot, {name: run.contacts[name] for name in names})
+    places = run.com[rows] if frame == "com" else run.robot.pose(np.ascontiguousarray(run.q[rows]), frame)[:, :3, 3]
+    outside = np.array([_outside(contacts.arms(run.q[k])[1][:, :2], p[:2]) for k, p in zip(rows, places, strict=True)])
+    most = -_over(-outside, run.t[rows], o.get("when", "end"), 0.0)
+    least = built.scale * o.get("least", 0.0)
+    what = "centre of mass" if frame == "com" else frame
+    return Check(
+        o.get("name", f"{what} beyond {' and '.join(names)}"), most >= least, f"{1e3 * most:.0f} mm outside", f"{1e3 * least:.0f} mm or more"
+    )
+
+
+def _outside(corners: Array, p: Array) -> float:
+    """Distance of p from the hull of corners; negative inside."""
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(corners)
+    d = hull.equations[:, :2] @ p + hull.equations[:, 2]
+    if d.max() <= 0:
+        return float(d.max())
+    ring = corners[hull.vertices]
+    edges = np.roll(ring, -1, axis=0) - ring
+    s = np.clip(np.sum((p - ring) * edges, axis=1) / np.sum(edges**2, axis=1), 0.0, 1.0)
+    return float(np.linalg.norm(p - ring - s[:, None] * edges, axis=1).min())
+
+
+def _load(run: Run, built: Built, item: Item) -> Check:
+    """Force that a contact carries, as a part of the weight."""
+    o = item.options
+    contact, least = o["contact"], o.get("least", 0.05)
+    weight = run.robot.mass * float(np.linalg.norm(run.robot.model.gravity))
+    wrench = run.measured.get(contact, np.zeros((len(run.t), 6)))
+    part = np.linalg.norm(np.nan_to_num(wrench[:, :3]), axis=1) / weight
+    smooth = np.convolve(part, np.ones(20) / 20, mode="same") if len(part) >= 20 else part
+    most = -_over(-smooth[10:-10] if len(smooth) > 40 else -smooth, run.t[10:-10] if len(smooth) > 40 else run.t, o.get("when", "once"), 0.0)
+    return Check(
+        o.get("name", f"{contact} carries"), most >= least, f"{most:.0%} of the weight", f"{least:.0%} or more, {_when(o.get('when', 'once'))}"
+    )
+
+
+def _upright(run: Run, built: Built, item: Item) -> Check:
+    """Angle of a frame's z axis from where it was at the start."""
+    o, rows = item.options, _rows(run)
+    z = run.robot.pose(np.ascontiguousarray(run.q[rows]), o["frame"])[:, :3, 2]
+    tilt = np.arccos(np.clip(z @ z[0], -1.0, 1.0))
+    worst, within = _over(tilt, run.t[rows], o.get("when", "always"), 0.0), o.get("within", 0.2)
+    return Check(
+        o.get("name", f"{o['frame']} upright"), worst <= within, f"tilted by {worst:.3g} rad", f"at most {within:g} rad, {_when(o.get('when', 'always'))}"
+    )
+
+
+GOALS: dict[str, Callable[[Any, Any, Item], Check]] = {
+    "frame": _frame, "com": _com, "beyond": _beyond, "load": _load, "upright": _upright,
+}  # fmt: skip

@@ -1,0 +1,306 @@
+"""Barriers along a motion by differences, joint and torque limits in the controller, starts outside of the limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from bodies import FEET, monopod, slope, standing, tripod, written
+from numpy.testing import assert_allclose
+from support import load
+
+import equipoise as eq
+from equipoise.control.constraints import BarrierConstraint, at_time
+from equipoise.control.tasks import TaskError
+
+POLYGON = ((0.3, -0.3), (0.3, 0.3), (-0.3, 0.3), (-0.3, -0.3))
+
+
+def circling(t: float):
+    """A sphere on a circle, with its velocity and acceleration."""
+    c, s = np.cos(2 * t), np.sin(2 * t)
+    motion = {"velocity": (-0.6 * s, 0.6 * c, 0, 0, 0, 0), "acceleration": (-1.2 * c, -1.2 * s, 0, 0, 0, 0)}
+    return eq.Sphere((0.3 * c + 0.5, 0.3 * s, 1.5), 0.1, **motion)
+
+
+BARRIERS: dict[str, BarrierConstraint] = {
+    "sphere away from sphere": eq.KeepOut(eq.Sphere((0.1, 0, 0), 0.05, "shank_0"), eq.Sphere((1.0, 1, 1), 0.2), safe=0.02),
+    "sphere away from a moving one": eq.KeepOut(
+        eq.Sphere((0.1, 0, 0), 0.05, "shank_0"), eq.Sphere((1.0, 1, 1), 0.2, velocity=(0.3, -0.2, 0.1, 0, 0, 0))
+    ),
+    "sphere away from a circling one": eq.KeepOut(eq.Sphere((0.1, 0, 0), 0.05, "shank_1"), circling, safe=0.1),
+    "plane": eq.KeepOut(eq.Point((0, 0, -0.3), "shank_2"), eq.Plane((0.1, 0, 1.0), -2.0), safe=0.05),
+    "inside a sphere": eq.KeepIn(eq.Point((0, 0.1, 0), "trunk"), eq.Point((0, 0, 0)), safe=3.0),
+    "capsules of the robot": eq.KeepOut(
+        eq.Capsule((0, 0, 0), (0, 0, -0.3), 0.04, "shank_0"), eq.Capsule((0, 0, 0), (0, 0, -0.3), 0.04, "shank_1")
+    ),
+    "cone": eq.Cone(eq.Line((0, 0, 0), (0.1, 0, 1.0), "trunk"), eq.Line((0, 0, 0), (0, 0, 1.0)), angle=0.4),
+    "support": eq.CoMInSupport(POLYGON, margin=0.02),
+}
+
+
+@pytest.mark.paper("Q4")
+@pytest.mark.parametrize("constraint", BARRIERS.values(), ids=BARRIERS.keys())
+def test_rates_and_drifts_of_barriers_along_a_motion(constraint, rng):
+    """d, ḋ = J v + ζ and d̈ = J a + drift, with the world moving too."""
+    robot = tripod()
+    q, v = robot.random_state(rng)
+
+    def write(scene, p):
+        barrier = constraint.barrier(scene, p)
+        return {name: getattr(barrier, name) for name in ("d", "J", "rate", "residual", "drift")}
+
+    at = written(robot, write, len(constraint.numbers(robot, 0.0)))
+    t = 0.3
+
+    def along(s):
+        return at(robot.integrate(q, v, s), v, constraint.numbers(robot, t + s))
+
+    now = along(0.0)
+    assert_allclose(now["rate"], now["J"] @ v + now["residual"], rtol=0, atol=1e-12)
+    rate, drift = slope(lambda s: along(s)["d"]), slope(lambda s: along(s)["rate"])
+    assert_allclose(now["rate"], rate, rtol=0, atol=1e-8 * (1 + np.abs(rate).max()))
+    assert_allclose(now["drift"], drift, rtol=0, atol=1e-8 * (1 + np.abs(drift).max()))
+    assert np.abs(rate).max() > 1e-4
+
+
+def test_barriers_measure_what_they_say(rng):
+    robot = tripod()
+    q, _ = robot.random_state(rng)
+    controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[*BARRIERS.values()], level="velocity")
+    margins = controller(0.3, q, np.zeros(robot.nv)).margins
+    where = (robot.pose(q, "shank_0") @ [0.1, 0, 0, 1])[:3]
+    assert margins[BARRIERS["sphere away from sphere"].label] == pytest.approx(np.linalg.norm(where - 1) - 0.27, abs=1e-12)
+    moved = np.array([1.0, 1, 1]) + 0.3 * np.array([0.3, -0.2, 0.1])
+    assert margins[BARRIERS["sphere away from a moving one"].label] == pytest.approx(
+        np.linalg.norm(where - moved) - 0.25, abs=1e-12
+    )
+    place = (robot.pose(q, "trunk") @ [0, 0.1, 0, 1])[:3]
+    inside = margins[BARRIERS["inside a sphere"].label]
+    assert inside == pytest.approx(9.0 - place @ place, abs=1e-12)  # squared, as distances of points are
+    c = robot.com(q)[:2]
+    assert margins["centre of mass in support"] == pytest.approx(np.min(0.28 - np.abs(c)), abs=1e-12)
+
+
+def test_a_primitive_with_a_velocity_moves_on():
+    sphere = eq.Sphere((1.0, 0, 0), 0.1, velocity=(0.5, 0, 0, 0, 0, 0), acceleration=(0, 2.0, 0, 0, 0, 0))
+    assert_allclose(at_time(sphere, 2.0).centre, [2.0, 4.0, 0.0])
+    plane = eq.Plane((0, 0, 1.0), 0.5, velocity=(0, 0, 0.1, 0, 0, 0))
+    assert_allclose(at_time(plane, 2.0).offset, 0.7)
+    assert_allclose(at_time(circling, 0.0).centre, [0.8, 0, 1.5])
+
+
+@pytest.mark.parametrize(
+    ("constraint", "words"),
+    [
+        (eq.KeepOut(eq.Point((0, 0, 0), "fot"), eq.Plane((0, 0, 1.0), 0.0)), "foot"),
+        (eq.KeepOut(eq.Point((0, 0, 0), "foot"), eq.Plane((0, 0, 1.0), 0.0), safe=np.nan), "safe must be finite"),
+        (eq.KeepOut(eq.Point((0, 0, 0), "foot"), eq.Point((0, 0, 1.0)), safe=-0.1), "not negative"),
+        (eq.Cone(eq.Line((0, 0, 0), (0, 0, 1.0), "foot"), eq.Line((0, 0, 0), (0, 0, 1.0)), angle=4.0), "between 0 and"),
+        (eq.CoMInSupport(((0, 0), (1, 0))), "three or more corners"),
+        (eq.CoMInSupport(POLYGON[::-1]), "counter-clockwise"),
+        (eq.TorqueLimits(limits=(1.0, 2.0)), "one number or 8"),
+        (eq.JointLimits(acceleration=-1.0), "acceleration must be positive"),
+        (eq.JointLimits(margin=3.0), "no room"),
+        (eq.MomentumLimits(linear=-1.0), "must be positive"),
+        (eq.KeepOut(eq.Point((0, 0, 0), "foot"), eq.Plane((0, 0, 1.0), 0.0), gains=eq.Gains.of_rates(5.0, 2000.0)), "too fast"),
+    ],
+)
+def test_bad_constraints_are_refused_with_the_reason(constraint, words):
+    with pytest.raises(eq.EquipoiseError) as caught:
+        eq.WholeBodyController(monopod(), [eq.PostureTask()], constraints=[constraint])
+    assert words in str(caught.value)
+
+
+def test_constraints_on_torques_need_the_torque_level():
+    with pytest.raises(TaskError, match="level='torque'"):
+        eq.WholeBodyController(monopod(), [eq.PostureTask()], constraints=[eq.TorqueLimits()], level="velocity")
+    with pytest.raises(eq.EquipoiseError, match="acceleration"):
+        eq.WholeBodyController(monopod(), [], level="torqe")
+
+
+# --- limits in the controller ---------------------------------------------------------------------------------------------------
+
+
+def pulled(robot, q_to, level, constraints, q, v, dt=1e-3, steps=600, **options):
+    """Runs an arm after its posture in an exact world; yields (q, v, solution)."""
+    task = eq.PostureTask(q_to, weight=1.0, gain=20.0)
+    controller = eq.WholeBodyController(robot, [task], constraints=constraints, level=level, dt=dt, **options)
+    for k in range(steps):
+        solution = controller(k * dt, q, v)
+        yield q, v, solution
+        if level == "velocity":
+            q, v = q + solution.velocity * dt, solution.velocity
+        else:
+            q, v = q + v * dt + solution.acceleration * dt**2 / 2, v + solution.acceleration * dt
+
+
+@pytest.mark.parametrize("level", ["velocity", "acceleration", "torque"])
+def test_joints_pulled_beyond_their_limits_stop_there(level):
+    robot = load("arm7")
+    limits = eq.JointLimits(acceleration=20.0, velocity=1.0)
+    q_to = robot.limits.upper + 0.5
+    for q, v, solution in pulled(robot, q_to, level, [limits], robot.limits.upper - 0.3, np.zeros(7)):
+        assert (q <= robot.limits.upper + 1e-9).all()
+        assert (np.abs(v) <= 1 + 1e-9).all()
+    assert (q > robot.limits.upper - 1e-3).all()  # they do get there
+    assert any("joint limit of" in name for name in solution.active)
+
+
+@pytest.mark.parametrize("level", ["velocity", "acceleration", "torque"])
+def test_starting_outside_a_limit_is_recovered_from(level):
+    robot = load("arm7")
+    start = robot.limits.upper + [0.2, 0, 0, -0.5, 0, 0, -0.3]
+    run = pulled(robot, start, level, [eq.JointLimits(acceleration=50.0)], start.copy(), np.full(7, -0.1), steps=500)
+    for k, (q, _, solution) in enumerate(run):
+        assert solution.status.ok
+        if k == 0:
+            assert any("starts 0.2 outside" in event for event in solution.events)
+    assert (q <= robot.limits.upper + 1e-6).all()
+
+
+def test_torques_stay_within_their_limits(rng):
+    robot = load("arm7")
+    largest = np.full(7, 15.0)
+    controller = eq.WholeBodyController(
+        robot, [eq.PostureTask(robot.random_state(rng)[0], weight=1.0)], constraints=[eq.TorqueLimits(limits=largest)]
+    )
+    for _ in range(20):
+        q, v = robot.random_state(rng)
+        solution = controller(0.0, q, v)
+        assert (np.abs(solution.torque) <= 15 + 1e-6).all()
+    assert any(name.startswith("torque limit of") for name in solution.active)
+
+
+def test_momentum_is_bounded_after_the_step_and_comes_back_from_outside(rng):
+    robot, dt = tripod(), 1e-3
+    q, v = robot.random_state(rng)
+    h = robot.momentum(q, v)
+    tasks = [eq.MomentumTask(20 * h, axes="pose", gain=100.0), eq.PostureTask()]
+
+    def after(bound):
+        limits = eq.MomentumLimits(linear=np.abs(bound[:3]), angular=np.abs(bound[3:]))
+        controller = eq.WholeBodyController(robot, tasks, constraints=[limits], level="acceleration", dt=dt)
+        solution = controller(0.0, q, v)
+        rate = robot.momentum_matrix(q) @ solution.acceleration + robot.momentum_bias(q, v)
+        return h + dt * rate, solution
+
+    now, solution = after(1.05 * h)
+    assert_allclose(now, 1.05 * h, rtol=1e-6)
+    assert len(solution.active) == 6
+    now, _ = after(0.5 * h)
+    assert_allclose(now, 0.99 * h, rtol=1e-6)  # outside: back at 10 per second, not at once
+
+
+@pytest.mark.paper("Q5")
+def test_a_cup_stays_upright_within_its_cone():
+    robot, dt = load("arm7"), 2e-3
+    q = np.array([0.2, 0.6, -0.3, -1.2, 0.4, 0.8, 0.1])
+    up = robot.pose(q, "tool")[:3, :3].T @ [0, 0, 1.0]
+    cone = eq.Cone(eq.Line((0, 0, 0), up, "tool"), eq.Line((0, 0, 0), (0, 0, 1.0)), angle=0.2, name="cup")
+    tool = eq.FrameTask("tool", target=robot.pose(q, "tool") + [[0, 0, 0, 0.3], [0, 0, 0, 0.3], [0, 0, 0, -0.2], [0, 0, 0, 0]],
+                        axes="position", gain=6.0)  # fmt: skip
+    controller = eq.WholeBodyController(robot, [tool, eq.PostureTask(q + 1.0)], constraints=[cone], dt=dt)
+    v, seen = np.zeros(7), []
+    for k in range(600):
+        solution = controller(k * dt, q, v)
+        q, v = q + v * dt + solution.acceleration * dt**2 / 2, v + solution.acceleration * dt
+        seen.append(np.arccos(robot.pose(q, "tool")[:3, :3] @ up @ [0, 0, 1.0]))
+    assert max(seen) <= 0.2 + 1e-6
+    assert max(seen) > 0.15  # it was needed
+
+
+def test_the_centre_of_mass_stays_over_its_polygon():
+    robot, q, dt = tripod(), standing(tripod()), 2e-3
+    v, com = np.zeros(robot.nv), robot.com(standing(tripod()))
+    square = com[:2] + 0.03 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    controller = eq.WholeBodyController(
+        robot, [eq.CoMTask(com + [0.1, 0.05, 0.0], gain=8.0), eq.PostureTask()], [eq.PointContact(f, friction=2.0) for f in FEET],
+        [eq.CoMInSupport(square), eq.TorqueLimits()], dt=dt,
+    )  # fmt: skip
+    for k in range(500):
+        solution = controller(k * dt, q, v)
+        q = robot.integrate(q, v + solution.acceleration * dt / 2, dt)
+        v = v + solution.acceleration * dt
+        assert np.abs(robot.com(q)[:2] - com[:2]).max() <= 0.03 + 1e-6
+    assert robot.com(q)[0] - com[0] > 0.028
+
+
+# --- safety with the whole controller -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.paper("Q4")
+@pytest.mark.parametrize("moving", [False, True], ids=["static", "moving"])
+@pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3, 1e-2])
+def test_admitted_starts_never_enter_an_obstacle(dt, moving, rng):
+    """An arm pulled through a sphere, static or flying; looked at ten times within every step [docs/safety.md, Theorem 2]."""
+    worst = _worst_clearance(load("arm7"), dt, moving, rng, starts=2, duration=0.6)
+    assert worst >= -1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.paper("Q4")
+@pytest.mark.parametrize("moving", [False, True], ids=["static", "moving"])
+@pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3, 1e-2])
+def test_admitted_starts_never_enter_an_obstacle_many(dt, moving, rng):
+    assert _worst_clearance(load("arm7"), dt, moving, rng, starts=100, duration=0.6) >= -1e-6
+
+
+MOST = 4.0  # rad/s², of every joint
+FASTEST = 0.35  # rad/s
+
+
+def _worst_clearance(robot, dt, moving, rng, starts, duration):
+    """Least true clearance over runs. σ is that of docs/safety.md for the speeds and accelerations that the limits allow."""
+    from equipoise.control.vfi import chain_rates, rigid_variation
+
+    tool, radius = eq.Sphere((0, 0, 0), 0.05, "tool"), 0.15
+    speed, acceleration, jerk = chain_rates(1.3, 7 * FASTEST, 7 * MOST)
+    flight = np.array([0.0, 0.3, 0.0])
+    speed = speed + np.linalg.norm(flight) * moving
+    _, variation = rigid_variation(speed, acceleration, jerk, radius=radius + 0.05)
+    worst, count = np.inf, 0
+    while count < starts:
+        q, v = rng.uniform(-1.0, 1.0, 7), rng.uniform(-0.2, 0.2, 7)
+        centre = robot.pose(q, "tool")[:3, 3] + rng.uniform(0.3, 0.5) * _direction(rng)
+        ball = eq.Sphere(centre, radius, velocity=(*(flight * moving), 0, 0, 0))
+        keep = eq.KeepOut(tool, ball, gains=eq.Gains.of_rates(5.0, 20.0), variation=variation, rank=0)
+        controller = _shared_controller(robot, keep, dt)
+        least = _run(robot, controller, keep, q, v, centre, dt, int(duration / dt))
+        if least is None:
+            continue
+        worst, count = min(worst, least), count + 1
+    return worst
+
+
+def _direction(rng):
+    d = rng.normal(size=3)
+    return d / np.linalg.norm(d)
+
+
+def _shared_controller(robot, keep, dt):
+    limits = eq.JointLimits(acceleration=MOST, velocity=FASTEST, position=False, rank=2)
+    reach = eq.FrameTask("tool", axes="position", gain=4.0)
+    return eq.WholeBodyController(robot, [reach, eq.PostureTask()], constraints=[keep, limits], level="acceleration", dt=dt)
+
+
+def _run(robot, controller, keep, q, v, centre, dt, steps):
+    """Least clearance, ten looks in each step; None where the theory does not cover the start or the limits had to give way."""
+    controller.set_target("tool", centre)
+    measure, least = eq.distance(keep.a, replace(keep.b, velocity=None)).on(robot), np.inf
+    flight = np.zeros(3) if keep.b.velocity is None else np.asarray(keep.b.velocity)[:3]
+    for k in range(steps):
+        solution = controller(k * dt, q, v)
+        if k == 0 and controller.start_report:
+            return None
+        if not solution.status.ok:
+            return None
+        a = solution.acceleration
+        for s in np.linspace(dt / 10, dt, 10):
+            there = q + v * s + a * s**2 / 2
+            now = centre + flight * (k * dt + s)
+            least = min(least, np.linalg.norm(robot.pose(there, "tool")[:3, 3] - now) - 0.2)
+        q, v = q + v * dt + a * dt**2 / 2, v + a * dt
+    assert measure is not None
+    return least
