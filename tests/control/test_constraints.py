@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from bodies import FEET, monopod, slope, standing, tripod, written
@@ -27,7 +25,7 @@ def circling(t: float):
 BARRIERS: dict[str, BarrierConstraint] = {
     "sphere away from sphere": eq.KeepOut(eq.Sphere((0.1, 0, 0), 0.05, "shank_0"), eq.Sphere((1.0, 1, 1), 0.2), safe=0.02),
     "sphere away from a moving one": eq.KeepOut(
-        eq.Sphere((0.1, 0, 0), 0.05, "shank_0"), eq.Sphere((1.0, 1, 1), 0.2, velocity=(0.3, -0.2, 0.1, 0, 0, 0))
+        eq.Sphere((0.1, 0, 0), 0.05, "shank_0"), eq.Sphere((1.0, 1, 1), 0.2, velocity=(0.3, -0.2, 0.1, 0, 0, 0)), name="moving"
     ),
     "sphere away from a circling one": eq.KeepOut(eq.Sphere((0.1, 0, 0), 0.05, "shank_1"), circling, safe=0.1),
     "plane": eq.KeepOut(eq.Point((0, 0, -0.3), "shank_2"), eq.Plane((0.1, 0, 1.0), -2.0), safe=0.05),
@@ -141,9 +139,11 @@ def test_joints_pulled_beyond_their_limits_stop_there(level):
     robot = load("arm7")
     limits = eq.JointLimits(acceleration=20.0, velocity=1.0)
     q_to = robot.limits.upper + 0.5
-    for q, v, solution in pulled(robot, q_to, level, [limits], robot.limits.upper - 0.3, np.zeros(7)):
+    run = list(pulled(robot, q_to, level, [limits], robot.limits.upper - 0.3, np.zeros(7)))
+    for q, v, _ in run:
         assert (q <= robot.limits.upper + 1e-9).all()
         assert (np.abs(v) <= 1 + 1e-9).all()
+    q, _, solution = run[-1]
     assert (q > robot.limits.upper - 1e-3).all()  # they do get there
     assert any("joint limit of" in name for name in solution.active)
 
@@ -151,13 +151,12 @@ def test_joints_pulled_beyond_their_limits_stop_there(level):
 @pytest.mark.parametrize("level", ["velocity", "acceleration", "torque"])
 def test_starting_outside_a_limit_is_recovered_from(level):
     robot = load("arm7")
-    start = robot.limits.upper + [0.2, 0, 0, -0.5, 0, 0, -0.3]
-    run = pulled(robot, start, level, [eq.JointLimits(acceleration=50.0)], start.copy(), np.full(7, -0.1), steps=500)
-    for k, (q, _, solution) in enumerate(run):
-        assert solution.status.ok
-        if k == 0:
-            assert any("starts 0.2 outside" in event for event in solution.events)
-    assert (q <= robot.limits.upper + 1e-6).all()
+    start = robot.limits.upper + np.array([0.2, 0, 0, -0.5, 0, 0, -0.3])
+    run = list(pulled(robot, start, level, [eq.JointLimits(acceleration=50.0)], start.copy(), np.full(7, -0.1), steps=500))
+    assert all(solution.status.ok for _, _, solution in run)
+    assert any("starts 0.2 outside" in event for event in run[0][2].events)
+    assert not run[1][2].events
+    assert (run[-1][0] <= robot.limits.upper + 1e-6).all()
 
 
 def test_torques_stay_within_their_limits(rng):
@@ -199,8 +198,8 @@ def test_a_cup_stays_upright_within_its_cone():
     q = np.array([0.2, 0.6, -0.3, -1.2, 0.4, 0.8, 0.1])
     up = robot.pose(q, "tool")[:3, :3].T @ [0, 0, 1.0]
     cone = eq.Cone(eq.Line((0, 0, 0), up, "tool"), eq.Line((0, 0, 0), (0, 0, 1.0)), angle=0.2, name="cup")
-    tool = eq.FrameTask("tool", target=robot.pose(q, "tool") + [[0, 0, 0, 0.3], [0, 0, 0, 0.3], [0, 0, 0, -0.2], [0, 0, 0, 0]],
-                        axes="position", gain=6.0)  # fmt: skip
+    goal = robot.pose(q, "tool")[:3, 3] + np.array([0.3, 0.3, -0.2])
+    tool = eq.FrameTask("tool", goal, axes="position", gain=6.0)
     controller = eq.WholeBodyController(robot, [tool, eq.PostureTask(q + 1.0)], constraints=[cone], dt=dt)
     v, seen = np.zeros(7), []
     for k in range(600):
@@ -216,7 +215,7 @@ def test_the_centre_of_mass_stays_over_its_polygon():
     v, com = np.zeros(robot.nv), robot.com(standing(tripod()))
     square = com[:2] + 0.03 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     controller = eq.WholeBodyController(
-        robot, [eq.CoMTask(com + [0.1, 0.05, 0.0], gain=8.0), eq.PostureTask()], [eq.PointContact(f, friction=2.0) for f in FEET],
+        robot, [eq.CoMTask(com + np.array([0.1, 0.05, 0.0]), gain=8.0), eq.PostureTask()], [eq.PointContact(f, friction=2.0) for f in FEET],
         [eq.CoMInSupport(square), eq.TorqueLimits()], dt=dt,
     )  # fmt: skip
     for k in range(500):
@@ -235,8 +234,10 @@ def test_the_centre_of_mass_stays_over_its_polygon():
 @pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3, 1e-2])
 def test_admitted_starts_never_enter_an_obstacle(dt, moving, rng):
     """An arm pulled through a sphere, static or flying; looked at ten times within every step [docs/safety.md, Theorem 2]."""
-    worst = _worst_clearance(load("arm7"), dt, moving, rng, starts=2, duration=0.6)
+    worst = _worst_clearance(load("arm7"), dt, moving, rng, starts=2, duration=0.5)
     assert worst >= -1e-6
+    if dt == 1e-3:
+        assert worst < 0.1  # it comes near; at longer steps the margin for what may happen within one is wide
 
 
 @pytest.mark.slow
@@ -247,60 +248,58 @@ def test_admitted_starts_never_enter_an_obstacle_many(dt, moving, rng):
     assert _worst_clearance(load("arm7"), dt, moving, rng, starts=100, duration=0.6) >= -1e-6
 
 
-MOST = 4.0  # rad/s², of every joint
-FASTEST = 0.35  # rad/s
+MOST, FASTEST = 4.0, 0.35  # rad/s² and rad/s of every joint
+RADIUS, TOOL, REACH = 0.15, 0.05, 1.3  # m: of the obstacle, of the tool, of the arm
+
+
+class Flight:
+    """A sphere that flies straight; where from can be changed."""
+
+    def __init__(self, velocity) -> None:
+        self.start, self.velocity = np.full(3, 9.0), np.asarray(velocity)
+
+    def at(self, t):
+        return self.start + t * self.velocity
+
+    def __call__(self, t):
+        return eq.Sphere(self.at(t), RADIUS, velocity=(*self.velocity, 0, 0, 0))
 
 
 def _worst_clearance(robot, dt, moving, rng, starts, duration):
     """Least true clearance over runs. σ is that of docs/safety.md for the speeds and accelerations that the limits allow."""
     from equipoise.control.vfi import chain_rates, rigid_variation
 
-    tool, radius = eq.Sphere((0, 0, 0), 0.05, "tool"), 0.15
-    speed, acceleration, jerk = chain_rates(1.3, 7 * FASTEST, 7 * MOST)
-    flight = np.array([0.0, 0.3, 0.0])
-    speed = speed + np.linalg.norm(flight) * moving
-    _, variation = rigid_variation(speed, acceleration, jerk, radius=radius + 0.05)
+    ball = Flight((0.0, 0.3, 0.0) if moving else np.zeros(3))
+    speed, acceleration, jerk = chain_rates(REACH, 7 * FASTEST, 7 * MOST)
+    speed = speed + np.linalg.norm(ball.velocity)
+    _, variation = rigid_variation(speed, acceleration, jerk, radius=RADIUS + TOOL)
+    keep = eq.KeepOut(eq.Sphere((0, 0, 0), TOOL, "tool"), ball, variation=variation, rank=0)
+    limits = eq.JointLimits(acceleration=MOST, velocity=FASTEST, position=False)
+    tasks = [eq.FrameTask("tool", axes="position", gain=4.0), eq.PostureTask()]
+    controller = eq.WholeBodyController(robot, tasks, constraints=[keep, limits], level="acceleration", dt=dt)
     worst, count = np.inf, 0
-    while count < starts:
+    for _ in range(4 * starts):
         q, v = rng.uniform(-1.0, 1.0, 7), rng.uniform(-0.2, 0.2, 7)
-        centre = robot.pose(q, "tool")[:3, 3] + rng.uniform(0.3, 0.5) * _direction(rng)
-        ball = eq.Sphere(centre, radius, velocity=(*(flight * moving), 0, 0, 0))
-        keep = eq.KeepOut(tool, ball, gains=eq.Gains.of_rates(5.0, 20.0), variation=variation, rank=0)
-        controller = _shared_controller(robot, keep, dt)
-        least = _run(robot, controller, keep, q, v, centre, dt, int(duration / dt))
-        if least is None:
-            continue
-        worst, count = min(worst, least), count + 1
-    return worst
+        d = rng.normal(size=3)
+        ball.start = robot.pose(q, "tool")[:3, 3] + rng.uniform(0.3, 0.5) * d / np.linalg.norm(d)
+        controller.reset()
+        controller.set_target("tool", ball.start)
+        least = _least_clearance(robot, controller, ball, q, v, int(duration / dt))
+        worst, count = min(worst, least), count + (least < np.inf)
+        if count == starts:
+            return worst
+    raise AssertionError("too few starts are covered by the theory")
 
 
-def _direction(rng):
-    d = rng.normal(size=3)
-    return d / np.linalg.norm(d)
-
-
-def _shared_controller(robot, keep, dt):
-    limits = eq.JointLimits(acceleration=MOST, velocity=FASTEST, position=False, rank=2)
-    reach = eq.FrameTask("tool", axes="position", gain=4.0)
-    return eq.WholeBodyController(robot, [reach, eq.PostureTask()], constraints=[keep, limits], level="acceleration", dt=dt)
-
-
-def _run(robot, controller, keep, q, v, centre, dt, steps):
-    """Least clearance, ten looks in each step; None where the theory does not cover the start or the limits had to give way."""
-    controller.set_target("tool", centre)
-    measure, least = eq.distance(keep.a, replace(keep.b, velocity=None)).on(robot), np.inf
-    flight = np.zeros(3) if keep.b.velocity is None else np.asarray(keep.b.velocity)[:3]
+def _least_clearance(robot, controller, ball, q, v, steps):
+    """Ten looks in each step; infinite where the theory does not cover the start, or limits had to give way."""
+    dt, looks, least = controller.dt, np.linspace(0.1, 1, 10)[:, None] * controller.dt, np.inf
     for k in range(steps):
         solution = controller(k * dt, q, v)
-        if k == 0 and controller.start_report:
-            return None
-        if not solution.status.ok:
-            return None
+        if controller.start_report or not solution.status.ok:
+            return np.inf
         a = solution.acceleration
-        for s in np.linspace(dt / 10, dt, 10):
-            there = q + v * s + a * s**2 / 2
-            now = centre + flight * (k * dt + s)
-            least = min(least, np.linalg.norm(robot.pose(there, "tool")[:3, 3] - now) - 0.2)
+        there = robot.pose(q + v * looks + a * looks**2 / 2, "tool")[:, :3, 3]
+        least = min(least, np.linalg.norm(there - ball.at(k * dt + looks), axis=1).min() - RADIUS - TOOL)
         q, v = q + v * dt + a * dt**2 / 2, v + a * dt
-    assert measure is not None
     return least

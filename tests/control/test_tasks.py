@@ -81,7 +81,7 @@ def test_errors_of_frames_are_rotation_vectors(rng):
 def test_quantities_are_those_of_the_robot(rng):
     robot = tripod()
     q, v = robot.random_state(rng)
-    com = terms_of(TASKS["centre of mass"], robot)(q, v, robot.com(q) + [0.1, -0.2, 0.3])
+    com = terms_of(TASKS["centre of mass"], robot)(q, v, robot.com(q) + np.array([0.1, -0.2, 0.3]))
     assert_allclose(com["error"], [0.1, -0.2, 0.3], rtol=0, atol=1e-12)
     assert_allclose(com["drift"], robot.com_bias(q, v), rtol=0, atol=1e-10)
     momentum = terms_of(TASKS["momentum"], robot)(q, v, np.zeros(6))
@@ -133,8 +133,12 @@ def test_a_moving_relative_target_is_followed_exactly(rng):
         return X[:3, 3], X[:3, :3]
 
     place = [slope(lambda s: seen(s)[0], 1e-3), (seen(1e-4)[0] - 2 * seen(0.0)[0] + seen(-1e-4)[0]) / 1e-8]
-    spins = [lambda s, R=seen(0.0)[1]: Rotation.from_matrix(seen(s)[1] @ R.T).as_rotvec()]
-    turn = [slope(spins[0], 1e-3), (spins[0](1e-4) + spins[0](-1e-4)) / 1e-8]
+    R = seen(0.0)[1]
+
+    def spin(s):
+        return Rotation.from_matrix(seen(s)[1] @ R.T).as_rotvec()
+
+    turn = [slope(spin, 1e-3), (spin(1e-4) + spin(-1e-4)) / 1e-8]
     now = terms_of(task, robot)(q, v, task.here(robot, q), np.append(place[0], turn[0]), np.append(place[1], turn[1]))
     assert_allclose(now["rate_to"], now["rate"], rtol=0, atol=1e-7)
     assert_allclose(now["acceleration_to"], now["J"] @ a + now["drift"], rtol=0, atol=1e-5)  # second differences

@@ -10,10 +10,9 @@ import pytest
 import samples
 
 import equipoise as eq
-from equipoise.show import report as report_module
 from equipoise.show.charts import charts, cone_ratios, spells, thinned, verdict
 from equipoise.show.plots import svg
-from equipoise.show.report import moments, write_whole
+from equipoise.show.report import moments
 
 EVERY = ["task_errors", "margins", "torques", "cones", "normal_forces", "com", "cycle_time"]
 
@@ -146,19 +145,9 @@ def test_report_is_one_file_with_everything_in_it(run, tmp_path):
     assert "optimal 91.8 %" in own
 
 
-def test_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    target = tmp_path / "run.html"
-    target.write_text("before")
-    monkeypatch.setattr(report_module.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
-        write_whole(target, "after")
-    assert target.read_text() == "before"
-    assert [p.name for p in tmp_path.iterdir()] == ["run.html"]
-
-
 def test_report_errors_teach(run, tmp_path):
     with pytest.raises(eq.EquipoiseError, match="there is no folder"):
-        write_whole(tmp_path / "absent" / "run.html", "")
+        eq.report(run, tmp_path / "absent" / "run.html")
     with pytest.raises(eq.EquipoiseError, match="pictures per second"):
         eq.report(run, tmp_path / "run.html", rate=0)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 
 import equipoise as eq
 from equipoise.study import LogUniform, Normal, StudyError, Table, Uniform
-from equipoise.study.command import read_specification
+from equipoise.study.command import read_specification, run_study
 
 FILE = """
 import neighbour
@@ -45,7 +47,7 @@ def test_a_function_of_a_file_on_two_workers_with_table_and_plot(folder):
 
 
 def test_draws_failures_and_quiet(folder):
-    run = equipoise("shapes.py:area", "width=-1..1", "unit=mm,cm", "--draws", "12", "--workers", "1", folder=folder)
+    run = equipoise("shapes.py:area", "width=-1..1", "unit=mm,cm", "--draws", "40", "--workers", "1", folder=folder)
     assert run.returncode == 0 and "failed: ValueError: negative width" in run.stdout and "runs failed in all" in run.stdout
     quiet = equipoise("shapes.py:area", "width=1", "--quiet", "--workers", "1", folder=folder)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
@@ -62,10 +64,18 @@ def test_draws_failures_and_quiet(folder):
         (["shapes.py:area", "width=0..1"], "say how often with --draws N"),
     ],
 )
-def test_mistakes_are_one_line(folder, arguments, words):
-    run = equipoise(*arguments, folder=folder)
-    assert run.returncode == 2
-    assert words in " ".join(run.stderr.split()) and "Traceback" not in run.stderr
+def test_mistakes_are_told(folder, arguments, words, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    options = dict(draws=None, seed=0, folder=None, output=None, plot=None, quiet=True)
+    with pytest.raises(eq.EquipoiseError, match=re.escape(words)):
+        run_study(Console(quiet=True), arguments[0], arguments[1:], **options)
+
+
+def test_a_mistake_is_one_line_without_traceback(folder):
+    run = equipoise("shapes.py:area", "height=1", folder=folder)
+    assert run.returncode == 2 and "missing a required argument: 'width'" in " ".join(run.stderr.split())
+    assert "Traceback" not in run.stderr
 
 
 @pytest.mark.parametrize(

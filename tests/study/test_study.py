@@ -307,6 +307,12 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+def test_a_study_that_was_killed_in_its_first_moment_begins_anew(tmp_path):
+    (tmp_path / RUNS).touch()
+    (tmp_path / f".{HEADER}.abc").write_text("{")
+    assert len(study(product, {"a": [1], "b": [1]}, workers=1, folder=tmp_path)) == 1
+
+
 def test_an_edited_function_is_told(tmp_path):
     study(product, {"a": [1], "b": [1]}, workers=1, folder=tmp_path)
     header = json.loads((tmp_path / HEADER).read_text())

@@ -23,6 +23,8 @@ class Snapshot:
         c = self.controller = controller
         self.q, self.v, self.p, self.columns = c._q.copy(), c._v.copy(), c._p.copy(), c._columns
         self.contacts, self._program = contacts, program
+        # Looked at in every step that is recorded: kept, so that the kernel need not run again for them.
+        self._kept = {name: c._data[name].copy() for name in ("errors", "margins") if name in c._data}
 
     @cached_property
     def data(self) -> dict[str, Array]:
@@ -68,7 +70,7 @@ class Snapshot:
         return d, names
 
     def parts(self, name: str, places: Mapping[str, slice]) -> dict[str, Array]:
-        return {key: self.data[name][at] for key, at in places.items()} if name in self.data else {}
+        return {key: self._kept[name][at] for key, at in places.items()} if name in self._kept else {}
 
     @property
     def errors(self) -> dict[str, Array]:

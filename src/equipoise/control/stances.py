@@ -21,7 +21,7 @@ from .constraints import JointLimits, TorqueLimits
 from .contacts import Contact, PointContact
 from .controller import WholeBodyController
 from .solution import Solution
-from .tasks import CoMTask, FrameTask, PostureTask, Task
+from .tasks import CoMTask, FrameTask, MomentumTask, PostureTask, Task
 from .transitions import Planner, PosePath, Reference, Stance, StanceError, Step, turn
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Stance", "StanceError", "Stances"]
 
 Array = np.ndarray
-COM, BASE, POSTURE = "centre of mass", "base", "posture"
+COM, BASE, POSTURE, SPIN = "centre of mass", "base", "posture", "momentum"
 PEAK = 1.875  # of a minimum-jerk motion: largest speed by the mean one
 CARRIES = 0.02  # of the weight: less is no load
 LOST = 0.05  # of the weight: a contact that should carry more and carries none is lost
@@ -54,7 +54,7 @@ class Stances:
         off_limit: m; a centre of mass farther from where it should be counts as pushed: references start anew from there.
         retries: how often contacts are made again and pushes are answered before the motion is ended safely.
         postures: options of `find_posture`.
-        weights: of the tasks "centre of mass", "base", "posture" and "frames".
+        weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about the centre of mass) and "frames".
     """
 
     def __init__(
@@ -93,7 +93,11 @@ class Stances:
 
     def _made(self, tasks: Sequence[Task], constraints: Sequence[Any], dt: float) -> WholeBodyController:
         w = self._weights
-        own: list[Task] = [CoMTask(name=COM, weight=w[COM]), PostureTask(name=POSTURE, weight=w[POSTURE])]
+        own: list[Task] = [
+            CoMTask(name=COM, weight=w[COM]),
+            PostureTask(name=POSTURE, weight=w[POSTURE]),
+            MomentumTask(name=SPIN, weight=w[SPIN]),
+        ]
         if self.robot.base_link is not None:
             own.append(FrameTask(self.robot.base_link, name=BASE, axes="orientation", weight=w[BASE]))
         own += [FrameTask(c.frame, name=_guide(c.label), weight=0.0, gain=20.0) for c in self.contacts]
@@ -173,6 +177,7 @@ class Stances:
         for contact in self.contacts:
             self._bounds(contact.label, 1.0)
             self.controller.set_weight(_guide(contact.label), 0.0)
+            self.controller.set_target(_guide(contact.label), self._pose(self.q0, contact.label))
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
         """Measured contact wrenches (force, torque; on the robot at the contacts' frames, world axes) before the next call."""
@@ -274,7 +279,7 @@ class Stances:
             self.controller.set_weight(_guide(name), self._weights["frames"])
         self._reference = Reference(self.robot, t, T, q_from, step.q, com, com_to, frames)
         for name in frames:
-            self.controller.set_target(_guide(name), lambda t, name=name: self._now.frame_at(name, t))
+            self.controller.set_target(_guide(name), lambda t, name=name: self._now.frame_at(name, t))  # type: ignore[misc]
 
     def _leave(self, name: str, q: Array) -> None:
         """Lead a frame no longer."""
@@ -584,7 +589,7 @@ def _guide(contact: str) -> str:
 
 
 def _weights(given: Mapping[str, float] | None) -> dict[str, float]:
-    usual = {COM: 10.0, BASE: 1.0, POSTURE: 1e-2, "frames": 10.0}
+    usual = {COM: 10.0, BASE: 1.0, POSTURE: 0.1, SPIN: 1e-2, "frames": 10.0}
     for name in given or {}:
         if name not in usual:
             raise unknown_name("weight", name, usual)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from ..balance import (
     projected_dynamics,
     reduced_dynamics,
 )
-from ..control.com_control import PostureCriterion, SafeEllipse, com_error, hand_error, prioritised_error, reach
+from ..control.com_control import PostureCriterion, Reach, SafeEllipse, com_error, hand_error, prioritised_error, reach
 from ..control.decoupling import output_dynamics
 from ..control.motions import com_motion
 from ..robot import Robot, RobotBuilder, load
@@ -25,6 +27,8 @@ from .tpn17 import largest
 SIX_CHAINS = {(5, 3, 1), (5, 1, 3), (3, 5, 1), (3, 1, 5), (1, 3, 5), (1, 5, 3)}
 
 SPOTS = {"above": (0.20, 0.0, 0.35), "on the ground": (0.25, 0.0, 0.03), "on its own back": (-0.02, 0.0, 0.21)}  # m, for the beak
+ORDERS: dict[str, Literal["com", "effector"] | None] = {"beak alone": None, "beak first": "effector", "mass first": "com"}
+PETALS = {"tip_1": (0.2, 0.0, 0.6), "tip_4": (-0.2, 0.0, 0.5)}  # m, where two petals of the flower are to point
 
 
 def _states(robot: Robot, count: int = 20) -> np.ndarray:
@@ -137,19 +141,37 @@ def safe_ellipse() -> Iterator[Figure]:
 
 
 def either_order() -> Iterator[Figure]:
-    bird = load("bird")
-    q = bird.standing()
-    line = bird.com(q)[:1]
-    for name, spot in SPOTS.items():
-        left, right = (reach(bird, q, "beak", spot, line, first=first, axes="x", steps=400) for first in (None, "effector"))
+    for name in SPOTS:
+        left, right = bird_reaches(name, "beak alone"), bird_reaches(name, "beak first")
         there = max(left.effector_error[-1], right.effector_error[-1]) < 1e-4
         ours = f"{1e3 * left.com_error[-1]:.0f} mm → {1e3 * right.com_error[-1]:.1f} mm"
         good = bool(there and right.com_error[-1] < 0.02 * left.com_error[-1])
         yield Figure(f"bird, spot {name}: mass off its line, beak alone → Eq. (93) [Fig. 12]", "returns", ours, good)
+    for tip in PETALS:
+        found = flower_reaches(tip)
+        yield small(f"flower, {tip}: mass off its root, m, Eq. (92) [Fig. 10]", found.com_error[-1], 1e-9)
+
+
+@cache
+def bird_reaches(spot: str, order: str) -> Reach:
+    """The beak to a spot, in an order of `ORDERS`."""
+    bird = load("bird")
+    q = bird.standing()
+    return reach(bird, q, "beak", SPOTS[spot], bird.com(q)[:1], first=ORDERS[order], axes="x", steps=400)
+
+
+@cache
+def flower_reaches(tip: str) -> Reach:
+    """A petal's tip towards a place, the mass above the root first, from a bent start."""
     flower = load("flower")
     start = flower.standing() + np.r_[0.3, 0.2, -0.4, 0.3, 0.2, np.zeros(8)]
-    found = reach(flower, start, "tip_1", (0.2, 0.0, 0.6), [0.0], axes="x", step=0.3, steps=500)
-    yield small("flower: mass off its root, m, Eq. (92) [Fig. 10]", found.com_error[-1], 1e-9)
+    return reach(flower, start, tip, PETALS[tip], [0.0], axes="x", step=0.3, steps=500)
+
+
+def _pictures() -> Iterator[tuple[str, Any]]:
+    from .eb98_pictures import pictures
+
+    return pictures()
 
 
 ROWS = [
@@ -162,5 +184,5 @@ ROWS = [
     Row("E7", "EB98", "decoupling control in output space", decoupling),
     Row("E8", "EB98", "centre-of-mass task first, posture or hand in its null space", balance_first),
     Row("E9", "EB98", "safe ellipse instead of a point", safe_ellipse),
-    Row("E10", "EB98", "kinematic control in both priority orders; flower and bird", either_order),
+    Row("E10", "EB98", "kinematic control in both priority orders; flower and bird", either_order, _pictures),
 ]

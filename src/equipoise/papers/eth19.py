@@ -13,8 +13,9 @@ from ..control.motions import com_motion, frame_motion
 from ..control.operational_space import operational_dynamics, task_inverse_dynamics
 from ..control.primitives import Plane
 from ..control.qp import Rows, solve_levels
-from ..robot import RobotBuilder, load
+from ..robot import Robot, RobotBuilder, load
 from ..simulate.plant import PlantState, make_plant
+from .pictures import sheet
 from .rows import Figure, Row, equal, small
 from .tpn17 import largest
 
@@ -46,21 +47,34 @@ def contact_analysis() -> Iterator[Figure]:
     yield equal("wheel: ranks", (wheel.rank, wheel.base_rank), (1, 1))
 
 
-def contact_plants() -> Iterator[Figure]:
+LAWS = {"linear": (2e4, 200.0, 1.0), "plate": (2e4, 200.0, 1.0), "nonlinear": (1e6, 2e7, 1.5)}  # stiffness, damping, exponent
+
+
+def brick_on(name: str, *, tilt: float = 0.0, v: float = 0.0, above: float = 0.0, **options: Any) -> tuple[Any, Robot]:
+    """A plant with a brick on (m `above`) the ground, and the brick; the ground falls towards x by `tilt` rad."""
     brick = RobotBuilder("brick").link("brick", mass=2.0, inertia=(0.03, 0.04, 0.05)).build()
     corners = [(x, y, -0.1) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
-    g = -brick.model.gravity[2]
+    up = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+    plant = make_plant(name, brick, [("brick", corners)], ground=Plane(up), **options)
+    plant.reset(np.array([*(0.1 + above) * up, np.cos(tilt / 2), 0, np.sin(tilt / 2), 0]), np.array([v, 0, 0, 0, 0, 0]))
+    return plant, brick
 
-    def after(name: str, steps: int, v: float = 0.0, tilt: float = 0.0, **options: Any) -> tuple[Any, PlantState]:
-        up = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
-        plant = make_plant(name, brick, [("brick", corners)], ground=Plane(up), **options)
-        plant.reset(np.array([*0.1 * up, np.cos(tilt / 2), 0, np.sin(tilt / 2), 0]), np.array([v, 0, 0, 0, 0, 0]))
+
+def soft_law(law: str) -> dict[str, Any]:
+    """Options of the soft plant."""
+    return {"law": law, **dict(zip(("stiffness", "damping", "exponent"), LAWS[law], strict=True))}
+
+
+def contact_plants() -> Iterator[Figure]:
+    def after(name: str, steps: int, **options: Any) -> tuple[Any, PlantState]:
+        plant, _ = brick_on(name, **options)
         for _ in range(steps):
             state = plant.step(np.zeros(6), 1e-3)
         return plant, state
 
-    for law, (k, b, n) in {"linear": (2e4, 200.0, 1.0), "plate": (2e4, 200.0, 1.0), "nonlinear": (1e6, 2e7, 1.5)}.items():
-        _, state = after("soft", 400, law=law, stiffness=k, damping=b, exponent=n)
+    g = -brick_on("soft")[1].model.gravity[2]
+    for law, (k, _, n) in LAWS.items():
+        _, state = after("soft", 400, **soft_law(law))
         depth = (2.0 * g / 4 / k) ** (1 / n)
         error = abs(0.1 - state.q[2] - depth) / depth
         yield small(f"soft contact, {law} law: depth at rest against k xⁿ = mg/4 [slide 17]", error, 1e-2)
@@ -73,6 +87,27 @@ def contact_plants() -> Iterator[Figure]:
     ends = [after("hard", 100, tilt=0.4, friction=part * np.tan(0.4))[1] for part in (0.98, 1.02)]
     slides = [bool(largest(end.v) > 1e-6) for end in ends]
     yield equal("hard contact: slides on a slope with μ 2 % below, 2 % above its tangent", slides, [True, False])
+
+
+def pictures() -> Iterator[tuple[str, Any]]:
+    """A brick dropped from 5 cm: what the three soft laws and the hard contact make of it [slides 17–22]."""
+    picture, axes = sheet(
+        "[ETH19, slides 17–22] a brick falls on the ground", ["height of its underside, mm", "force, N"], columns=2
+    )
+    dt = 5e-4
+    plants = {f"soft, {law}": ("soft", soft_law(law)) for law in LAWS} | {"hard": ("hard", {})}
+    for label, (name, options) in plants.items():
+        plant, brick = brick_on(name, above=0.05, **options)
+        states = [plant.step(np.zeros(brick.nv), dt) for _ in range(600)]
+        t = [state.t for state in states]
+        axes[0].plot(t, [1e3 * (state.q[2] - 0.1) for state in states], label=label, lw=1.2)
+        axes[1].plot(t, [state.wrenches["brick"][2] if "brick" in state.wrenches else 0.0 for state in states], lw=1.0)
+    axes[1].set_yscale("symlog", linthresh=100.0)
+    axes[1].set_xlim(0.09, 0.16)
+    for one in axes:
+        one.set_xlabel("t, s")
+    axes[0].legend()
+    yield "soft-and-hard-contact", picture
 
 
 def support() -> Iterator[Figure]:
@@ -129,7 +164,7 @@ def task_hierarchy() -> Iterator[Figure]:
 ROWS = [
     Row("H1", "ETH19", "generalised coordinates and velocities, point Jacobians", coordinates),
     Row("H2", "ETH19", "contact analysis", contact_analysis),
-    Row("H3", "ETH19", "soft and hard contact as plants", contact_plants),
+    Row("H3", "ETH19", "soft and hard contact as plants", contact_plants, pictures),
     Row("H4", "ETH19", "support-consistent dynamics, inverse dynamics, internal forces", support),
     Row("H5", "ETH19", "impacts", impacts),
     Row("H6", "ETH19", "prioritised least squares over accelerations, forces and torques", task_hierarchy),

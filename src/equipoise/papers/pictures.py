@@ -13,9 +13,10 @@ import numpy as np
 from ..errors import missing_package, unknown_name
 from ..model.posture import link_poses
 from ..robot import Robot
-from ..show.plots import SETTINGS
+from ..show import plots
 
 Array = np.ndarray
+SETTINGS = plots.SETTINGS | {"text.parse_math": True}  # all words are ours; axes of powers of ten need it
 KINDS = ("svg", "png")
 LIMIT = dict(color="#c92a2a", linestyle="--", linewidth=1.0)  # as in [QO21]: red and dashed
 MASS = "#d9480f"
@@ -30,7 +31,9 @@ def require_matplotlib() -> Any:
     return matplotlib
 
 
-def sheet(title: str, panels: Sequence[str], *, columns: int = 3, size: tuple[float, float] = (3.2, 2.6)) -> tuple[Any, list[Any]]:
+def sheet(
+    title: str, panels: Sequence[str], *, columns: int = 3, size: tuple[float, float] = (3.2, 2.6)
+) -> tuple[Any, list[Any]]:
     """A figure and its axes.
 
     Args:
@@ -52,7 +55,9 @@ def sheet(title: str, panels: Sequence[str], *, columns: int = 3, size: tuple[fl
     return picture, axes
 
 
-def draw(axes: Any, robot: Robot, q: Array, *, color: str = "#495057", view: Any = ((1, 0, 0), (0, 0, 1)), mass: bool = True) -> None:
+def draw(
+    axes: Any, robot: Robot, q: Array, *, color: str = "#495057", view: Any = ((1, 0, 0), (0, 0, 1)), mass: bool = True
+) -> None:
     """A robot as lines along the axes of its cylinders and capsules, and its centre of mass on a plumb line.
 
     Args:

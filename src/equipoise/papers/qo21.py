@@ -28,6 +28,7 @@ from ..forms import charts, principles
 from ..forms.constrained import ConstrainedDynamics
 from ..model.robots.mobile import rolling_constraint, rolling_constraint_bias
 from ..robot import load
+from .qo21_collision import pictures as collision_pictures
 from .qo21_collision import vector_field_inequalities
 from .qo21_cooperation import cooperation_figures
 from .qo21_cup import cup_figures
@@ -239,16 +240,22 @@ def experiments() -> Iterator[Figure]:
     yield from engine_figures()
 
 
+def _pictures() -> Iterator[tuple[str, Any]]:
+    from .qo21_pictures import pictures
+
+    return pictures()
+
+
 ROWS = [
     Row("Q1", "QO21", "quaternion and dual-quaternion algebra", algebra),
     Row("Q2", "QO21", "points, lines, planes and their distances", distances_of_primitives),
     Row("Q3", "QO21", "task control at velocity, acceleration and torque level", task_control),
-    Row("Q4", "QO21", "vector field inequalities of first and second order", vector_field_inequalities),
+    Row("Q4", "QO21", "vector field inequalities of first and second order", vector_field_inequalities, collision_pictures),
     Row("Q5", "QO21", "cone and joint-limit constraints from the line-to-line angle", cones),
     Row("Q6", "QO21", "self-collision; target regions from planes", self_collision),
     Row("Q7", "QO21", "support-polygon area", support_polygon_area),
     Row("Q8", "QO21", "multi-contact strategy"),
     Row("Q9", "QO21", "Gauss, Gibbs–Appell and Kane give the same equations; operation counts", four_principles),
     Row("Q10", "QO21", "added constraints by Udwadia–Kalaba", added_constraints),
-    Row("Q11", "QO21", "the experiments", experiments),
+    Row("Q11", "QO21", "the experiments", experiments, _pictures),
 ]

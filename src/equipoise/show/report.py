@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import EquipoiseError
+from ..files import written_whole
 from .charts import Chart, Verdict, charts, spells, verdict
 from .moments import Obstacle
 from .plots import svg
@@ -26,7 +24,7 @@ HOLD = 0.5  # s that the last picture stays before the player starts again
 
 
 def report(
-    run: Run, path: str | os.PathLike[str], *, rate: float = 30.0, title: str | None = None, progress: bool = False
+    run: Run, path: str | Path, *, rate: float = 30.0, title: str | None = None, progress: bool = False
 ) -> Path:
     """Write a run as one self-contained HTML file; nothing else is needed to open it, no network either.
 
@@ -45,26 +43,10 @@ def report(
     strip = spells(run)
     drawings = [svg(chart, run.t, strip, run.events) for chart in counted(every, "drawing curves", progress)]
     text = page(run, title or run.robot.name, motion(run, rate, progress), every, drawings)
-    return write_whole(Path(path), text)
-
-
-def write_whole(path: Path, text: str) -> Path:
-    """Write aside, then move into place: nobody ever sees half a file."""
-    if not path.parent.is_dir():
-        raise EquipoiseError(f"cannot write {path}: there is no folder {path.parent}")
-    descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=".writing-", suffix=".html")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(aside, 0o666 & ~umask)  # mkstemp makes files that only their owner can read
-        os.replace(aside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(aside)
-        raise
-    return path
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise EquipoiseError(f"cannot write {target}: there is no folder {target.parent}")
+    return written_whole(target, lambda file: file.write(text.encode()))
 
 
 def moments(t: np.ndarray, rate: float) -> np.ndarray:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..files import written_whole
 from ..model.types import Model
 from .archive import RunError, decoded, encoded
 from .contacts import ContactInfo
@@ -106,18 +105,7 @@ class Run:
         arrays = {name: getattr(self, name) for name in ARRAYS} | {"header": np.frombuffer(header, dtype=np.uint8)}
         for name in MAPPINGS:
             arrays |= {f"{name}/{k}": array for k, array in enumerate(getattr(self, name).values())}
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, allow_pickle=False, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return target
+        return written_whole(target, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
     def _header(self) -> dict[str, Any]:
         try:

@@ -75,7 +75,7 @@ class Folder(Memory):
         self.path = Path(path)
         if (self.path / HEADER).exists():
             _require_same(self.path, identity, resume)
-        elif self.path.is_dir() and any(self.path.iterdir()):
+        elif self.path.is_dir() and not all(map(_ours, self.path.iterdir())):
             raise StudyError(f"{str(path)!r} holds other files and no study; give a folder that is new or empty")
         self.path.mkdir(parents=True, exist_ok=True)
         self._file = open(self.path / RUNS, "ab", buffering=0)  # noqa: SIM115 — closed by __exit__
@@ -113,11 +113,16 @@ class Folder(Memory):
         written_whole(self.path / name, lambda file: file.write(json.dumps(content, indent=1).encode()))
 
 
+def _ours(path: Path) -> bool:
+    """Whether a file is what a study that was killed in its first moment leaves."""
+    return path.name.startswith(f".{HEADER}.") or (path.name == RUNS and path.stat().st_size == 0)
+
+
 def read_folder(path: Path) -> Table:
     """What a folder holds so far, as a table; the study may still be running."""
     header = _header(path)
     lines = (path / RUNS).read_bytes().splitlines() if (path / RUNS).exists() else []
-    last = {record.run: record for record in _records(lines[:], path, warn=False)}
+    last = {record.run: record for record in _records(lines, path, warn=False)}
     return Table.of(list(last.values()), header["function"])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..program import Program
 
@@ -46,7 +46,7 @@ class _Graph:
             for x in operands:
                 self.users[x].append(k)
 
-    def most_alive(self, order: Sequence[int]) -> int:
+    def most_alive(self, order: Iterable[int]) -> int:
         waiting = [len(users) for users in self.users]
         alive = most = 0
         for k in order:
@@ -81,7 +81,7 @@ class _Graph:
                 waiting[x] -= 1
             for user in self.users[k]:
                 missing[user] -= 1
-                ready_at[user] = 0
+                ready_at[user] = len(order)
             changed = [user for x in self.operands[k] if waiting[x] == 1 for user in self.users[x]]
             for user in {*self.users[k], *changed}:
                 if missing[user] == 0 and not done[user]:

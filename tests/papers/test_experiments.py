@@ -1,0 +1,79 @@
+"""[QO21, Sec. 6.1]: the cup and the cooperative arms, shortened; and a task of one's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import support
+from numpy.testing import assert_allclose
+
+from equipoise.control.controller import WholeBodyController
+from equipoise.model.robots.mobile import rolling_constraint
+from equipoise.papers import qo21_cooperation, qo21_cup
+
+pytestmark = pytest.mark.paper("Q11")
+
+
+@pytest.mark.parametrize(("level", "seconds"), [("velocity", 4.0), ("torque", 5.0)])
+def test_only_the_constrained_controller_keeps_the_cup_upright(level, seconds):
+    """After a third of the time the unconstrained one has tilted the cup beyond its limit, at both levels."""
+    free, held = (qo21_cup.placed(level, constrained, seconds) for constrained in (False, True))
+    assert free.margins["cup"] < -0.05
+    assert min(held.margins.values()) >= 0.0
+    for run in (free, held):  # both come nearer all the time
+        assert run.distance[-1] < 0.6 * run.distance[0]
+        assert (np.diff(run.distance) < 1e-9).all()
+
+
+def test_task_errors_of_the_cup_decay_at_the_thesis_rate():
+    """d' = −η d for QP and CQP alike, so the constraints take nothing from the task [QO21, Eq. (3.1)]."""
+    for constrained in (False, True):
+        run = qo21_cup.placed("velocity", constrained, 4.0)
+        assert_allclose(run.distance[-1] / run.distance[0], np.exp(-qo21_cup.ETA * run.t[-1]), rtol=0.02)
+
+
+def test_effort_is_the_norm_of_the_input_over_time():
+    run = qo21_cup.placed("velocity", True, 4.0)
+    expected = np.sqrt(sum(float(u @ u) for u in run.command) * qo21_cup.STEP["velocity"])
+    assert_allclose(run.effort, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", qo21_cooperation.SHIFT)
+def test_the_grip_holds_and_the_joints_keep_their_limits(name):
+    run = qo21_cooperation.carried(name, True, 6.0)
+    robot = qo21_cooperation._gripping(support.load(name))
+    between = [np.linalg.inv(robot.pose(q, "left_tool")) @ robot.pose(q, "right_tool") for q in (run.q[0], run.q[-1])]
+    assert_allclose(between[1], between[0], atol=1e-3)  # the task's own error is measured another way
+    assert run.relative.max() < 1e-3
+    assert run.absolute[-1] < 0.1 * run.absolute[0]
+    assert run.joints.min() > -1e-9
+
+
+def test_without_constraints_a_joint_breaks_its_limit():
+    assert qo21_cooperation.carried("bimanual", False, 6.0).joints.min() < -0.05
+
+
+def test_wheels_roll():
+    run = qo21_cooperation.carried("nonholonomic_bimanual", True, 6.0)
+    assert run.slip.max() < 1e-9
+    path, heading = np.diff(run.q[:, :2], axis=0), run.q[:-1, 2]
+    sideways = -np.sin(heading) * path[:, 0] + np.cos(heading) * path[:, 1]
+    along = np.cos(heading) * path[:, 0] + np.sin(heading) * path[:, 1]
+    assert np.abs(along).sum() > 0.1  # it goes somewhere
+    assert np.abs(sideways).sum() < 1e-2 * np.abs(along).sum()  # what is left is of second order in the step
+
+
+def test_rolling_as_a_task_of_ones_own(rng):
+    """Its Jacobian is the constraint's, its drift the constraint's rate: J̇ v by differences along the motion."""
+    robot = support.load("nonholonomic_bimanual")
+    controller = WholeBodyController(robot, [qo21_cooperation.Rolling(name="rolling")], level="acceleration")
+    q, v = robot.random_state(rng)
+    solution = controller(0.0, q, v)
+    J, h = rolling_constraint(q).reshape(1, -1), 1e-6
+    ahead, behind = (rolling_constraint(robot.integrate(q, v, t)).reshape(1, -1) @ v for t in (h, -h))
+    drift = (ahead - behind) / (2 * h)
+    wanted = -controller.tasks[0].damping * (J @ v) if hasattr(controller, "tasks") else None
+    assert np.abs(drift).max() > 0.05
+    found = J @ solution.acceleration + drift
+    assert wanted is not None
+    assert_allclose(found, wanted, atol=1e-6 * max(1.0, float(np.abs(wanted).max())))
