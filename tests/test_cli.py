@@ -41,10 +41,18 @@ def test_every_row_of_the_specification_is_listed():
 
 
 def test_reproduce_prints_figures_and_verdicts():
-    run = equipoise("reproduce", "T7", "B5", "--quiet")
+    run = equipoise("reproduce", "T7", "B4", "--quiet")
     assert run.returncode == 0
     assert re.search(r"T7.*holds", run.stdout)
-    assert "not built yet: B5" in run.stdout
+    assert re.search(r"B4.*holds", run.stdout)
+    assert "2 rows hold" in run.stdout
+
+
+def test_reproduce_writes_pictures(tmp_path):
+    run = equipoise("reproduce", "H3", "--quiet", "--plots", str(tmp_path))
+    assert run.returncode == 0
+    assert "1 picture in" in run.stdout
+    assert (tmp_path / "ETH19-soft-and-hard-contact.svg").stat().st_size > 1000
 
 
 def test_reproduce_knows_its_rows():
@@ -64,7 +72,12 @@ def test_reproduce_fails_when_a_row_does(monkeypatch):
     assert report.reproduce(Console(quiet=True), [], quiet=True) is False
 
 
-ROWS = [pytest.param(row, id=row.id, marks=pytest.mark.paper(row.id)) for row in all_rows().values() if row.show is not None]
+SLOW = {"Q11"}  # more than ten seconds; tests/papers has shorter ones of the same experiments
+ROWS = [
+    pytest.param(row, id=row.id, marks=[pytest.mark.paper(row.id), *([pytest.mark.slow] if row.id in SLOW else [])])
+    for row in all_rows().values()
+    if row.show is not None
+]
 
 
 @pytest.mark.parametrize("row", ROWS)

@@ -58,6 +58,7 @@ _HOMES = {
     "Stance": "control.transitions",
     "Stances": "control.stances",
     "find_posture": "control.postures",
+    "MultiContact": "control.multi_contact",
     "simulate": "simulate.loop",
     "Run": "simulate.run",
     "Push": "simulate.loop",

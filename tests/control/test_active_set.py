@@ -51,7 +51,7 @@ def agrees(answer, p, atol=1e-7) -> None:
         program, answer.x, np.concatenate((answer.multipliers_E, answer.multipliers)), np.zeros(len(answer.x))
     )
     assert residuals.worst <= 1e-7
-    assert_allclose(answer.values, p["A"] @ answer.x, rtol=0, atol=1e-9 * (1 + np.abs(answer.values).max()))
+    assert_allclose(answer.values, p["A"] @ answer.x, rtol=0, atol=1e-9 * (1 + np.abs(answer.values).max(initial=0.0)))
     assert answer.pushing == np.count_nonzero(answer.multipliers)
 
 
@@ -128,10 +128,10 @@ def test_nan_is_never_called_optimal(name, rng):
 
 
 def test_the_last_active_set_is_the_first_guess(rng):
-    p = random_problem(rng, tight=0.05)
+    p = random_problem(rng, n=20, tight=1.0, weight=1.0)
     solver = solver_of(p)
     cold = solved(solver, p)
-    assert cold.pushing > 2
+    assert cold.pushing > 1
     warm = solved(solver, p)
     assert warm.guesses == 1
     assert_allclose(warm.x, cold.x, rtol=0, atol=1e-9)

@@ -210,14 +210,16 @@ def test_a_cup_stays_upright_within_its_cone():
     assert max(seen) > 0.15  # it was needed
 
 
+def _rough(foot):
+    return eq.PointContact(foot, friction=2.0)
+
+
 def test_the_centre_of_mass_stays_over_its_polygon():
     robot, q, dt = tripod(), standing(tripod()), 2e-3
     v, com = np.zeros(robot.nv), robot.com(standing(tripod()))
     square = com[:2] + 0.03 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
-    controller = eq.WholeBodyController(
-        robot, [eq.CoMTask(com + np.array([0.1, 0.05, 0.0]), gain=8.0), eq.PostureTask()], [eq.PointContact(f, friction=2.0) for f in FEET],
-        [eq.CoMInSupport(square), eq.TorqueLimits()], dt=dt,
-    )  # fmt: skip
+    tasks, contacts = [eq.CoMTask(com + np.array([0.1, 0.05, 0.0]), gain=8.0), eq.PostureTask()], [_rough(foot) for foot in FEET]
+    controller = eq.WholeBodyController(robot, tasks, contacts, [eq.CoMInSupport(square), eq.TorqueLimits()], dt=dt)
     for k in range(500):
         solution = controller(k * dt, q, v)
         q = robot.integrate(q, v + solution.acceleration * dt / 2, dt)

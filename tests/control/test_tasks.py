@@ -78,6 +78,19 @@ def test_errors_of_frames_are_rotation_vectors(rng):
         assert_allclose(now["acceleration_to"], rate)
 
 
+def test_a_half_turn_is_an_error_like_any_other(rng):
+    """Exactly half a turn about any axis: the error is π long, along the axis."""
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    terms, X = terms_of(eq.FrameTask("trunk", axes="orientation"), robot), robot.pose(q, "trunk")
+    for axis in (*np.eye(3), *(a / np.linalg.norm(a) for a in rng.normal(size=(5, 3)))):
+        goal = X.copy()
+        goal[:3, :3] = (2 * np.outer(axis, axis) - np.eye(3)) @ X[:3, :3]
+        error = terms(q, v, goal)["error"]
+        assert_allclose(np.abs(error @ axis), np.pi, rtol=1e-6)
+        assert_allclose(np.cross(error, axis), 0, rtol=0, atol=1e-6)
+
+
 def test_quantities_are_those_of_the_robot(rng):
     robot = tripod()
     q, v = robot.random_state(rng)

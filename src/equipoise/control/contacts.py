@@ -176,11 +176,13 @@ class FlatContact(Contact):
         corners: of the polygon in the contact's axes, (n, 2) or (n, 3), m.
         normal: of the surface in the frame's axes, pointing to the robot; the contact's axes are the frame's for (0, 0, 1).
         centre: origin of the contact's axes, in the frame, m.
+        margin: m, by which the centre of pressure stays off the edges: on its very edge a sole that gives way begins to roll.
     """
 
     corners: Any = SOLE
     normal: Any = (0.0, 0.0, 1.0)
     centre: Any = (0.0, 0.0, 0.0)
+    margin: float = 0.0
 
     @property
     def size(self) -> int:
@@ -199,7 +201,21 @@ class FlatContact(Contact):
 
     @property
     def cone(self) -> Array:
-        return wrench_cone(self.label, self._local, self._directions())
+        return wrench_cone(self.label, self._pressed, self._directions())
+
+    @property
+    def _pressed(self) -> Array:
+        """Corners drawn to their middle until the nearest edge is `margin` farther in."""
+        corners = self._local
+        if self.margin == 0.0:
+            return corners
+        middle = corners.mean(0)
+        way = np.roll(corners, -1, axis=0) - corners
+        length = np.maximum(np.linalg.norm(way[:, :2], axis=1), 1e-12)
+        nearest = float((np.abs(_cross_2d(way, corners - middle)) / length).min())
+        if not 0 < self.margin < nearest:
+            raise TaskError(f"{self.label}: margin must lie between 0 and {nearest:.3g} m, half of the contact; got {self.margin!r}")
+        return middle + (1 - self.margin / nearest) * (corners - middle)
 
     @property
     def cone_names(self) -> list[str]:
@@ -317,6 +333,10 @@ def _facets_of_pyramid(edges: Array) -> Array:
     if (lengths < 1e-12).any():  # no friction: the force is along z
         return np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 1.0, 0], [0, -1.0, 0], [0, 0, -1.0]])
     return sides / lengths[:, None]
+
+
+def _cross_2d(a: Array, b: Array) -> Array:
+    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
 
 
 def wrench_cone(label: str, corners: Array, edges: Array) -> Array:

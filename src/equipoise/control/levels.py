@@ -16,11 +16,12 @@ import numpy as np
 from scipy.linalg.lapack import dgeqp3, dorgqr, dposv, dtrtrs
 
 from .active_set import ActiveSetSolver, Answer
+from .active_set_loops import TOLERANCE
 from .qp import ACCURATE, Residuals, Status
 
 Array = np.ndarray
 RANK = 1e-9  # of the longest row: shorter ones, after those before them, count as none
-PROXIMAL = 1e-9  # of a level's largest row, squared: keeps directions that it leaves free where they are
+PROXIMAL = 1e-7  # keeps directions that a level leaves free where they are; what it changes is taken away again
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,36 +73,72 @@ class LevelSolver:
     ) -> Answer:
         """Level after level, each with all rows of A."""
         multipliers, guesses, worst = np.zeros(len(A)), 0, 0.0
-        AZ, Ax = A @ Z, A @ x
+        lengths = np.linalg.norm(A, axis=1)
         for k, level in enumerate(levels):
-            last = k == len(levels) - 1
             if not Z.shape[1]:
                 break
-            rows, target = _rows(level, x, Z)
-            answer = self._step(k, rows, target, AZ, lower - Ax, upper - Ax, _settling(rows, x, Z, regular, last))
+            low, high, AZ = lower - A @ x, upper - A @ x, A @ Z
+            if k:  # the level before ended within the bounds, but for rounding
+                low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+            moves = np.linalg.norm(AZ, axis=1) > RANK * lengths
+            low[~moves & (low <= 0)], high[~moves & (high >= 0)], AZ[~moves] = -np.inf, np.inf, 0.0
+            answer, step, Z_left = self._step(k, level, x, Z, AZ, low, high, regular if k == len(levels) - 1 else None)
             if not answer.solved:
                 return answer._replace(x=x)
             guesses, worst = max(guesses, answer.guesses), max(worst, answer.residuals.worst)
             multipliers = np.where(answer.multipliers != 0, answer.multipliers, multipliers)  # rows that push at any level
-            x = x + Z @ answer.x
-            if not last:
-                Q, _, _, rank = _factored(rows.T)
-                Z, AZ = Z @ Q[:, rank:], AZ @ Q[:, rank:]
-                Ax = A @ x
+            x, Z = x + step, Z_left
         return _answer(x, E, e, A, lower, upper, multipliers, worst, guesses)
 
     def _step(
-        self, k: int, rows: Array, target: Array, AZ: Array, lower: Array, upper: Array, settling: tuple[Array, ...]
-    ) -> Answer:
-        """One level over u."""
-        extra, extra_target, weights = settling
-        R, r = np.vstack((rows, extra)), np.concatenate((target, extra_target))
-        m, n = AZ.shape
-        key = (k, n, len(R), m)
+        self, k: int, level: Level, x: Array, Z: Array, AZ: Array, low: Array, high: Array, regular: Array | None
+    ) -> tuple[Answer, Array, Array]:
+        """One level: its answer, the step of x, and what the level leaves free.
+
+        In coordinates u = V (p / S, s) of the level's singular values its cost is ½|p − p_to|², however badly its rows are
+        scaled, and s, which it leaves free, is kept where it is by a hair; a second turn around the first result and orthogonal
+        factors of the rows that push take away what the hair did.
+        """
+        rows, target = _rows(level, x, Z)
+        if regular is not None:
+            roots = np.sqrt(regular)
+            rows, target = np.vstack((rows, roots[:, None] * Z)), np.concatenate((target, -roots * x))
+        U, S, Vt = np.linalg.svd(rows)
+        rank, d = int(((RANK if regular is None else 0.0) * _longest(level) < S).sum()), Z.shape[1]
+        T = Vt.T / np.concatenate((S[:rank], np.ones(d - rank)))
+        weights = np.concatenate((np.ones(rank), np.full(d - rank, PROXIMAL)))
+        pulls = np.concatenate((U[:, :rank].T @ target, np.zeros(d - rank)))
+        key = (k, d, len(AZ))
         if key not in self._solvers:
-            self._solvers[key] = ActiveSetSolver(n, len(R), 0, m)
-        none = np.zeros((0, n))
-        return self._solvers[key].solve(R, r, weights, np.zeros(n), none, none[:, 0], AZ, lower, upper)
+            self._solvers[key] = ActiveSetSolver(d, 0, 0, len(AZ))
+        none, AT = np.zeros((0, d)), AZ @ T
+        for _ in range(1 if rank == d else 2):
+            answer = self._solvers[key].solve(none, none[:, 0], weights, pulls, none, none[:, 0], AT, low, high)
+            if not answer.solved:
+                break
+            pulls[rank:] = PROXIMAL * answer.x[rank:]
+        u = T @ answer.x
+        if answer.solved:
+            u = _polished(u, rows, target, AZ, low, high, answer.multipliers)
+        return answer, Z @ u, Z @ Vt[rank:].T
+
+
+def _polished(u: Array, rows: Array, target: Array, AZ: Array, low: Array, high: Array, multipliers: Array) -> Array:
+    """u with the rows that push exactly at their bounds, and the level's least squares along them; as it was if that leaves
+    other bounds."""
+    pushing = np.flatnonzero(multipliers)
+    W, bound = AZ[pushing], np.where(multipliers[pushing] > 0, high[pushing], low[pushing])
+    step, N = _particular(W, bound - W @ u, len(u))
+    better = u + step + N @ np.linalg.lstsq(rows @ N, target - rows @ (u + step), rcond=RANK)[0]
+    values = AZ @ better
+    beyond = np.maximum(values - high, low - values) / np.maximum(np.abs(values), 1.0)
+    return better if beyond.max(initial=0.0) <= TOLERANCE else u
+
+
+def _longest(level: Level) -> float:
+    """Length of a level's longest row, before those above it took away what they decide."""
+    own = 0.0 if level.own is None else float(level.own[1].max(initial=0.0))
+    return max(own, float(np.linalg.norm(level.R, axis=1).max(initial=0.0)), 1e-300)
 
 
 def _without_inequalities(
@@ -118,7 +155,7 @@ def _without_inequalities(
             rows, target = np.concatenate((rows, roots[:, None] * Z)), np.concatenate((target, -roots * x))
             u = dposv(rows.T @ rows, target @ rows, lower=1)[1]
         else:
-            Q, R, order, rank = _factored(rows.T)
+            Q, R, order, rank = _factored(rows.T, _longest(level))
             u = Q[:, :rank] @ _least_squares(R, rank, target[order])
         gradient = np.abs((rows @ u - target) @ rows).max(initial=0.0)
         worst = max(worst, float(gradient) / max(1.0, float(np.abs(target @ rows).max(initial=0.0))))
@@ -155,16 +192,6 @@ def _rows(level: Level, x: Array, Z: Array) -> tuple[Array, Array]:
     return np.vstack((rows, roots[:, None] * Z[columns])), np.concatenate((target, roots * (wanted - x[columns])))
 
 
-def _settling(rows: Array, x: Array, Z: Array, regular: Array, last: bool) -> tuple[Array, Array, Array]:
-    """(rows, targets, weights of u): regularisation at the last level, and a hair everywhere, so that u is unique."""
-    n = Z.shape[1]
-    largest = float(np.einsum("ij,ij->i", rows, rows).max(initial=1e-12))
-    if not last:
-        return np.zeros((0, n)), np.zeros(0), np.full(n, PROXIMAL * largest)
-    roots = np.sqrt(regular)
-    return roots[:, None] * Z, -roots * x, np.full(n, 1e-15 * largest)
-
-
 def _particular(E: Array, e: Array, n: int) -> tuple[Array, Array]:
     """The shortest x with E x = e, and a basis of what E leaves free."""
     if not len(E):
@@ -175,14 +202,14 @@ def _particular(E: Array, e: Array, n: int) -> tuple[Array, Array]:
     return Q @ y, Q[:, rank:]
 
 
-def _factored(M: Array) -> tuple[Array, Array, Array, int]:
-    """(Q full, R on and above the diagonal, order of the columns, rank) of M with pivoting."""
+def _factored(M: Array, longest: float = 0.0) -> tuple[Array, Array, Array, int]:
+    """(Q full, R on and above the diagonal, order of the columns, rank) of M with pivoting; `longest` is what ranks go by."""
     m, k = M.shape
     if not k:
         return np.eye(m), np.zeros((0, 0)), np.zeros(0, int), 0
     QR, order, tau, _, _ = dgeqp3(M)
     sizes = np.abs(QR.diagonal()).tolist()  # falling, by the pivoting
-    rank = sum(size > RANK * sizes[0] for size in sizes)
+    rank = sum(size > RANK * max(longest, sizes[0]) for size in sizes)
     full, r = np.zeros((m, m), order="F"), min(m, k)
     full[:, :r] = QR[:, :r]
     Q, _, _ = dorgqr(full, tau[:r], overwrite_a=1)

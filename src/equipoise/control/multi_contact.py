@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 TRY, CONTACT, ENLARGE, SLIDE = "try", "make contact and try", "enlarge the support and try", "slide and try"
 APPROACH, GROW, AREA, MAIN = "contact", "area", "support area", "main task"
+RISES, ENTERS = 4.0, 2.0  # 1/s: how fast a hand outside comes above the surface, and between the walls
 BETTER = 0.02  # an error must fall by this part, or
 CLOSER = 1e-3  # by this much (m, rad, m²), within the patience
 
@@ -257,13 +258,12 @@ class MultiContact:
             com = self.robot.com(q)
             rates = (polygon.margins(com) - before.margins(com)) / self.dt
         self._polygon, self._rates = polygon, rates
-        corners = len(self.hand.points)
+        corners, late = len(self.hand.points), t - self._since
         self._walls_at[:] = NEVER
-        if not self._contact:
-            self._walls_at[:corners] = self.surface.offset
+        if self._state == APPROACH:
+            self._walls_at[:corners] = self.surface.offset - self._below * np.exp(-RISES * late)
         if self._state in (APPROACH, GROW, SLIDE):
-            late = np.exp(-2.0 * (t - self._since))
-            self._walls_at[corners:] = [w.offset - out * late for w, out in zip(self.walls, self._outside, strict=True)]
+            self._walls_at[corners:] = [w.offset for w in self.walls] - self._outside * np.exp(-ENTERS * late)
 
     def _area_numbers(self, t: float) -> Array:
         """∂A/∂x of the hand's points and the error that makes the area grow evenly."""
@@ -297,9 +297,10 @@ class MultiContact:
         extra = {"fixed": [self.hand.label], "slides": [self._slide.label]}.get(self._contact, [])
         self.controller.set_contacts([*names, *extra], q)
         self._state, self._since, self._best, self._best_at = state, t, np.inf, t
-        middle = self.robot.pose(q, self.hand.frame)
-        place = middle[:3, :3] @ self.hand.points.mean(0) + middle[:3, 3]
-        self._outside = [max(0.0, float(w.offset - w.normal @ place)) for w in self.walls]
+        X = self.robot.pose(q, self.hand.frame)
+        corners = self.hand.points @ X[:3, :3].T + X[:3, 3]
+        self._below = np.maximum(0.0, self.surface.offset - corners @ self.surface.normal)
+        self._outside = np.array([max(0.0, float(w.offset - w.normal @ corners.mean(0))) for w in self.walls])
         self._polygon = None
         self._tell(t, state)
 
@@ -313,9 +314,8 @@ class MultiContact:
     def _judge(self, t: float, q: Array, solution: Solution) -> None:
         """Success, failure, or neither yet."""
         error = self._error(solution)
-        if error < self._best - max(CLOSER * (0.1 if self._state == GROW else 1.0), BETTER * abs(self._best) if self._best < np.inf else 0.0):
-            self._best, self._best_at = error, t
-        elif not np.isfinite(self._best):
+        needed = max(CLOSER, BETTER * abs(self._best)) if np.isfinite(self._best) else 0.0
+        if error < self._best - needed:
             self._best, self._best_at = error, t
         stuck = t - self._best_at > self.patience or t - self._since > self.time_out
         if self._state == APPROACH:

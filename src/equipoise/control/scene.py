@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..equations.symbols import SX, SYMBOLS, skew, stack, zeros
 
 if TYPE_CHECKING:
@@ -103,15 +105,25 @@ class Scene:
 
 
 def rotation_error(R: SX, R_to: SX) -> SX:
-    """The rotation vector, in world axes, that turns R into R_to: log(R_to Rᵀ), exact but at half a turn, where it is zero."""
+    """The rotation vector, in world axes, that turns R into R_to: log(R_to Rᵀ); at half a turn either of the two."""
     D = R_to @ R.T
     s = stack(D[2, 1] - D[1, 2], D[0, 2] - D[2, 0], D[1, 0] - D[0, 1]) / 2  # axis times sine
     cosine = (D[0, 0] + D[1, 1] + D[2, 2] - 1) / 2
     square = s.T @ s
     small = square < 1e-12
     sine = SYMBOLS.sqrt(SYMBOLS.where(small, 1.0, square))
-    # Near zero θ/sin θ is 1 + sin²θ/6; near a half turn the sine is small too, but then so is nothing else.
-    return s * SYMBOLS.where(small, 1 + square / 6, SYMBOLS.atan2(sine, cosine) / sine)
+    usual = s * SYMBOLS.where(small, 1 + square / 6, SYMBOLS.atan2(sine, cosine) / sine)  # near zero θ/sin θ is 1 + sin²θ/6
+    return SYMBOLS.where(small * (cosine < 0), np.pi * _axis_of_half_turn(D), usual)
+
+
+def _axis_of_half_turn(D: SX) -> SX:
+    """n of D = 2 n nᵀ − 1: the longest column of D + 1."""
+    columns = [D[:, k] + np.eye(3)[k] for k in range(3)]
+    longest = columns[2]
+    for k in (1, 0):
+        others = [D[j, j] for j in range(3) if j != k]
+        longest = SYMBOLS.where((D[k, k] >= others[0]) * (D[k, k] >= others[1]), columns[k], longest)
+    return longest / SYMBOLS.sqrt(longest.T @ longest)
 
 
 def matrix_of(entries: SX, rows: int, columns: int) -> SX:

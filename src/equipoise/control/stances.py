@@ -34,7 +34,17 @@ COM, BASE, POSTURE, SPIN = "centre of mass", "base", "posture", "momentum"
 PEAK = 1.875  # of a minimum-jerk motion: largest speed by the mean one
 CARRIES = 0.02  # of the weight: less is no load
 LOST = 0.05  # of the weight: a contact that should carry more and carries none is lost
+TURNS = 5.0  # rad per m: how much a contact may turn beside how far it may slip
 PATIENCE = 0.05  # s, that a force must be away, or a solver without answer, to count
+SMALL_STEP = 0.03  # m: a shorter way from contact to contact needs no lift
+ARRIVED = 0.02  # m
+SLOW = 0.05  # m/s
+SHORTEST = 0.5  # s of a motion: small ones would else be as fast as large ones, and jerk
+SETTLE = 0.05  # s, by which a motion is expected to end late
+NEAR = 0.01  # m
+DESCENT = 0.05  # m/s, of a frame that looks for the ground
+SEARCH = 0.05  # m, how far
+DAMPING = 20.0  # N m s
 
 
 class Stances:
@@ -50,7 +60,7 @@ class Stances:
         clearance: m, by which a frame is lifted on its way from one contact to the next.
         load_time: s, in which load goes to or from a contact.
         time_out: s, by which a step may take longer than planned.
-        slip_limit: m; a contact that slipped farther is anchored where it is then, or given up.
+        slip_limit: m, and five times that in rad; a contact that slipped farther is anchored where it is then, or given up.
         off_limit: m; a centre of mass farther from where it should be counts as pushed: references start anew from there.
         retries: how often contacts are made again and pushes are answered before the motion is ended safely.
         postures: options of `find_posture`.
@@ -296,7 +306,7 @@ class Stances:
             ways[1] = max(ways[1], float(np.linalg.norm(self._pose(q, name)[:3, 3] - self._pose(step.q, name)[:3, 3])))
         if ways[1] > SMALL_STEP:
             ways[1] += 2 * self.clearance
-        return max([PEAK * way / speed for way, speed in zip(ways, self.speed, strict=True)] + [10 * self.dt, 0.1])
+        return max([PEAK * way / speed for way, speed in zip(ways, self.speed, strict=True)] + [10 * self.dt, SHORTEST])
 
     def _duration(self, step: Step, before: Array) -> float:
         if step.kind in ("unload", "load"):
@@ -448,8 +458,8 @@ class Stances:
         for name in sorted(self._contacts):
             X, to = self._anchors[name], self._pose(q, name)
             slip = float(np.linalg.norm(to[:3, 3] - X[:3, 3]))
-            if slip > self.slip_limit or np.vdot(X[:3, :3], to[:3, :3]) < 1 + 2 * np.cos(5 * self.slip_limit):
-                self._slipped(t, q, name, slip)
+            if slip > self.slip_limit or np.vdot(X[:3, :3], to[:3, :3]) < 1 + 2 * np.cos(TURNS * self.slip_limit):
+                self._slipped(t, q, name, f"slipped by {slip:.3g} m and turned by {np.linalg.norm(turn(X, to)):.2g} rad")
                 return
             if self._vanished(t, name):
                 self._lose(t, q, name)
@@ -468,9 +478,9 @@ class Stances:
             return False
         return t - self._away.setdefault(name, t) >= PATIENCE
 
-    def _slipped(self, t: float, q: Array, name: str, slip: float) -> None:
+    def _slipped(self, t: float, q: Array, name: str, how: str) -> None:
         self._tries += 1
-        self._tell(t, f"contact lost: {name} slipped by {slip:.3g} m")
+        self._tell(t, f"contact lost: {name} {how}")
         if self._tries > self.retries:
             self._end(t, q, f"{name} keeps slipping")
             return
@@ -572,16 +582,6 @@ class Stances:
         effort = self.robot.limits.effort[first:]
         torque[first:] = np.clip(-DAMPING * rates, -effort, effort)
         return replace(solution, torque=torque)
-
-
-SMALL_STEP = 0.03  # m: a shorter way from contact to contact needs no lift
-ARRIVED = 0.02  # m
-SLOW = 0.05  # m/s
-SETTLE = 0.05  # s, by which a motion is expected to end late
-NEAR = 0.01  # m
-DESCENT = 0.05  # m/s, of a frame that looks for the ground
-SEARCH = 0.05  # m, how far
-DAMPING = 20.0  # N m s
 
 
 def _guide(contact: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import missing_package, unknown_name
+from ..files import written_whole
 from ..model.posture import link_poses
 from ..robot import Robot
 from ..show import plots
@@ -104,13 +103,6 @@ def write(picture: Any, folder: Path, name: str, kind: str = "svg") -> Path:
         raise unknown_name("kind of picture", kind, KINDS)
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{name}.{kind}"
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file, require_matplotlib().rc_context(SETTINGS | {"svg.hashsalt": name}):
-            picture.savefig(file, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target
+    options = {"format": kind, "dpi": 150, "metadata": {"Date": None} if kind == "svg" else None}
+    with require_matplotlib().rc_context(SETTINGS | {"svg.hashsalt": name}):
+        return written_whole(target, lambda file: picture.savefig(file, **options))

@@ -1,8 +1,10 @@
 """[QO21, Sec. 6.1.3]: two arms carry an object in the cooperative dual task space, on a fixed torso and on wheels.
 
-The pose of one hand seen from the other must not change; the pose half way between the hands goes to a place. QP heeds nothing
-else, CQP keeps the joints within their limits. On wheels the velocities obey the rolling constraint too. The thesis's robot is
-Poppy's upper body, in experiments; here it is the built-in pair of arms, and the motion is the commanded one.
+The pose of one hand seen from the other must not change. First the hands put a cup on a table: the height half way between them
+is the task; CQP keeps the cup within 0.3 rad of upright and the joints within their limits. Then the pose half way between the
+hands goes to a place, on a fixed torso and on wheels, whose velocities obey the rolling constraint too; CQP keeps the limits of
+the joints. QP heeds nothing but task and grip. The thesis's robot is Poppy's upper body, in experiments; here it is the built-in
+pair of arms, and the motion is the commanded one.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..control.constraints import JointLimits
+from ..control.constraints import Cone, JointLimits
 from ..control.controller import WholeBodyController
+from ..control.primitives import Line
 from ..control.tasks import AbsoluteTask, PostureTask, RelativeTask, Task, Terms
+from ..control.vfi import Gains
 from ..model.robots.mobile import rolling_constraint
 from ..robot import Robot, load
 from .rows import Figure, small
@@ -25,6 +29,8 @@ Array = np.ndarray
 DT, DURATION = 0.01, 16.0  # s
 SHIFT = {"bimanual": (0.04, 0.33, 0.0), "nonholonomic_bimanual": (0.8, 0.4, 0.15)}  # m, of the object
 MARGIN = 0.2  # rad, kept from the ends of the joints
+DESCENT, TILT, ETA = 0.35, 0.3, 0.36  # m, rad and 1/s, of the cup between both hands
+GRIP = ("left_tool", "right_grip")  # frames of the hands, turned alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,44 +58,88 @@ class Rolling(Task):
 
 
 @dataclass(frozen=True, eq=False)
+class MiddleHeight(Task):
+    """The height of the middle of both hands, m: the cup comes to the table wherever it likes."""
+
+    target: float = 0.0
+
+    def rows(self, robot: Robot) -> int:
+        return 1
+
+    def here(self, robot: Robot, q: Array) -> Array:
+        return np.zeros(0)
+
+    def reference(self, robot: Robot, values: Sequence[Any]) -> Array:
+        return np.zeros(0)
+
+    def terms(self, scene: Any, p: Any) -> Terms:
+        import casadi
+
+        height = sum(scene.pose(frame)[1][2] for frame in GRIP) / 2
+        J = sum((scene.jacobian(frame)[2, :] for frame in GRIP), start=casadi.SX(1, scene.tree.nv)) / 2
+        drift, zero = sum(scene.drift(frame)[2] for frame in GRIP) / 2, casadi.SX(1, 1)
+        return Terms(self.target - height, J, J @ scene.v, drift, zero, zero)
+
+
+@dataclass(frozen=True, eq=False)
 class Carrying:
     """What happened; one entry per step."""
 
     t: Array
     q: Array
     v: Array
-    absolute: Array  # m, of the middle of the hands from its target
+    absolute: Array  # m (and rad), of the middle of the hands from its target
     relative: Array  # m and rad, of the pose between the hands from what it was
+    tilt: Array  # rad, of what is carried
     joints: Array  # rad, least distance of a joint from its limits, which are `MARGIN` before its ends
     slip: Array  # m/s, of the wheels sideways
 
 
 @cache
+def lowered(constrained: bool, duration: float = DURATION) -> Carrying:
+    """A cup between both hands put on a table [QO21, Fig. 6.10]."""
+    robot = _gripping(load("bimanual"))
+    q = robot.standing()
+    table = float(np.mean([robot.pose(q, frame)[2, 3] for frame in GRIP])) - DESCENT
+    cup = Line((0.0, 0.0, 0.0), _upright(robot), GRIP[0])
+    cone = Cone(cup, Line((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), TILT, name="cup", gains=Gains.of_rates(ETA, 2 * ETA))
+    limits = [cone, JointLimits(20.0, margin=MARGIN)] if constrained else []
+    return _followed(robot, [MiddleHeight(target=table, gain=ETA, name="object")], limits, duration)
+
+
+@cache
 def carried(name: str, constrained: bool, duration: float = DURATION) -> Carrying:
-    """The object brought to its place."""
+    """The object brought to its place [QO21, Fig. 6.12]."""
     robot = _gripping(load(name))
-    q, v = robot.standing(), np.zeros(robot.nv)
-    middle = AbsoluteTask("left_tool", "right_grip", gain=1.0, name="object")
-    goal = middle.here(robot, q)
+    goal = AbsoluteTask(*GRIP).here(robot, robot.standing())
     goal[:3, 3] += SHIFT[name]
-    tasks: list[Task] = [
-        AbsoluteTask("left_tool", "right_grip", goal, gain=1.0, name="object"),
-        RelativeTask("right_grip", "left_tool", gain=2.0, name="grip", hard=True),
-        PostureTask(q, weight=1e-4, gain=0.0),
-    ]
-    wheels = name.startswith("nonholonomic")
+    wheels = [Rolling()] if name.startswith("nonholonomic") else []
     limits = [JointLimits(20.0, margin=MARGIN)] if constrained else []
-    controller = WholeBodyController(robot, [*tasks, *([Rolling()] if wheels else [])], (), limits, level="velocity", dt=DT)
-    rows = []
+    return _followed(robot, [AbsoluteTask(*GRIP, goal, gain=1.0, name="object"), *wheels], limits, duration)
+
+
+def _followed(robot: Robot, tasks: Sequence[Task], limits: Sequence[Any], duration: float) -> Carrying:
+    """The commanded motion of tasks, with the grip that must hold and as little motion as they leave."""
+    q, v, up, rows = robot.standing(), np.zeros(robot.nv), _upright(robot), []
+    grip = RelativeTask(GRIP[1], GRIP[0], gain=2.0, name="grip", hard=True)
+    rest = PostureTask(q, weight=1e-4, gain=0.0)
+    controller = WholeBodyController(robot, [*tasks, grip, rest], (), limits, level="velocity", dt=DT)
+    wheels = any(isinstance(task, Rolling) for task in tasks)
     for k in range(round(duration / DT)):
         solution = controller(k * DT, q, v)
         v = solution.velocity
         slip = float(np.abs(rolling_constraint(q)[..., :2] @ v[:2]).max()) if wheels else 0.0
         joints = np.minimum(q - robot.limits.lower, robot.limits.upper - q) - MARGIN
+        tilt = float(np.arccos(min(1.0, robot.pose(q, GRIP[0])[2, :3] @ up)))
         errors = solution.task_errors
-        rows.append((k * DT, q, v, errors["object"], errors["grip"], float(joints.min()), slip))
+        rows.append((k * DT, q, v, errors["object"], errors["grip"], tilt, float(joints.min()), slip))
         q = robot.integrate(q, v, DT)
     return Carrying(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def _upright(robot: Robot) -> Array:
+    """The direction of the left hand that is up at the start."""
+    return robot.pose(robot.standing(), GRIP[0])[2, :3]
 
 
 def _gripping(robot: Robot) -> Robot:
@@ -100,14 +150,22 @@ def _gripping(robot: Robot) -> Robot:
 
 
 def cooperation_figures() -> Iterator[Figure]:
-    """[QO21, Figs. 6.10 and 6.12]: the object arrives, the grip holds, only CQP keeps the joint limits."""
+    """[QO21, Figs. 6.10 and 6.12]: the object arrives, the grip holds, only CQP keeps tilt and joint limits."""
+    free, held = lowered(False), lowered(True)
+    yield small("cup in both hands: QP reaches the table, m", float(free.absolute[-1]), 1e-2)
+    yield small("cup in both hands: CQP reaches the table, m", float(held.absolute[-1]), 1e-2)
+    yield Figure("cup in both hands: tilt of QP, rad", f"> {TILT}", f"{free.tilt.max():.3f}", bool(free.tilt.max() > TILT))
+    yield small("cup in both hands: CQP goes beyond the tilt by, rad", max(0.0, float(held.tilt.max()) - TILT), 1e-4)
     for name in SHIFT:
-        free, held = carried(name, False), carried(name, True)
-        yield small(f"{name}: QP, object from its place, m and rad", float(free.absolute[-1]), 1e-2)
-        yield small(f"{name}: CQP, object from its place, m and rad", float(held.absolute[-1]), 1e-2)
-        yield small(f"{name}: CQP, change of the grip, m and rad", float(held.relative.max()), 1e-3)
-        least = float(free.joints.min())
-        yield Figure(f"{name}: QP breaks joint limits by, rad", "> 0", f"{-least:.3f}", least < 0)
-        yield small(f"{name}: CQP breaks joint limits by, rad", max(0.0, -float(held.joints.min())), 1e-9)
-        if held.slip.any():
-            yield small(f"{name}: slip of the wheels, m/s", float(held.slip.max()), 1e-9)
+        yield from _carrying_figures(name.replace("_", " "), carried(name, False), carried(name, True))
+
+
+def _carrying_figures(name: str, free: Carrying, held: Carrying) -> Iterator[Figure]:
+    yield small(f"{name}: QP, object from its place, m and rad", float(free.absolute[-1]), 1e-2)
+    yield small(f"{name}: CQP, object from its place, m and rad", float(held.absolute[-1]), 1e-2)
+    yield small(f"{name}: CQP, change of the grip, m and rad", float(held.relative.max()), 1e-3)
+    least = float(free.joints.min())
+    yield Figure(f"{name}: QP breaks joint limits by, rad", "> 0", f"{-least:.3f}", least < 0)
+    yield small(f"{name}: CQP breaks joint limits by, rad", max(0.0, -float(held.joints.min())), 1e-9)
+    if held.slip.any():
+        yield small(f"{name}: slip of the wheels, m/s", float(held.slip.max()), 1e-9)

@@ -21,6 +21,7 @@ from ..algebra import rigid
 from ..errors import missing_package
 from ..forms import principles
 from ..forms.constrained import ConstrainedDynamics
+from ..model.joints.revolute import Revolute
 from ..model.robots.mobile import WHEEL_RADIUS, rolling_constraint, rolling_constraint_bias
 from ..robot import Robot, RobotBuilder, load
 from .rows import Figure, small
@@ -91,7 +92,7 @@ def snake_of_toolbox(robot: Robot) -> Any:
     toolbox, links, before = _toolbox(), [], 0.0
     for joint in robot.model.joints.values():
         inertia = robot.model.links[joint.child].inertia
-        if not joint.moving or inertia is None:
+        if not isinstance(joint.type, Revolute) or inertia is None:
             continue
         angle = -np.pi / 2 if joint.type.axis[1] else 0.0
         R = rigid.rotation_from_rpy(angle, 0.0, 0.0)
@@ -195,10 +196,11 @@ def _rolling_acceleration(robot: Robot) -> Callable[[Array, Array, Array], Array
     return acceleration
 
 
-def _driven(
-    robot: Robot, models: Sequence[Callable[..., Array]], rolling: bool, duration: float
-) -> tuple[Array, Array, Array]:
-    """(t, velocities in MuJoCo, accelerations (steps, models, nv) of models at the engine's states) under torques that make every coordinate swing in sines."""
+def _driven(robot: Robot, models: Sequence[Callable[..., Array]], rolling: bool, duration: float) -> tuple[Array, Array, Array]:
+    """(t, velocities in MuJoCo, accelerations of the models at its states, (steps, models, nv)).
+
+    The torques are such that every coordinate swings in sines.
+    """
     from ..simulate.mujoco_model import Physics, build, import_mujoco
 
     mujoco = import_mujoco()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,9 @@ def pictures() -> Iterator[tuple[str, Any]]:
     for level, distances, motion in (("velocity", "6.2", "6.5"), ("torque", "6.4", "6.3")):
         yield f"fig-{distances}-cup-distances-{level}", cup_distances(level, distances)
         yield f"fig-{motion}-cup-motion-{level}", cup_motion(level, motion)
+    yield "fig-6.10-cup-in-both-hands", cooperation("6.10", "bimanual", qo21_cooperation.lowered)
     for name, number in (("bimanual", "6.10"), ("nonholonomic_bimanual", "6.12")):
-        yield f"fig-{number}-{name.replace('_', '-')}", cooperation(name, number)
+        yield f"fig-{number}-{name.replace('_', '-')}", cooperation(number, name, partial(qo21_cooperation.carried, name))
     yield "fig-6.20-torque-errors", torque_errors()
     yield "fig-6.24-waveforms", waveforms(compared("8-DOF nonholonomic"))
     yield "table-6.4-correlation", correlations()
@@ -66,17 +68,25 @@ def cup_motion(level: str, number: str) -> Any:
     return picture
 
 
-def cooperation(name: str, number: str) -> Any:
-    """Norms of inputs and errors, tilt of what is carried, joints as part of the range that is theirs here."""
-    panels = ["velocities, rad/s and m/s", "object from its place, m and rad", "change of the grip, m and rad", "joints, −1 to 1"]
-    picture, axes = sheet(f"[QO21, Fig. {number}] {name.replace('_', ' ')}", panels, columns=2)
+def cooperation(number: str, name: str, experiment: Callable[[bool], qo21_cooperation.Carrying]) -> Any:
+    """Norm of inputs, errors of task and grip, tilt of what is carried, joints as part of the range that is theirs here."""
+    panels = [
+        "velocities, rad/s and m/s",
+        "task error, m and rad",
+        "change of the grip, m and rad",
+        "tilt, rad",
+        "joints, −1 to 1",
+    ]
+    picture, axes = sheet(f"[QO21, Fig. {number}] {name.replace('_', ' ')}", panels)
     robot = load(name)
     for constrained, look in ((False, QP), (True, CQP)):
-        run = qo21_cooperation.carried(name, constrained)
-        for one, curve in zip(axes, (np.linalg.norm(run.v, axis=1), run.absolute, run.relative), strict=False):
+        run = experiment(constrained)
+        for one, curve in zip(axes, (np.linalg.norm(run.v, axis=1), run.absolute, run.relative, run.tilt), strict=False):
             one.plot(run.t, curve, label="CQP" if constrained else "QP", **look)
-        axes[3].plot(run.t, _parts(robot, run.q, qo21_cooperation.MARGIN), **look)
-    _range(axes[3])
+        axes[4].plot(run.t, _parts(robot, run.q, qo21_cooperation.MARGIN), **look)
+    if experiment is qo21_cooperation.lowered:
+        axes[3].axhline(qo21_cooperation.TILT, **LIMIT)
+    _range(axes[4])
     axes[0].legend()
     return picture
 

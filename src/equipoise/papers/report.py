@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
 
-from ..errors import unknown_name
+from ..errors import EquipoiseError, unknown_name
 from ..show.tables import table
 from .pictures import KINDS, require_matplotlib, write
 from .rows import Figure, Row, all_rows
@@ -29,6 +29,8 @@ def reproduce(
         require_matplotlib()  # now, not after the first experiment
         if kind not in KINDS:
             raise unknown_name("kind of picture", kind, KINDS)
+        if Path(plots).exists() and not Path(plots).is_dir():
+            raise EquipoiseError(f"pictures go into a folder; {str(plots)!r} is a file")
     results: list[tuple[Row, list[Figure]]] = []
     written: list[Path] = []
     for row in track(chosen, "reproducing", console=console, transient=True, disable=quiet):
@@ -83,7 +85,7 @@ def _print(console: Console, results: list[tuple[Row, list[Figure]]], written: l
     console.print(table("what the papers say, and what comes out here", ["row", "what", "paper", "ours", ""], lines, words=2))
     open_rows, bad = [row.id for row, _ in results if row.show is None], _bad(results)
     if written:
-        console.print(f"{len(written)} pictures in {escape(str(written[0].parent))}", highlight=False)
+        console.print(f"{len(written)} picture{'s' * (len(written) > 1)} in {escape(str(written[0].parent))}", highlight=False)
     if open_rows:
         console.print(f"not built yet: {', '.join(open_rows)}")
     good = len(results) - len(open_rows) - len(bad)

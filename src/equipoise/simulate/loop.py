@@ -299,7 +299,7 @@ class _Motor:
 
     def acting(self, wanted: Array) -> tuple[Array, list[str]]:
         """(what acts in this step, joints that are cut for the first time)."""
-        over, limited = np.abs(wanted) > self.most, list[str]()
+        over, limited = np.abs(wanted) > self.most * (1 + 1e-9), list[str]()  # a solver is at a limit within rounding
         if over.any():
             limited = self._names(over & (self.cut == 0))
             self.cut += over

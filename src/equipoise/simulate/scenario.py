@@ -140,6 +140,8 @@ class ControlTable:
     level: str = entry(choice(*LEVELS), "torque")
     priorities: str = entry(choice("weighted", "strict"), "weighted")
     dt: float = entry(positive, 1e-3)
+    force_weight: float = entry(not_negative, 1e-5)  # of squared contact forces, 1/N²: spreads the load over all contacts
+    limit_margin: float = entry(not_negative, 0.05)  # rad, by which postures stay farther from joint limits than the motion
     speed: Any = entry(three, None)
     weights: Any = entry(mapping(not_negative), None)
     postures: Any = entry(mapping(numbers), None)

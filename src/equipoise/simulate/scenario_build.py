@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..control.controller import WholeBodyController
 from ..control.postures import find_posture
 from ..control.primitives import Plane
 from ..control.stances import Stances
-from ..control.tasks import CoMTask, FrameTask, PostureTask
+from ..control.tasks import CoMTask, ForceTask, FrameTask, PostureTask
 from ..control.transitions import Stance
 from ..errors import EquipoiseError
 from ..model.shapes import placement
@@ -185,6 +185,11 @@ class _Builder:
                 if "path" in item.options:
                     task = TASKS[item.kind](**{**options, "target": self._target(task, item, q)})
                 made.append(task)
+        control = self.scenario.control
+        given = {task.contact for task in made if isinstance(task, ForceTask)}
+        if control.level == "torque" and control.force_weight:
+            light = [c.label for c in self.contacts if c.label not in given]
+            made += [ForceTask(name, name=f"{name} light", weight=control.force_weight) for name in light]
         return made
 
     def _target(self, task: Any, item: Item, q: Array) -> Any:
@@ -216,12 +221,19 @@ class _Builder:
         options = {name: x for name, x in given.items() if x is not None}
         if "speed" in options:
             options["speed"] = tuple(options["speed"])
+        constraints = self._constraints()
+        options["postures"] = {"constraints": self._farther(constraints), **options.get("postures", {})}
         stances = [self._stance(stance) for stance in scenario.stance]
         machine = Stances(
             self.robot, stances, self.contacts, start=self.standing, tasks=self._tasks(self.standing),
-            constraints=self._constraints(), dt=control.dt, **options,
+            constraints=constraints, dt=control.dt, **options,
         )  # fmt: skip
         return machine, machine.q0
+
+    def _farther(self, constraints: list[Any]) -> tuple[Any, ...]:
+        """The constraints for postures: farther from joint limits, so that the motion has room around them."""
+        more = self.scenario.control.limit_margin
+        return tuple(replace(c, margin=c.margin + more) if isinstance(c, JointLimits) else c for c in constraints)
 
     def _stance(self, stance: StanceTable) -> Stance:
         frames = {contact.label: contact.frame for contact in self.contacts}

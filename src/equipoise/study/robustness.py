@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..simulate.run import Run
     from ..simulate.scenario_build import Built
 
-SCENARIO = "stand_and_squat"
+SCENARIO = "table_reach"  # the demo
 PUSH_SECONDS = 0.2
 OF_THE_LOOP = ("dt", "delay", "fall")  # options of a scenario that are not the plant's
 

@@ -1,0 +1,146 @@
+"""The multi-contact strategy of [QO21, Fig. 4.13]: which attempt fulfils a task, and what holds on every step of the way."""
+
+from __future__ import annotations
+
+import human_contacts as hc
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import equipoise as eq
+from equipoise.balance.support import support_polygon
+from equipoise.control.surfaces import HullAreaTask, SurfaceTask
+
+HEIGHT = 0.85
+REGION = [[0.35, 0.0, HEIGHT], [0.75, 0.0, HEIGHT], [0.75, 0.5, HEIGHT], [0.35, 0.5, HEIGHT]]
+FEET = ("left_foot", "right_foot")
+MARGIN = 0.02
+
+
+@pytest.fixture(scope="module")
+def human():
+    return eq.load("human")
+
+
+def made(human, **options):
+    ball = eq.FrameTask("right_hand", [1.0, -0.2, 1.0], axes="position", gain=2.0, name="ball")
+    feet, hand = [hc.flat(human, name) for name in FEET], hc.flat(human, "left_hand")
+    table = eq.Plane((0.0, 0.0, 1.0), HEIGHT)
+    return eq.MultiContact(human, ball, feet, hand, table, region=REGION, margin=MARGIN, **options)
+
+
+@pytest.fixture(scope="module")
+def machine(human):
+    return made(human)
+
+
+def reached(machine, x):
+    machine.controller.set_target("ball", np.array([x, -0.2, 1.0]))
+    return machine.run(machine.robot.standing())
+
+
+def corners(robot, q, frame):
+    return np.array([robot.pose(q, f"{frame}_corner_{k}")[:3, 3] for k in range(4)])
+
+
+def assert_kept(machine, report):
+    """On the whole way: feet stay, joints within limits, and the centre of mass above feet, or feet and the hand on the table."""
+    robot = machine.robot
+    start = [robot.pose(report.path[0], name) for name in FEET]
+    relative = np.linalg.inv(start[0]) @ start[1]
+    for q in report.path[::7]:
+        poses = [robot.pose(q, name) for name in FEET]
+        assert_allclose(poses, start, atol=2e-3)  # steps of 10 ms; what slips in one is undone in the next
+        assert_allclose(np.linalg.inv(poses[0]) @ poses[1], relative, atol=2e-3)  # [QO21, Eq. (4.58)]
+        assert (q[7:] >= robot.limits.lower[7:] - 1e-6).all() and (q[7:] <= robot.limits.upper[7:] + 1e-6).all()
+        hand = corners(robot, q, "left_hand")
+        if hand[:, 0].min() > 0.36 and hand[:, 1].min() > 0.0:  # above the table, not in it
+            assert hand[:, 2].min() > HEIGHT - 5e-3
+        touching = np.abs(hand[:, 2] - HEIGHT).max() < 5e-3
+        points = np.concatenate([corners(robot, q, name) for name in FEET] + ([hand] if touching else []))
+        assert support_polygon(points).margin(robot.com(q)) > MARGIN - 2e-3
+
+
+@pytest.mark.paper("Q8")
+@pytest.mark.parametrize(
+    ("x", "step"),
+    [(1.0, 1), (1.2, 2), (1.32, 3), pytest.param(1.36, 4, marks=pytest.mark.slow), pytest.param(1.8, 0, marks=pytest.mark.slow)],
+)
+def test_each_attempt_reaches_farther(human, machine, x, step):
+    report = reached(machine, x)
+    assert report.success is (step > 0) and report.step == step
+    assert len(report.attempts) == (step or 4)
+    assert [a.success for a in report.attempts] == [False] * (len(report.attempts) - 1) + [step > 0]
+    names = ["try", "make contact and try", "enlarge the support and try", "slide and try"]
+    assert [a.name for a in report.attempts] == names[: len(report.attempts)]
+    away = np.linalg.norm(human.pose(report.q, "right_hand")[:3, 3] - [x, -0.2, 1.0])
+    assert bool(away < machine.tolerance) is (step > 0)
+    assert ("task done" if step else "task failed") in str(report) and machine.outcome.startswith("completed" if step else "failed")
+    assert_kept(machine, report)
+    if step > 1:
+        assert_allclose(corners(human, report.q, "left_hand")[:, 2], HEIGHT, atol=5e-3)
+        assert report.attempts[1].area > 1.5 * report.attempts[0].area  # m²: the hand widens the support
+    if step > 2:
+        assert report.attempts[2].area > 1.3 * report.attempts[1].area
+        middle = corners(human, report.q, "left_hand").mean(0)
+        assert 0.34 < middle[0] < 0.76 and -0.01 < middle[1] < 0.51  # within the region
+
+
+@pytest.mark.paper("Q8")
+def test_a_table_out_of_reach_ends_in_failure(human):
+    """The contact cannot be made: told, and nothing else is tried."""
+    machine = made(human, patience=0.6)
+    machine.walls = tuple(eq.Plane(w.normal, w.offset + 3.0 * w.normal[0]) for w in machine.walls)
+    machine.controller.set_target("ball", np.array([2.0, -0.2, 1.0]))
+    report = machine.run(human.standing(), seconds=30)
+    assert not report.success and len(report.attempts) == 2
+    assert "does not reach the surface" in report.attempts[1].reason and "cannot be made" in machine.outcome
+
+
+@pytest.mark.slow
+@pytest.mark.paper("Q8")
+def test_feet_held_in_the_cooperative_dual_task_space(human, machine):
+    """Relative and absolute pose of the feet [QO21, Eqs. (4.58), (4.59)] hold them as one by one does."""
+    together = made(human, cooperative=True)
+    report = reached(together, 1.0)
+    assert report.success and report.step == 1
+    assert_kept(together, report)
+    separate = reached(machine, 1.0)
+    n = min(len(report.path), len(separate.path))
+    assert_allclose(report.path[: n // 2], separate.path[: n // 2], atol=2e-2)
+
+
+@pytest.mark.paper("Q8")
+@pytest.mark.parametrize("kind", ["surface", "area"])
+def test_tasks_are_consistent_with_motion(human, rng, kind):
+    """ẏ = J v and ÿ = J̇ v at a = 0, by differences along the motion."""
+    import casadi
+
+    from equipoise.control.scene import Scene
+
+    scene = Scene(human)
+    if kind == "surface":
+        task, p = SurfaceTask("left_hand", normal=(0, 0, 1), point=(0.02, 0.01, 0)), np.array([0, 0, 1.0, 0.8, *np.zeros(8)])
+    else:
+        points = [(0.1, 0.0, 0.0), (-0.1, 0.05, 0.0)]
+        task, p = HullAreaTask("left_hand", points), np.array([0.3, -0.2, 0.1, 0.4, 0.5])
+    symbols = casadi.SX.sym("p", len(p))
+    terms = task.terms(scene, symbols)
+    call = casadi.Function("terms", [scene.q, scene.v, symbols], [terms.error, terms.J, terms.drift])
+    q, v = human.random_state(rng)
+    h = 1e-6
+    (e0, J0, _), (_, J, drift), (e1, J1, _) = ([np.array(x) for x in call(human.integrate(q, v, k * h), v, p)] for k in (-1, 0, 1))
+    assert_allclose((J1 - J0) @ v / (2 * h), drift[:, 0], rtol=1e-6, atol=1e-6)
+    if kind == "surface":
+        assert_allclose(-(e1 - e0)[:, 0] / (2 * h), J @ v, rtol=1e-6, atol=1e-7)
+    else:
+        g, corners = p[:4].reshape(2, 2), lambda q: np.array([(human.pose(q, "left_hand") @ [*s, 1.0])[:2] for s in points])
+        rate = np.sum(g * (corners(human.integrate(q, v, h)) - corners(human.integrate(q, v, -h)))) / (2 * h)
+        assert_allclose((J @ v)[0], rate, rtol=1e-6)
+
+
+def test_wrong_input_is_told(human):
+    with pytest.raises(ValueError, match="velocities or torques"):
+        made(human, level="acceleration")
+    with pytest.raises(ValueError, match="two supports"):
+        made(human, level="torque", cooperative=True)

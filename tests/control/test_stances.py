@@ -1,0 +1,246 @@
+"""Sequences of stances: the plan rests at every stop, the motion holds in physics nobody here wrote, and what goes wrong is told."""
+
+from __future__ import annotations
+
+import human_contacts as hc
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import equipoise as eq
+from equipoise.control.transitions import PosePath, StanceError, bump, minimum_jerk
+
+FAST = {"speed": (0.3, 0.4, 1.5), "load_time": 0.15}
+BOTH = ["left_foot", "right_foot"]
+
+
+@pytest.fixture(scope="module")
+def human():
+    return eq.load("human")
+
+
+@pytest.fixture(scope="module")
+def feet(human):
+    return [hc.flat(human, name) for name in BOTH]
+
+
+@pytest.fixture(scope="module")
+def foot(human):
+    """Where the right foot stands."""
+    return human.pose(human.standing(), "right_foot")
+
+
+@pytest.fixture(scope="module")
+def walk(human, feet, foot):
+    """Two feet, the left one alone, two feet."""
+    lifted = foot[:3, 3] + [0.02, 0.0, 0.05]
+    stances = [
+        eq.Stance(BOTH, name="both feet"),
+        eq.Stance(["left_foot"], targets={"right_foot": lifted}, name="left foot", hold=0.1),
+        eq.Stance(BOTH, places={"right_foot": foot}, name="both feet again", hold=0.0),
+    ]
+    return eq.Stances(human, stances, feet, **FAST)
+
+
+# --- references -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("curve", [minimum_jerk, bump])
+@pytest.mark.parametrize("x", [0.1, 0.37, 0.5, 0.93])
+def test_derivatives_of_the_curves(curve, x):
+    h = 1e-5
+    before, here, after = (np.array(curve(x + k * h)) for k in (-1, 0, 1))
+    assert_allclose(here[1:], (after[:2] - before[:2]) / (2 * h), rtol=1e-7, atol=1e-7)
+
+
+def test_curves_rest_at_their_ends():
+    assert minimum_jerk(0.0) == (0.0, 0.0, 0.0) and minimum_jerk(1.0) == (1.0, 0.0, 0.0)
+    assert minimum_jerk(-1.0) == (0.0, 0.0, 0.0) and minimum_jerk(2.0) == (1.0, 0.0, 0.0)
+    assert_allclose([minimum_jerk(1 - 1e-6), minimum_jerk(1e-6)], [[1, 0, 0], [0, 0, 0]], atol=1e-3)
+    assert_allclose(bump(0.5), [1.0, 0.0, bump(0.5)[2]], atol=1e-12)
+    assert_allclose([bump(1e-6), bump(1 - 1e-6)], 0.0, atol=1e-3)
+
+
+def test_a_frames_twist_is_the_rate_of_its_pose(rng):
+    from equipoise.algebra.rigid import rotation_about
+
+    X, Y = np.eye(4), np.eye(4)
+    Y[:3, 3] = 0.3, -0.1, 0.2
+    Y[:3, :3] = rotation_about(np.array([0.6, 0.0, 0.8]), 1.1)
+    path, h = PosePath(X, Y, np.array([0.0, 0.0, 0.05])), 1e-6
+    for t in rng.uniform(0.1, 1.9, 5):
+        (before, v0, _), (here, v, a), (after, v1, _) = (path.at(t + k * h, 0.0, 2.0) for k in (-1, 0, 1))
+        assert_allclose(v[:3], (after - before)[:3, 3] / (2 * h), atol=1e-8)
+        spin = (after - before)[:3, :3] @ here[:3, :3].T / (2 * h)
+        assert_allclose(v[3:], [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-8)
+        assert_allclose(a, (v1 - v0) / (2 * h), atol=1e-7)
+
+
+# --- the plan ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.paper("B6")
+def test_steps_of_the_way(walk):
+    assert [step.kind for step in walk.plan[1].way] == ["move", "unload", "move"]
+    assert [step.kind for step in walk.plan[2].way] == ["move", "touch", "load", "move"]
+    assert walk.plan[1].way[1].changed == walk.plan[2].way[1].changed == {"right_foot"}
+    assert walk.seconds > 1.0 and walk.steps == 7
+
+
+@pytest.mark.paper("B6")
+def test_before_a_foot_is_released_the_other_carries_alone(human, walk, feet):
+    """The centre of mass lies above the left sole, with both soles where they were."""
+    q = walk.plan[1].way[0].q
+    for name in BOTH:
+        assert_allclose(human.pose(q, name), human.pose(walk.q0, name), atol=1e-7)
+    local = np.linalg.inv(human.pose(q, "left_foot")) @ np.append(human.com(q), 1.0)
+    assert (np.abs(local[:2]) <= 0.4 * np.abs(feet[0].corners).max(0) + 1e-8).all()
+
+
+def test_a_stance_out_of_reach_is_told_before_anything_moves(human, feet):
+    far = hc.flat_at(2.5, -0.1)
+    with pytest.raises(StanceError, match="giant step.*right_foot at its place"):
+        eq.Stances(human, [eq.Stance(BOTH), eq.Stance(BOTH, places={"right_foot": far}, name="giant step")], feet,
+                   postures={"attempts": 1})  # fmt: skip
+
+
+def test_stances_that_cannot_be(human, feet, foot):
+    with pytest.raises(eq.UnknownNameError, match="right_foot"):
+        eq.Stances(human, [eq.Stance(["right_fot"])], feet)
+    with pytest.raises(StanceError, match="no contact"):
+        eq.Stances(human, [eq.Stance([])], feet)
+    with pytest.raises(StanceError, match="one or more"):
+        eq.Stances(human, [], feet)
+    with pytest.raises(StanceError, match="40 numbers"):
+        eq.Stances(human, [eq.Stance(BOTH, np.zeros(3))], feet)
+    jump = [eq.Stance(["left_foot"], human.standing(), "left"), eq.Stance(["right_foot"], human.standing(), "right")]
+    with pytest.raises(StanceError, match="no contact stays"):
+        eq.Stances(human, jump, feet)
+
+
+# --- the motion -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.paper("B6")
+def test_double_and_single_support_in_mujoco(human, walk):
+    """[BK12, Sec. VI]: there and back in physics of others, 1 ms a step: no fall, every step solved, load shifted smoothly."""
+    run = eq.simulate(human, walk, plant="mujoco", q0=walk.q0, duration=walk.seconds + 0.3)
+    assert run.outcome == "completed" and walk.outcome == "completed" and walk.progress == 1.0 and walk.done
+    assert set(run.status_names) == {"optimal"}
+    told = " | ".join(text for _, text in run.events)
+    for event in ("force vanished: right_foot let go", "'left foot' reached", "contact made: right_foot", "'both feet again' reached"):
+        assert event in told
+    times = {text: t for t, text in run.events}
+    gone, back = times["force vanished: right_foot let go"], times["contact made: right_foot"]
+    alone = (run.t > gone + 0.05) & (run.t < back - 0.05)
+    assert np.abs(run.measured["right_foot"][alone, 2]).max() < 1.0  # N
+    heights = np.array([human.pose(q, "right_foot")[2, 3] for q in run.q[alone][::20]])
+    assert 0.045 < heights.max() < 0.12
+    drift = [human.pose(q, "left_foot")[:3, 3] - human.pose(walk.q0, "left_foot")[:3, 3] for q in run.q[::100]]
+    assert np.abs(drift).max() < 2e-3  # m
+    unloading = (run.t > gone - 0.15) & (run.t < gone)
+    assert np.abs(np.diff(run.forces["right_foot"][unloading, 2])).max() < 15  # N in a millisecond: no jump
+    assert_allclose(run.com[-1], human.com(walk.plan[2].q), atol=5e-3)
+    assert walk.log == [event for event in run.events if "torque" not in event[1]]
+
+
+class Deaf:
+    """A machine whose sense of one contact is lost for a while."""
+
+    def __init__(self, machine, contact, start, end):
+        self.machine, self.contact, self.start, self.end, self.t = machine, contact, start, end, 0.0
+        self.dt, self.contacts, self.reset = machine.dt, machine.contacts, machine.reset
+
+    def observe(self, wrenches):
+        away = {self.contact: np.zeros(6)} if self.start <= self.t < self.end else {}
+        self.machine.observe({**wrenches, **away} if wrenches else wrenches)
+
+    def __call__(self, t, q, v):
+        self.t = t
+        return self.machine(t, q, v)
+
+
+def test_a_lost_contact_is_made_again(human, walk):
+    """The right foot feels nothing for 0.1 s although it should carry half of the weight."""
+    run = eq.simulate(human, Deaf(walk, "right_foot", 0.02, 0.12), q0=walk.q0, duration=0.6)
+    told = [text for _, text in walk.log]
+    assert told[:2] == ["contact lost: right_foot carries nothing", "right_foot looks for the ground again"]
+    assert "contact made: right_foot" in told and "right_foot carry" in told
+    assert run.outcome == "completed" and walk.outcome == "running" and walk.in_force == {"left_foot", "right_foot"}
+
+
+def test_where_nothing_carries_the_motion_is_ended(human, walk):
+    """Both feet in the air: the machine gives up, says so, and slows the joints down."""
+    q = walk.q0.copy()
+    q[2] += 0.5
+    walk.reset()
+    v, none = np.full(human.nv, 0.1), {name: np.zeros(6) for name in BOTH}
+    for k in range(600):
+        walk.observe(none)
+        solution = walk(k * 1e-3, q, v)
+        if walk.done:
+            break
+    assert walk.outcome.startswith("failed") and any("ended safely" in text for _, text in walk.log)
+    walk.observe(none)
+    solution = walk(1.0, q, v)
+    assert np.isfinite(solution.torque).all()
+    assert walk.progress < 1.0
+
+
+def test_a_step_onto_nothing_goes_back(human, feet, foot, walk):
+    """The second stance stands on a step that is not there: the foot searches, time runs out, the robot returns."""
+    alone = walk.plan[1].q
+    place = human.pose(walk.q0, "right_foot").copy()
+    place[2, 3] += 0.08
+    stances = [eq.Stance(["left_foot"], alone, "left foot"), eq.Stance(BOTH, places={"right_foot": place}, name="on the step")]
+    machine = eq.Stances(human, stances, feet, time_out=0.3, **FAST)
+    run = eq.simulate(human, machine, q0=alone, duration=2.0)
+    told = " | ".join(text for _, text in machine.log)
+    assert "time-out: right_foot found nothing to touch" in told and "going back to 'left foot'" in told
+    assert run.outcome == "completed" and machine.outcome == "returned to 'left foot'" and machine.stance == "left foot"
+
+
+def test_a_push_is_answered(human, walk):
+    """Six newton-seconds at the chest while both feet stand; the machine goes on."""
+    run = eq.simulate(human, walk, q0=walk.q0, duration=0.7, pushes=[eq.Push("thorax", (0.0, -60.0, 0.0), 0.02, 0.1)])
+    assert run.outcome == "completed" and not walk.outcome.startswith("failed")
+
+
+def test_slips_are_held_and_then_ended(human, walk):
+    """The state jumps sideways by more than the limit, again and again."""
+    walk.reset()
+    q = walk.q0.copy()
+    for k in range(walk.retries + 2):
+        walk(k * 0.01, q, np.zeros(human.nv))
+        q[0] += 1.5 * walk.slip_limit
+    told = [text for _, text in walk.log]
+    assert sum("contact lost" in text for text in told) == walk.retries + 1
+    assert "is held where it is now" in told[1] and walk.outcome.startswith("failed") and "keeps slipping" in walk.outcome
+
+
+def test_a_state_that_is_not_finite_does_not_raise(human, walk):
+    walk.reset()
+    walk(0.0, walk.q0, np.zeros(human.nv))
+    solution = walk(0.001, np.full(human.nq, np.nan), np.zeros(human.nv))
+    assert solution.status.held and np.isfinite(solution.torque).all()
+
+
+@pytest.mark.slow
+@pytest.mark.paper("B6")
+def test_handstand_on_two_hands_on_one_and_back_in_mujoco(human):
+    """[BK12, Sec. VI]: hands as feet, nothing in the model or the controller knows the difference."""
+    hands = [hc.flat(human, name) for name in ("left_hand", "right_hand")]
+    places = dict(zip(hands, (hc.flat_at(0, 0.13), hc.flat_at(0, -0.13)), strict=True))
+    q0 = eq.find_posture(human, places, posture=hc.HANDSTAND, support=0.5).q
+    names = ["left_hand", "right_hand"]
+    stances = [
+        eq.Stance(names, q0, "two hands"),
+        eq.Stance(["left_hand"], targets={"right_hand": [0, -0.13, 0.08]}, name="one hand", hold=0.3),
+        eq.Stance(names, q0, "two hands again"),
+    ]
+    machine = eq.Stances(human, stances, hands, start=q0, speed=(0.08, 0.2, 0.5), postures={"support": 0.5, "strength": 0.85})
+    run = eq.simulate(human, machine, q0=machine.q0, duration=machine.seconds + 0.5)
+    assert run.outcome == "completed" and machine.outcome == "completed"
+    alone = np.array([human.pose(q, "right_hand")[2, 3] for q in run.q]) > 0.05
+    assert alone.sum() > 300 and np.abs(run.measured["right_hand"][alone, 2]).max() < 1.0
+    assert (np.abs(run.torque) <= human.limits.effort * (1 + 1e-6)).all()
