@@ -162,10 +162,9 @@ KINDS: dict[str, Kind] = {
         constraints=lambda: [eq.TorqueLimits(limits=500.0), eq.JointLimits(acceleration=1.0)],
     ),
     "hard orientation, cone": Kind(
-        **target("turn", lambda: np.diag([1.0, -1, -1, 1]) @ load("arm7").pose(HOME, "tool")), names=("turn task", "cup"),
-        options={"level": "acceleration"},
+        **target("turn", lambda: _turned()), names=("turn task", "cup"), options={"level": "acceleration"},
         tasks=lambda: [eq.FrameTask("tool", name="turn", axes="orientation", hard=True, gain=60.0), eq.PostureTask()],
-        constraints=lambda: [eq.Cone(UP, eq.Line((0, 0, 0), tuple(load("arm7").pose(HOME, "tool")[:3, 2])), 0.2, name="cup")],
+        constraints=lambda: [eq.Cone(UP, eq.Line((0, 0, 0), _leaning()), 0.2, name="cup")],
     ),
     "hard momentum, its limits": Kind(
         **target("momentum", [3.0, 0, 0], 0.0), names=("momentum task", r"momentum limit \(x, angular\)"),
@@ -238,6 +237,18 @@ KINDS: dict[str, Kind] = {
         constraints=lambda: [eq.TorqueLimits(limits=500.0), eq.JointLimits(acceleration=1.0, rank=0)],
     ),
 }  # fmt: skip
+
+
+def _leaning():
+    """A direction 0.15 rad from the tool's axis, in the world."""
+    return load("arm7").pose(HOME, "tool")[:3, :3] @ [0.15, 0.0, 1.0]
+
+
+def _turned():
+    """The tool with its axis turned away from there by a right angle."""
+    X = load("arm7").pose(HOME, "tool")
+    X[:3, :3] = X[:3, :3] @ [[0.0, 0, -1], [0, 1, 0], [1, 0, 0]]
+    return X
 
 
 def _shank(k):

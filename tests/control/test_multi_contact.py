@@ -23,7 +23,7 @@ def human():
 
 
 def made(human, **options):
-    ball = eq.FrameTask("right_hand", [1.0, -0.2, 1.0], axes="position", gain=2.0, name="ball")
+    ball = eq.FrameTask("right_hand", [1.0, -0.2, 1.0], axes="position", gain=1.0, name="ball")
     feet, hand = [hc.flat(human, name) for name in FEET], hc.flat(human, "left_hand")
     table = eq.Plane((0.0, 0.0, 1.0), HEIGHT)
     return eq.MultiContact(human, ball, feet, hand, table, region=REGION, margin=MARGIN, **options)

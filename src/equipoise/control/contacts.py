@@ -214,7 +214,7 @@ class FlatContact(Contact):
         length = np.maximum(np.linalg.norm(way[:, :2], axis=1), 1e-12)
         nearest = float((np.abs(_cross_2d(way, corners - middle)) / length).min())
         if not 0 < self.margin < nearest:
-            raise TaskError(f"{self.label}: margin must lie between 0 and {nearest:.3g} m, half of the contact; got {self.margin!r}")
+            raise TaskError(f"{self.label}: margin lies between 0 and {nearest:.3g} m, half of the contact; got {self.margin!r}")
         return middle + (1 - self.margin / nearest) * (corners - middle)
 
     @property

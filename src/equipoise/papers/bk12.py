@@ -84,6 +84,38 @@ def contact_forces() -> Iterator[Figure]:
         yield small(f"wrench on {frame} against Jᵀ F", largest(with_wrench - with_force) / largest(with_force), 1e-9)
 
 
+def whole_body_programs() -> Iterator[Figure]:
+    """Eqs. 36–38 on a quadruped whose trunk moves over standing feet; torque limits and friction are active."""
+    from scipy.linalg import null_space
+
+    from ..control.chart_programs import WholeBodyProblem, chart_program
+    from ..control.constraints import TorqueLimits
+    from ..control.contacts import PointContact
+    from ..control.controller import WholeBodyController
+    from ..control.motions import com_motion
+    from ..control.tasks import CoMTask
+
+    robot, rng = load("quadruped"), np.random.default_rng(2)
+    q, feet = robot.standing(), [name for name in robot.frames if name.endswith("_foot")]
+    rows = np.vstack([robot.jacobian(q, foot)[:3] for foot in feet])
+    v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))
+    contacts, wanted = [PointContact(foot, friction=0.3) for foot in feet], np.array([3.0, 1.0, 4.0])
+    limit = 0.6 * np.abs(robot.gravity(q)).max()
+    still = CoMTask(lambda t: (robot.com(q), robot.com_jacobian(q) @ v, wanted), weight=1.0)
+    controller = WholeBodyController(robot, [still], contacts, [TorqueLimits(limits=limit)])
+    ours = controller(0.0, q, v)
+    problem = WholeBodyProblem(robot, q, v, [(com_motion(robot, q, v), wanted, 1.0)], contacts, limit)
+    minimal = chart_program(problem, "minimal").solve()
+    yield equal("rows at their limits, and the controller's status", (len(ours.active) > 0, ours.status.name), (True, "OPTIMAL"))
+    yield small("minimal form against the controller: a [Eq. 36]", largest(minimal["a"] - ours.acceleration), 1e-7)
+    yield small("minimal form against the controller: torques [Eq. 36]", largest(minimal["u"] - ours.torque[6:]), 1e-7)
+    for kind in CHARTS:
+        for form, number in (("projected", 37), ("multiplier", 38)):
+            answer = chart_program(problem, form, kind).solve()
+            error = max(largest(answer[name] - minimal[name]) for name in ("a", "u", "f"))
+            yield small(f"{kind.__name__}, {form}: a, u and f against the minimal form [Eq. {number}]", error, 1e-7)
+
+
 def ball_joints_and_objects() -> Iterator[Figure]:
     builder = RobotBuilder("arm and object", floating=False)
     builder.link("ground").link("arm", mass=2.0, com=(0, 0, 0.3), inertia=(0.02, 0.03, 0.01))
@@ -111,7 +143,7 @@ ROWS = [
     Row("B2", "BK12", "Jacobians of any point with respect to the chart's coordinates", jacobians),
     Row("B3", "BK12", "M, N, constraint, multiplier and projected form in every chart", dynamics),
     Row("B4", "BK12", "contact forces anywhere, no contact state in the model", contact_forces),
-    Row("B5", "BK12", "the whole-body quadratic program in its three forms"),
+    Row("B5", "BK12", "the whole-body quadratic program in its three forms", whole_body_programs),
     Row("B6", "BK12", "motions on feet and hands"),
     Row("B7", "BK12", "ball joints; robot and free object as one system", ball_joints_and_objects),
 ]

@@ -19,6 +19,7 @@ import numpy as np
 from ..control.constraints import Cone, JointLimits
 from ..control.controller import WholeBodyController
 from ..control.primitives import Line
+from ..control.rolling import Rolling
 from ..control.tasks import AbsoluteTask, PostureTask, RelativeTask, Task, Terms
 from ..control.vfi import Gains
 from ..model.robots.mobile import rolling_constraint
@@ -31,30 +32,6 @@ SHIFT = {"bimanual": (0.04, 0.33, 0.0), "nonholonomic_bimanual": (0.8, 0.4, 0.15
 MARGIN = 0.2  # rad, kept from the ends of the joints
 DESCENT, TILT, ETA = 0.35, 0.3, 0.36  # m, rad and 1/s, of the cup between both hands
 GRIP = ("left_tool", "right_grip")  # frames of the hands, turned alike
-
-
-@dataclass(frozen=True, eq=False)
-class Rolling(Task):
-    """Wheels do not slip sideways, −sin φ ẋ + cos φ ẏ = 0 [QO21, Eq. (5.48)]: a task of one's own in one small class."""
-
-    hard: bool = True
-
-    def rows(self, robot: Robot) -> int:
-        return 1
-
-    def here(self, robot: Robot, q: Array) -> Array:
-        return np.zeros(0)
-
-    def reference(self, robot: Robot, values: Sequence[Any]) -> Array:
-        return np.zeros(0)
-
-    def terms(self, scene: Any, p: Any) -> Terms:
-        import casadi
-
-        J = casadi.SX(1, scene.tree.nv)
-        J[0, 0], J[0, 1] = -casadi.sin(scene.q[2]), casadi.cos(scene.q[2])
-        zero = casadi.SX(1, 1)
-        return Terms(zero, J, J @ scene.v, -scene.v[2] * (-J[0, 0] * scene.v[1] + J[0, 1] * scene.v[0]), zero, zero)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from ..control import constraints as constraint_kinds
 from ..control import contacts as contact_kinds
 from ..control import primitives
 from ..control import tasks as task_kinds
+from ..control.rolling import Rolling
 from .loop import Noise, Push
 from .toml_source import (
     Item, Place, Reader, ScenarioError, Source, choice, entry, item, listed, mapping, not_negative, number, numbers, positive,
@@ -64,11 +65,17 @@ def _keys(kind: type, *without: str) -> set[str]:
     return {f.name for f in fields(kind)} - set(without)  # type: ignore[arg-type]
 
 
+def _rates(kind: type) -> set[str]:
+    """Barriers have gains; a file gives them as two rates."""
+    return {"rates"} if issubclass(kind, constraint_kinds.BarrierConstraint) else set()
+
+
 CONTACTS = {"flat": contact_kinds.FlatContact, "point": contact_kinds.PointContact, "sliding": contact_kinds.SlidingContact}
 TASKS = {
     "com": task_kinds.CoMTask, "frame": task_kinds.FrameTask, "posture": task_kinds.PostureTask,
     "momentum": task_kinds.MomentumTask, "relative": task_kinds.RelativeTask, "absolute": task_kinds.AbsoluteTask,
     "plane": task_kinds.PlaneTask, "force": task_kinds.ForceTask, "torque": task_kinds.TorqueTask,
+    "rolling": Rolling,
 }  # fmt: skip
 CONSTRAINTS = {
     "torque limits": constraint_kinds.TorqueLimits, "joint limits": constraint_kinds.JointLimits,
@@ -106,15 +113,27 @@ READERS: dict[str, Reader] = {
     "priority": whole, "edges": whole, "rank": whole, "most": whole,
     "contacts": texts, "at": vector(3, nan=True), "by": three, "within": positive, "least": number, "hold": not_negative,
     "when": lambda value, place: value if value in ("end", "once", "always") else not_negative(value, place),
-    "path": listed(table(Waypoint)), "target": numbers,
+    "path": listed(table(Waypoint)), "target": numbers, "rates": vector(2),
 }  # fmt: skip
 CONTACT = item("contact", {n: _keys(k) for n, k in CONTACTS.items()}, READERS, default="flat")
 TASK = item("task", {n: (_keys(k) | {"path"}) for n, k in TASKS.items()}, READERS)
-CONSTRAINT = item("constraint", {n: _keys(k, *WITHOUT) for n, k in CONSTRAINTS.items()}, READERS)
+CONSTRAINT = item("constraint", {n: _keys(k, *WITHOUT) | _rates(k) for n, k in CONSTRAINTS.items()}, READERS)
 GOAL = item("goal", GOALS, READERS)
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FrameTable:
+    """A frame of one's own: where a cup is held. Its axes are turned by rpy from those of `on`, or of the world at the start."""
+
+    place: Place
+    name: str = entry(text)
+    on: str = entry(text)
+    position: Any = entry(three, (0.0, 0.0, 0.0))
+    rpy: Any = entry(three, (0.0, 0.0, 0.0))
+    world: bool = entry(yes_or_no, False)
 
 
 @dataclass(frozen=True)
@@ -225,6 +244,7 @@ class Scenario:
     start: StartTable = entry(table(StartTable), StartTable())
     plant: PlantTable = entry(table(PlantTable), PlantTable())
     control: ControlTable = entry(table(ControlTable), ControlTable())
+    frame: tuple[FrameTable, ...] = entry(listed(table(FrameTable)), ())
     contact: tuple[Item, ...] = entry(listed(CONTACT), ())
     obstacle: tuple[Item, ...] = entry(listed(SOLID), ())
     stance: tuple[StanceTable, ...] = entry(listed(table(StanceTable)), ())

@@ -20,11 +20,12 @@ from ..control.primitives import Plane
 from ..control.stances import Stances
 from ..control.tasks import CoMTask, ForceTask, FrameTask, PostureTask
 from ..control.transitions import Stance
+from ..control.vfi import Gains
 from ..errors import EquipoiseError
 from ..model.shapes import placement
 from .loop import Push
 from .roles import BODIES, Body, embodied, standing
-from .scenario import CONSTRAINTS, CONTACTS, SOLIDS, TASKS, Scenario, ScenarioError, StanceTable, Waypoint, Where
+from .scenario import CONSTRAINTS, CONTACTS, SOLIDS, TASKS, FrameTable, Scenario, ScenarioError, StanceTable, Waypoint, Where
 from .scenario_motion import numbers_path, pose_at, pose_path, posture_path
 from .toml_source import Item, Place
 
@@ -89,6 +90,9 @@ class _Builder:
     def __init__(self, scenario: Scenario, robot: Robot, body: Body | None, own: bool, scale: float, force: float) -> None:
         self.scenario, self.robot, self.body, self.own, self.scale, self.force = scenario, robot, body, own, scale, force
         self.standing = self._start()
+        for frame in scenario.frame:
+            with told(frame.place):
+                self.robot = self.robot.with_frame(frame.name, frame.on, self._frame_on(frame))
 
     def built(self) -> Built:
         scenario = self.scenario
@@ -120,6 +124,13 @@ class _Builder:
 
             q[3:7] = from_rotation(placement("start", (0, 0, 0), start.rpy)[:3, :3])
         return q
+
+    def _frame_on(self, frame: FrameTable) -> Array:
+        """Pose of a frame of the file in the one that carries it."""
+        X = placement(frame.name, tuple(self.scale * x for x in frame.position), frame.rpy)
+        if frame.world:
+            X[:3, :3] = self.robot.pose(self.standing, frame.on)[:3, :3].T @ X[:3, :3]
+        return X
 
     def _settled(self) -> Array:
         place = self.scenario.place.at("start", "settle")
@@ -167,7 +178,10 @@ class _Builder:
         made = []
         for item in self.scenario.constraint:
             with told(item.place):
-                constraint: Any = CONSTRAINTS[item.kind](**self._scaled(item.options))
+                options = self._scaled(item.options)
+                if "rates" in options:
+                    options["gains"] = Gains.of_rates(*options.pop("rates"))
+                constraint: Any = CONSTRAINTS[item.kind](**options)
                 constraint.check(self.robot)
                 made.append(constraint)
         kinds = {type(constraint) for constraint in made}
