@@ -1,5 +1,5 @@
 # Two commands on a fresh machine with Python and make:
-#   make demo    loads a humanoid, compiles its dynamics, checks the laws of mechanics, races Pinocchio
+#   make demo    a humanoid leans on a table to reach past its feet: torque control in MuJoCo, a summary, report.html
 #   make test    everything that must hold: lint, types, tests, the README's code
 # Each sets itself up in .venv; a second run starts at once.
 

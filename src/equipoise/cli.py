@@ -25,11 +25,45 @@ def info(robot: Annotated[str, typer.Argument(help="URDF or MJCF file, or a name
 
 
 @app.command()
-def demo(robot: str = "jvrc1") -> None:
-    """Load a humanoid, compile its dynamics, check the laws of mechanics on it, and race Pinocchio."""
-    from .show.demo import run_demo
+def demo(
+    robot: Annotated[str | None, typer.Option(help="another robot: human, talos, g1")] = None,
+    report: Annotated[str, typer.Option(help="the HTML file to write")] = "report.html",
+    out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
+    dynamics: Annotated[bool, typer.Option("--dynamics", help="check the laws of mechanics and race Pinocchio instead")] = False,
+) -> None:
+    """A humanoid leans on a table to reach past its feet: torques at 1 kHz in MuJoCo, a summary and a report."""
+    warnings.simplefilter("ignore")
+    if dynamics:
+        from .show.demo import show_dynamics
 
-    run_demo(console, robot)
+        show_dynamics(console, robot or "jvrc1")
+        return
+    from .show.scenario_command import run_demo
+
+    if not run_demo(console, robot, report, out):
+        raise typer.Exit(1)
+
+
+@app.command()
+def run(
+    scenario: Annotated[str | None, typer.Argument(metavar="FILE|NAME", help="a TOML file, or a shipped scenario")] = None,
+    robot: Annotated[str | None, typer.Option(help="another robot: human, jvrc1, talos, g1")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="of sensor noise and small pushes")] = 0,
+    seeds: Annotated[int, typer.Option(help="try so many seeds, and count")] = 1,
+    out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
+    report: Annotated[str | None, typer.Option(help="write a report (.html)")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="show the shipped scenarios")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="print the outcome only")] = False,
+) -> None:
+    """Run a scenario: a robot, its contacts, tasks and pushes, in simulation; fails if its goals are not reached."""
+    from .show.scenario_command import list_scenarios, run_command
+
+    warnings.simplefilter("ignore")
+    if listed or scenario is None:
+        list_scenarios(console)
+        return
+    if not run_command(console, scenario, robot=robot, seed=seed, seeds=seeds, out=out, report=report, quiet=quiet):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -182,12 +182,9 @@ def random_levels(rng, n=12, tight=0.2):
 
 
 def lexicographic(levels, p, regular, method):
-    """The same by `qp.solve_levels`; the regularisation is one more level, over scaled unknowns."""
-    roots = np.sqrt(regular)
-    last = levels[-1]
-    *first, _ = levels
-    rows = [Rows.equal(level.R, level.r) for level in first]
-    rows.append(Rows.equal(np.vstack((last.R, np.diag(roots))), np.concatenate((last.r, np.zeros(len(roots))))))
+    """The same by `qp.solve_levels`; the regularisation is one more level."""
+    rows = [Rows.equal(level.R, level.r) for level in levels]
+    rows.append(Rows.equal(np.diag(np.sqrt(regular)), np.zeros(len(regular))))
     top = Rows(np.vstack((p["E"], p["A"])), np.concatenate((p["e"], p["lower"])), np.concatenate((p["e"], p["upper"])))
     return solve_levels(rows, top, method=method)
 

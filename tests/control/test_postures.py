@@ -1,4 +1,4 @@
-"""Static postures: the laws of rest, checked with other functions than those that found them; and what is said where there is none."""
+"""Static postures: the laws of rest, by other functions than those that found them; what is said where there is none."""
 
 from __future__ import annotations
 
@@ -135,7 +135,10 @@ def test_obstacles_and_own_parts_are_kept_away(human, contacts):
     free = eq.find_posture(human, feet)
     x = human.pose(free.q, "pelvis")[0, 3]
     wall = eq.KeepOut(eq.Sphere((0, 0, 0), 0.1, frame="pelvis"), eq.Plane((1.0, 0, 0), x - 0.05), safe=0.02)
-    arm = eq.Capsule((0, 0, 0), (0.1, 0, 0), 0.03, frame="left_hand"), eq.Capsule((0, 0, 0), (0, 0, -0.3), 0.08, frame="left_thigh")
+    arm = (
+        eq.Capsule((0, 0, 0), (0.1, 0, 0), 0.03, frame="left_hand"),
+        eq.Capsule((0, 0, 0), (0, 0, -0.3), 0.08, frame="left_thigh"),
+    )
     close = eq.SelfCollision([arm], safe=0.25, range=0.6)
     result = eq.find_posture(human, feet, constraints=[wall, close])
     assert_rests(human, contacts, result)

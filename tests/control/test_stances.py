@@ -1,4 +1,4 @@
-"""Sequences of stances: the plan rests at every stop, the motion holds in physics nobody here wrote, and what goes wrong is told."""
+"""Sequences of stances: the plan rests at every stop, the motion holds in MuJoCo, and what goes wrong is told."""
 
 from __future__ import annotations
 
@@ -128,7 +128,12 @@ def test_double_and_single_support_in_mujoco(human, walk):
     assert run.outcome == "completed" and walk.outcome == "completed" and walk.progress == 1.0 and walk.done
     assert set(run.status_names) == {"optimal"}
     told = " | ".join(text for _, text in run.events)
-    for event in ("force vanished: right_foot let go", "'left foot' reached", "contact made: right_foot", "'both feet again' reached"):
+    for event in (
+        "force vanished: right_foot let go",
+        "'left foot' reached",
+        "contact made: right_foot",
+        "'both feet again' reached",
+    ):
         assert event in told
     times = {text: t for t, text in run.events}
     gone, back = times["force vanished: right_foot let go"], times["contact made: right_foot"]
@@ -183,8 +188,8 @@ def test_where_nothing_carries_the_motion_is_ended(human, walk):
     assert walk.outcome.startswith("failed") and any("ended safely" in text for _, text in walk.log)
     walk.observe(none)
     solution = walk(1.0, q, v)
-    assert np.isfinite(solution.torque).all()
-    assert walk.progress < 1.0
+    assert walk.progress < 1.0 and walk.in_force == set()
+    assert (solution.torque[6:] * v[6:] < 0).all() and not solution.torque[:6].any()  # slowed down, nothing else
 
 
 def test_a_step_onto_nothing_goes_back(human, feet, foot, walk):
@@ -194,7 +199,7 @@ def test_a_step_onto_nothing_goes_back(human, feet, foot, walk):
     place[2, 3] += 0.08
     stances = [eq.Stance(["left_foot"], alone, "left foot"), eq.Stance(BOTH, places={"right_foot": place}, name="on the step")]
     machine = eq.Stances(human, stances, feet, time_out=0.3, **FAST)
-    run = eq.simulate(human, machine, q0=alone, duration=2.0)
+    run = eq.simulate(human, machine, q0=alone, duration=1.7)
     told = " | ".join(text for _, text in machine.log)
     assert "time-out: right_foot found nothing to touch" in told and "going back to 'left foot'" in told
     assert run.outcome == "completed" and machine.outcome == "returned to 'left foot'" and machine.stance == "left foot"

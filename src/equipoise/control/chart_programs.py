@@ -190,7 +190,7 @@ def _cones(problem: WholeBodyProblem, rows: _Rows, total: int) -> None:
         pick = np.eye(total)[start : start + contact.size]
         G = contact.cone
         rows.between({"f": G @ pick}, np.full(len(G), -np.inf), np.zeros(len(G)))
-        rows.between({"f": contact.normal_force[None] @ pick}, [contact.min_force], [contact.max_force])
+        rows.between({"f": contact.normal_force[None] @ pick}, np.array([contact.min_force]), np.array([contact.max_force]))
         start += contact.size
 
 

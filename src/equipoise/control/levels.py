@@ -49,13 +49,15 @@ class LevelSolver:
             solver.forget()
 
     def solve(self, levels: Sequence[Level], E: Array, e: Array, A: Array, lower: Array, upper: Array, regular: Array) -> Answer:
-        """The lexicographic optimum; the residuals are the worst of all levels."""
-        x, Z = _particular(E, e, len(regular))
+        """The lexicographic optimum, `regular` (weights of squares of x) as one more level; residuals are the worst of all."""
+        n = len(regular)
+        levels = [*levels, Level(np.zeros((0, n)), np.zeros(0), (np.arange(n), np.sqrt(regular), np.zeros(n)))]
+        x, Z = _particular(E, e, n)
         if self._free:
-            answer = _without_inequalities(levels, x, Z, E, e, A, lower, upper, regular)
+            answer = _without_inequalities(levels, x, Z, E, e, A, lower, upper)
             if answer.solved:
                 return answer
-        answer = self._within(levels, x, Z, E, e, A, lower, upper, regular)
+        answer = self._within(levels, x, Z, E, e, A, lower, upper)
         self._free = not answer.multipliers.any()
         return answer
 
@@ -69,7 +71,6 @@ class LevelSolver:
         A: Array,
         lower: Array,
         upper: Array,
-        regular: Array,
     ) -> Answer:
         """Level after level, each with all rows of A."""
         multipliers, guesses, worst = np.zeros(len(A)), 0, 0.0
@@ -82,7 +83,7 @@ class LevelSolver:
                 low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
             moves = np.linalg.norm(AZ, axis=1) > RANK * lengths
             low[~moves & (low <= 0)], high[~moves & (high >= 0)], AZ[~moves] = -np.inf, np.inf, 0.0
-            answer, step, Z_left = self._step(k, level, x, Z, AZ, low, high, regular if k == len(levels) - 1 else None)
+            answer, step, Z_left = self._step(k, level, x, Z, AZ, low, high)
             if not answer.solved:
                 return answer._replace(x=x)
             guesses, worst = max(guesses, answer.guesses), max(worst, answer.residuals.worst)
@@ -90,9 +91,7 @@ class LevelSolver:
             x, Z = x + step, Z_left
         return _answer(x, E, e, A, lower, upper, multipliers, worst, guesses)
 
-    def _step(
-        self, k: int, level: Level, x: Array, Z: Array, AZ: Array, low: Array, high: Array, regular: Array | None
-    ) -> tuple[Answer, Array, Array]:
+    def _step(self, k: int, level: Level, x: Array, Z: Array, AZ: Array, low: Array, high: Array) -> tuple[Answer, Array, Array]:
         """One level: its answer, the step of x, and what the level leaves free.
 
         In coordinates u = V (p / S, s) of the level's singular values its cost is ½|p − p_to|², however badly its rows are
@@ -100,11 +99,8 @@ class LevelSolver:
         factors of the rows that push take away what the hair did.
         """
         rows, target = _rows(level, x, Z)
-        if regular is not None:
-            roots = np.sqrt(regular)
-            rows, target = np.vstack((rows, roots[:, None] * Z)), np.concatenate((target, -roots * x))
         U, S, Vt = np.linalg.svd(rows)
-        rank, d = int(((RANK if regular is None else 0.0) * _longest(level) < S).sum()), Z.shape[1]
+        rank, d = int((RANK * _longest(level) < S).sum()), Z.shape[1]
         T = Vt.T / np.concatenate((S[:rank], np.ones(d - rank)))
         weights = np.concatenate((np.ones(rank), np.full(d - rank, PROXIMAL)))
         pulls = np.concatenate((U[:, :rank].T @ target, np.zeros(d - rank)))
@@ -142,7 +138,7 @@ def _longest(level: Level) -> float:
 
 
 def _without_inequalities(
-    levels: Sequence[Level], x: Array, Z: Array, E: Array, e: Array, A: Array, lower: Array, upper: Array, regular: Array
+    levels: Sequence[Level], x: Array, Z: Array, E: Array, e: Array, A: Array, lower: Array, upper: Array
 ) -> Answer:
     """Level after level by orthogonal factors alone [ETH19, slide 39]; not solved where a row of A is violated."""
     worst = 0.0
@@ -150,9 +146,7 @@ def _without_inequalities(
         if not Z.shape[1]:
             break
         rows, target = _rows(level, x, Z)
-        if k == len(levels) - 1:
-            roots = np.sqrt(regular)
-            rows, target = np.concatenate((rows, roots[:, None] * Z)), np.concatenate((target, -roots * x))
+        if k == len(levels) - 1:  # the regularisation: all that is left is determined
             u = dposv(rows.T @ rows, target @ rows, lower=1)[1]
         else:
             Q, R, order, rank = _factored(rows.T, _longest(level))

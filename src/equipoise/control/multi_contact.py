@@ -62,7 +62,9 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{'task done' if self.success else 'task failed'} after {len(self.attempts)} of 4 attempts"]
-        lines += [f"  {a.name}: {a.reason} (error {a.error:.3g}, support {a.area:.3g} m², {a.seconds:.1f} s)" for a in self.attempts]
+        lines += [
+            f"  {a.name}: {a.reason} (error {a.error:.3g}, support {a.area:.3g} m², {a.seconds:.1f} s)" for a in self.attempts
+        ]
         return "\n".join(lines)
 
 
@@ -81,7 +83,8 @@ class MultiContact:
             only where velocities are commanded.
         tolerance: of the main task's error; contact_tolerance: of the hand's plane, m and sine of the tilt.
         patience: s without progress that end an attempt; time_out: s for one.
-        margin: m, kept by the centre of mass from the edges of its support.
+        margin: m, kept by the centre of mass from the edges of its support; while the hand slides these move, and are known only
+            as they were a step ago, which takes some millimetres of it.
         growth: 1/s, how fast the area should grow.
         damping: λ of the damped least squares of [QO21, Eq. (3.1), Table 6.2], for velocities only.
         posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is tried; a
@@ -104,8 +107,8 @@ class MultiContact:
         cooperative: bool = False,
         tolerance: float = 0.01,
         contact_tolerance: float = 2e-3,
-        patience: float = 1.0,
-        time_out: float = 10.0,
+        patience: float = 2.0,
+        time_out: float = 20.0,
         margin: float = 0.02,
         growth: float = 0.5,
         damping: float = 0.08,
@@ -128,7 +131,9 @@ class MultiContact:
         self.contacts = (*self.supports, hand)
         self.reset()
 
-    def _made(self, tasks: Sequence[Task], constraints: Sequence[Any], posture_weight: float, damping: float) -> WholeBodyController:
+    def _made(
+        self, tasks: Sequence[Task], constraints: Sequence[Any], posture_weight: float, damping: float
+    ) -> WholeBodyController:
         middle, robot, hand = self.hand.points.mean(0), self.robot, self.hand
         target = np.append(self.surface.normal, self.surface.offset)
         own: list[Task] = [
@@ -141,7 +146,10 @@ class MultiContact:
             own.append(FrameTask(robot.base_link, name="base", axes="orientation", weight=10 * posture_weight, gain=own[-1].gain))
         if self.cooperative:
             a, b = self.supports
-            own += [RelativeTask(a.frame, b.frame, hard=True, name="feet"), AbsoluteTask(a.frame, b.frame, hard=True, name="stand")]
+            own += [
+                RelativeTask(a.frame, b.frame, hard=True, name="feet"),
+                AbsoluteTask(a.frame, b.frame, hard=True, name="stand"),
+            ]
         kinds: list[Any] = [JointLimits] + ([TorqueLimits] if self.level == "torque" else [])
         limits = [kind() for kind in kinds if not any(isinstance(c, kind) for c in constraints)]
         points = np.vstack([hand.points, *(middle[None] for _ in self.walls)])
@@ -370,6 +378,5 @@ class MultiContact:
 
 def replace_as_sliding(hand: FlatContact) -> SlidingContact:
     """The same polygon, free along the surface and about its normal [QO21, Eq. (4.61)]; without friction."""
-    return SlidingContact(
-        hand.frame, name=f"{hand.label} sliding", corners=hand.corners, normal=hand.normal, friction=0.0, direction=(0.0, 0.0, 0.0)
-    )  # fmt: skip
+    own = {"corners": hand.corners, "normal": hand.normal, "friction": 0.0, "direction": (0.0, 0.0, 0.0)}
+    return SlidingContact(hand.frame, name=f"{hand.label} sliding", **own)

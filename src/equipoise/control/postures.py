@@ -213,10 +213,9 @@ class _Problem:
                 yield self._within(q)
                 continue
             joints = self.wanted.copy()
-            in_v, in_q = self.joint_positions
             if k > 1:
-                spread = 0.15 * k * rng.normal(size=len(in_q))
-                joints[in_q] += spread
+                in_q = self.joint_positions[1]
+                joints[in_q] += 0.15 * k * rng.normal(size=len(in_q))
             yield self._placed(self._within(joints))
 
     def _within(self, q: Array) -> Array:
@@ -552,11 +551,11 @@ def _contact_rows(robot: Robot, touch: _Touch, q: Array) -> tuple[str, Array, Ar
     J_middle = J[:3] + np.cross(J[3:], middle, axis=0)
     if isinstance(touch.where, Plane):
         n, offset = touch.where.normal, touch.where.offset
-        error, rows = [offset - n @ (X[:3, 3] + middle)], [n @ J_middle]
+        away, rows = [offset - n @ (X[:3, 3] + middle)], [n @ J_middle]
         if isinstance(touch.contact, FlatContact):
             tilt, axes = _between(X[:3, :3] @ touch.normal, n), axes_from_normal(touch.contact.label, n)[:, :2]
-            error, rows = [*error, *(axes.T @ tilt)], [*rows, *(axes.T @ J[3:])]
-        return name, np.array(error), np.array(rows)
+            away, rows = [*away, *(axes.T @ tilt)], [*rows, *(axes.T @ J[3:])]
+        return name, np.array(away), np.array(rows)
     if touch.where.shape == (3,):
         return name, touch.where - X[:3, 3] - middle, J_middle
     error = np.concatenate([touch.where[:3, 3] - X[:3, 3], _turn(X[:3, :3], touch.where[:3, :3])])

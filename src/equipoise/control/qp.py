@@ -527,6 +527,8 @@ def solve_levels(
         status, x, iterations = _hierarchy(every, top, aim, softness)
     else:
         status, x, iterations = _cascade(every, top)
+        if status is Status.OPTIMAL:  # proximal steps may have left a level by a hair
+            x = _nearest_to_optimal([_polished(x, every, top), x], every, top)[0]
     return _certified_levels(status, x, iterations, every, top)
 
 
@@ -662,7 +664,7 @@ def _level_step(level: Rows, kept: Rows, x: Array, Z: Array) -> tuple[Status, Ar
     slack = np.vstack((np.zeros((len(kept.A), s)), np.eye(s)))
     A, offset = np.hstack((both.A @ T, slack)), both.A @ x
     program = QuadraticProgram(H, np.concatenate((-p0, np.zeros(d - rank + s))), A, both.lower - offset, both.upper - offset)
-    result = Solver(refine=1e-2 * REFINE).solve(program)  # errors of a level are inherited by all below
+    result = Solver(refine=0.0).solve(program)  # errors of a level are inherited by all below
     return result.status, x + T @ result.x[:d], left, result.iterations
 
 
@@ -678,14 +680,22 @@ def _hierarchy(levels: Sequence[Rows], top: Rows, aim: Array, softness: float) -
         iterations += steps
         if status is not Status.OPTIMAL:
             return status, x, iterations
-        candidates = [point for point in (_polished(x, levels, top), x) if _scaled_distance(top, point) <= FEASIBLE]
-        if not candidates:
+        point, error = _nearest_to_optimal([_polished(x, levels, top), x], levels, top)
+        if error == np.inf:
             continue
-        errors = [max(level_optimality(point, levels, top)) for point in candidates]
-        answer = (Status.OPTIMAL, candidates[int(np.argmin(errors))])
-        if min(errors) <= ACCURATE:
+        answer = (Status.OPTIMAL, point)
+        if error <= ACCURATE:
             break
     return (*answer, iterations)
+
+
+def _nearest_to_optimal(points: Sequence[Array], levels: Sequence[Rows], top: Rows) -> tuple[Array, float]:
+    """Of some points that one with the best certificate, and its error; infinite where none satisfies the constraints."""
+    errors = [
+        max(level_optimality(point, levels, top)) if _scaled_distance(top, point) <= FEASIBLE else np.inf for point in points
+    ]
+    best = int(np.argmin(errors))
+    return (points[best], errors[best]) if errors[best] < np.inf else (points[-1], np.inf)
 
 
 def _penalised(levels: Sequence[Rows], top: Rows, aim: Array, softness: float) -> tuple[Status, Array, int]:

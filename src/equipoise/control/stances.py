@@ -289,7 +289,7 @@ class Stances:
             self.controller.set_weight(_guide(name), self._weights["frames"])
         self._reference = Reference(self.robot, t, T, q_from, step.q, com, com_to, frames)
         for name in frames:
-            self.controller.set_target(_guide(name), lambda t, name=name: self._now.frame_at(name, t))  # type: ignore[misc]
+            self.controller.set_target(_guide(name), lambda t, name=name: self._now.frame_at(name, t))
 
     def _leave(self, name: str, q: Array) -> None:
         """Lead a frame no longer."""
@@ -344,7 +344,7 @@ class Stances:
         if not now.ended(t):
             return False
         error = float(np.linalg.norm(self.robot.com(q) - now.com_at(t)[0]))
-        speed = float(np.linalg.norm((self.robot.com_jacobian(q) @ v)))
+        speed = float(np.linalg.norm(self.robot.com_jacobian(q) @ v))
         arrived = error < ARRIVED and speed < SLOW
         if arrived and t >= now.start + now.T + step.hold:
             return True
@@ -404,7 +404,7 @@ class Stances:
     def _axis(self, name: str, X: Array) -> Array:
         """The contact's normal in the world when its frame is at X."""
         contact = self._by_name[name]
-        normal = np.asarray(contact.normal, dtype=float)  # type: ignore[attr-defined]
+        normal: Array = np.asarray(getattr(contact, "normal"), dtype=np.float64)  # noqa: B009
         n = normal if isinstance(contact, PointContact) else X[:3, :3] @ normal
         return n / np.linalg.norm(n)
 

@@ -30,6 +30,8 @@ from ..model.robots.mobile import rolling_constraint, rolling_constraint_bias
 from ..robot import load
 from .qo21_collision import pictures as collision_pictures
 from .qo21_collision import vector_field_inequalities
+from .qo21_contacts import multi_contact_figures
+from .qo21_contacts import pictures as contact_pictures
 from .qo21_cooperation import cooperation_figures
 from .qo21_cup import cup_figures
 from .qo21_models import engine_figures, toolbox_figures
@@ -254,7 +256,7 @@ ROWS = [
     Row("Q5", "QO21", "cone and joint-limit constraints from the line-to-line angle", cones),
     Row("Q6", "QO21", "self-collision; target regions from planes", self_collision),
     Row("Q7", "QO21", "support-polygon area", support_polygon_area),
-    Row("Q8", "QO21", "multi-contact strategy"),
+    Row("Q8", "QO21", "multi-contact strategy", multi_contact_figures, contact_pictures),
     Row("Q9", "QO21", "Gauss, Gibbs–Appell and Kane give the same equations; operation counts", four_principles),
     Row("Q10", "QO21", "added constraints by Udwadia–Kalaba", added_constraints),
     Row("Q11", "QO21", "the experiments", experiments, _pictures),

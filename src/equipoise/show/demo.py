@@ -1,4 +1,4 @@
-"""The demonstration: a humanoid loaded, compiled, checked against the laws of mechanics, and raced."""
+"""The demonstration of the dynamics: a humanoid loaded, compiled, checked against the laws of mechanics, and raced."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .tables import table
 STATES = 1000
 
 
-def run_demo(console: Console, source: str = "jvrc1") -> None:
-    """Everything the library does at this point, on one robot."""
+def show_dynamics(console: Console, source: str = "jvrc1") -> None:
+    """What the kernels do, on one robot."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         robot = load(source)

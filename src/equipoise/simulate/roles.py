@@ -85,7 +85,7 @@ _HUMAN = Body(
         "right foot": Part("right_foot", size=(0.127, 0.048)),
         "left hand": Part("left_hand", size=(0.093, 0.042)),
         "right hand": Part("right_hand", size=(0.093, 0.042)),
-        "torso": Part("thorax"),
+        "torso": Part("thorax", (0.0, 0.0, 0.15)),
         "pelvis": Part("pelvis"),
         "head": Part("head"),
     },
