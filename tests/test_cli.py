@@ -72,7 +72,7 @@ def test_reproduce_fails_when_a_row_does(monkeypatch):
     assert report.reproduce(Console(quiet=True), [], quiet=True) is False
 
 
-SLOW = {"Q8", "Q11"}  # near ten seconds or more; tests/papers and tests/control hold shorter ones of the same experiments
+SLOW = {"B6", "Q8", "Q11"}  # ten seconds and more; tests/papers, tests/control and tests/simulate hold shorter ones of the same
 ROWS = [
     pytest.param(row, id=row.id, marks=[pytest.mark.paper(row.id), *([pytest.mark.slow] if row.id in SLOW else [])])
     for row in all_rows().values()

@@ -58,7 +58,7 @@ def assert_kept(machine, report):
             assert hand[:, 2].min() > HEIGHT - 5e-3
         touching = np.abs(hand[:, 2] - HEIGHT).max() < 5e-3
         points = np.concatenate([corners(robot, q, name) for name in FEET] + ([hand] if touching else []))
-        assert support_polygon(points).margin(robot.com(q)) > MARGIN - 6e-3  # edges that move are known a step late
+        assert support_polygon(points).margin(robot.com(q)) > MARGIN - 3e-3  # of steps of 20 ms
 
 
 @pytest.mark.paper("Q8")

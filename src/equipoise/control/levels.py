@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
-from scipy.linalg.lapack import dgeqp3, dorgqr, dposv, dtrtrs
+from scipy.linalg.lapack import dgeqp3, dorgqr, dposv, dpotrf, dpotrs, dtrtrs
 
 from .active_set import ActiveSetSolver, Answer
 from .active_set_loops import TOLERANCE
@@ -21,6 +22,7 @@ from .qp import ACCURATE, Residuals, Status
 
 Array = np.ndarray
 RANK = 1e-9  # of the longest row: shorter ones, after those before them, count as none
+STEPS, CONVERGED = 8, 1e-12  # proximal steps that settle the last level, and how small the last one is
 PROXIMAL = 1e-7  # keeps directions that a level leaves free where they are; what it changes is taken away again
 
 
@@ -50,14 +52,12 @@ class LevelSolver:
 
     def solve(self, levels: Sequence[Level], E: Array, e: Array, A: Array, lower: Array, upper: Array, regular: Array) -> Answer:
         """The lexicographic optimum, `regular` (weights of squares of x) as one more level; residuals are the worst of all."""
-        n = len(regular)
-        levels = [*levels, Level(np.zeros((0, n)), np.zeros(0), (np.arange(n), np.sqrt(regular), np.zeros(n)))]
-        x, Z = _particular(E, e, n)
+        x, Z = _particular(E, e, len(regular))
         if self._free:
-            answer = _without_inequalities(levels, x, Z, E, e, A, lower, upper)
+            answer = _without_inequalities(levels, x, Z, E, e, A, lower, upper, regular)
             if answer.solved:
                 return answer
-        answer = self._within(levels, x, Z, E, e, A, lower, upper)
+        answer = self._within([*levels, _regularisation(regular)], x, Z, E, e, A, lower, upper)
         self._free = not answer.multipliers.any()
         return answer
 
@@ -134,11 +134,17 @@ def _polished(u: Array, rows: Array, target: Array, AZ: Array, low: Array, high:
 def _longest(level: Level) -> float:
     """Length of a level's longest row, before those above it took away what they decide."""
     own = 0.0 if level.own is None else float(level.own[1].max(initial=0.0))
-    return max(own, float(np.linalg.norm(level.R, axis=1).max(initial=0.0)), 1e-300)
+    return max(own, sqrt(np.einsum("ij,ij->i", level.R, level.R).max(initial=0.0)), 1e-300)
+
+
+def _regularisation(regular: Array) -> Level:
+    """Squares of the unknowns as the level after the last."""
+    n = len(regular)
+    return Level(np.zeros((0, n)), np.zeros(0), (np.arange(n), np.sqrt(regular), np.zeros(n)))
 
 
 def _without_inequalities(
-    levels: Sequence[Level], x: Array, Z: Array, E: Array, e: Array, A: Array, lower: Array, upper: Array
+    levels: Sequence[Level], x: Array, Z: Array, E: Array, e: Array, A: Array, lower: Array, upper: Array, regular: Array
 ) -> Answer:
     """Level after level by orthogonal factors alone [ETH19, slide 39]; not solved where a row of A is violated."""
     worst = 0.0
@@ -146,17 +152,36 @@ def _without_inequalities(
         if not Z.shape[1]:
             break
         rows, target = _rows(level, x, Z)
-        if k == len(levels) - 1:  # the regularisation: all that is left is determined
-            u = dposv(rows.T @ rows, target @ rows, lower=1)[1]
+        last = k == len(levels) - 1
+        if last:
+            u = _settled(rows, target, x, Z, regular)
         else:
             Q, R, order, rank = _factored(rows.T, _longest(level))
             u = Q[:, :rank] @ _least_squares(R, rank, target[order])
         gradient = np.abs((rows @ u - target) @ rows).max(initial=0.0)
         worst = max(worst, float(gradient) / max(1.0, float(np.abs(target @ rows).max(initial=0.0))))
         x = x + Z @ u
-        if k < len(levels) - 1:
+        if not last:
             Z = Z @ Q[:, rank:]
     return _answer(x, E, e, A, lower, upper, np.zeros(len(A)), worst, 1)
+
+
+def _settled(rows: Array, target: Array, x: Array, Z: Array, regular: Array) -> Array:
+    """The last level, and the regularisation W of what it leaves free, without looking for what that is.
+
+    Proximal steps u ← u + (RᵀR + W)⁻¹ Rᵀ (r − R u) from the minimiser of the regularisation alone keep u where R does not
+    decide, in the sense of W, and converge by the factor W / (RᵀR + W) where it does. NaN, which nobody takes for an answer,
+    where they do not converge.
+    """
+    W, H = Z.T @ (regular[:, None] * Z), rows.T @ rows
+    u = dposv(W, -(regular * x) @ Z)[1]
+    factor, _ = dpotrf(H + W)
+    for _ in range(STEPS):
+        step = dpotrs(factor, (target - rows @ u) @ rows)[0]
+        u = u + step
+        if abs(step).max() <= CONVERGED * max(1.0, abs(u).max()):
+            return u
+    return np.full(len(u), np.nan)
 
 
 def _least_squares(R: Array, rank: int, target: Array) -> Array:

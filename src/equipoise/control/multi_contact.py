@@ -24,7 +24,7 @@ from .controller import WholeBodyController
 from .primitives import Plane
 from .solution import Solution
 from .surfaces import NEVER, CoMAbove, HullAreaTask, PointsInside, SurfaceTask
-from .tasks import AbsoluteTask, FrameTask, PostureTask, RelativeTask, Task, TaskError
+from .tasks import AbsoluteTask, FrameTask, MomentumTask, PostureTask, RelativeTask, Task, TaskError
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -83,12 +83,11 @@ class MultiContact:
             only where velocities are commanded.
         tolerance: of the main task's error; contact_tolerance: of the hand's plane, m and sine of the tilt.
         patience: s without progress that end an attempt; time_out: s for one.
-        margin: m, kept by the centre of mass from the edges of its support; while the hand slides these move, and are known only
-            as they were a step ago, which takes some millimetres of it.
+        margin: m, kept by the centre of mass from the edges of its support.
         growth: 1/s, how fast the area should grow.
         damping: λ of the damped least squares of [QO21, Eq. (3.1), Table 6.2], for velocities only.
-        posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is tried; a
-            hundred times more between attempts, which brings the robot back to a posture from which more can be reached.
+        posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is tried;
+            a hundred times more (ten, for torques) between attempts, which brings the robot back to a posture from which more can be reached.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class MultiContact:
         margin: float = 0.02,
         growth: float = 0.5,
         damping: float = 0.08,
-        posture_weight: float = 1e-4,
+        posture_weight: float | None = None,
     ) -> None:
         if level not in ("velocity", "torque"):
             raise TaskError(f"MultiContact commands velocities or torques; got level={level!r}")
@@ -122,12 +121,12 @@ class MultiContact:
         self.level, self.dt = level, dt if dt is not None else (0.01 if level == "velocity" else 1e-3)
         self.cooperative, self.tolerance, self.contact_tolerance = cooperative, tolerance, contact_tolerance
         self.patience, self.time_out, self.margin, self.growth = patience, time_out, margin, growth
-        self._posture_weight = posture_weight
+        self._posture_weight = posture_weight if posture_weight is not None else (1e-4 if level == "velocity" else 1e-3)
         self.walls = () if region is None else target_region(region, surface.normal)
         self._slide = replace_as_sliding(hand)
         self._polygon: SupportPolygon | None = None
         self._walls_at = np.zeros(0)
-        self.controller = self._made(tasks, constraints, posture_weight, damping)
+        self.controller = self._made(tasks, constraints, self._posture_weight, damping)
         self.contacts = (*self.supports, hand)
         self.reset()
 
@@ -140,10 +139,12 @@ class MultiContact:
             self.task,
             SurfaceTask(hand.frame, target, hand.normal, middle, name=APPROACH, gain=2.0),
             HullAreaTask(hand.frame, hand.points, name=AREA, gain=1.0),
-            PostureTask(name="posture", weight=posture_weight, gain=1.0 if self.level == "velocity" else 5.0),
+            PostureTask(name="posture", weight=posture_weight, gain=1.0 if self.level == "velocity" else 2.0),
         ]
         if robot.base_link is not None:
             own.append(FrameTask(robot.base_link, name="base", axes="orientation", weight=10 * posture_weight, gain=own[-1].gain))
+        if self.level == "torque":
+            own.append(MomentumTask(name="momentum", weight=1e-3))
         if self.cooperative:
             a, b = self.supports
             own += [
@@ -156,7 +157,7 @@ class MultiContact:
         normals = np.array([*[self.surface.normal] * len(hand.points), *(wall.normal for wall in self.walls)])
         most = sum(len(c.points) for c in (*self.supports, hand))
         own_rules = [
-            CoMAbove(self._edges_now, most=most, margin=self.margin),
+            CoMAbove(self._edges_now, hand.frame, hand.points, most, margin=self.margin),
             PointsInside(hand.frame, points, normals, self._offsets_now, name=f"{hand.label} above the surface"),
         ]
         feet = () if self.cooperative else self.supports
@@ -178,7 +179,6 @@ class MultiContact:
         self._contact = ""  # of the hand: "", "fixed" or "slides"
         self._walls_at = np.full(len(self.hand.points) + len(self.walls), NEVER)
         self._polygon = None
-        self._rates = np.zeros(0)
         self.controller.reset()
 
     @property
@@ -196,11 +196,23 @@ class MultiContact:
         return self._state
 
     def _edges_now(self, t: float) -> Array:
-        """Rows of the support for `CoMAbove`."""
-        if self._polygon is None:
-            return np.zeros((0, 4))
-        outward, offsets = self._polygon.rows
-        return np.column_stack([-outward, -offsets, self._rates])
+        """Rows of the support for `CoMAbove`: each edge with the shares of the hand's points in its motion."""
+        k, polygon = len(self.hand.points), self._polygon
+        if polygon is None:
+            return np.zeros((0, 3 + k))
+        outward, offsets = polygon.rows
+        rows = np.zeros((len(offsets), 3 + k))
+        rows[:, :2], rows[:, 2] = -outward, -offsets
+        n = len(polygon.vertices)
+        if self._contact and n > 2:
+            first = sum(len(c.points) for c in self.supports)
+            for i in range(n):
+                a, b = polygon.vertices[i], polygon.vertices[(i + 1) % n]
+                s = float(np.clip((self._com[:2] - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0))
+                for index, share in ((polygon.indices[i], 1 - s), (polygon.indices[(i + 1) % n], s)):
+                    if index >= first:
+                        rows[i, 3 + index - first] = share
+        return rows
 
     def _offsets_now(self, t: float) -> Array:
         return self._walls_at
@@ -258,14 +270,8 @@ class MultiContact:
         return np.concatenate([points @ X[:3, :3].T + X[:3, 3] for X, points in poses])
 
     def _measure(self, t: float, q: Array) -> None:
-        """The support of now, how fast its edges move, and where the walls stand."""
-        polygon = support_polygon(self._touching(q))
-        rates = np.zeros(len(polygon.rows[1]))
-        before = self._polygon
-        if before is not None and np.array_equal(before.indices, polygon.indices):
-            com = self.robot.com(q)
-            rates = (polygon.margins(com) - before.margins(com)) / self.dt
-        self._polygon, self._rates = polygon, rates
+        """The support of now, and where the walls stand."""
+        self._polygon, self._com = support_polygon(self._touching(q)), self.robot.com(q)
         corners, late = len(self.hand.points), t - self._since
         self._walls_at[:] = NEVER
         if self._state == APPROACH:
@@ -296,7 +302,7 @@ class MultiContact:
         self.controller.set_weight(APPROACH, 10.0 if state == APPROACH else 0.0)
         self.controller.set_weight(AREA, 10.0 if state == GROW else 0.0)
         self.controller.set_target(AREA, self._area_numbers)
-        calm = self._posture_weight * (1.0 if trying else 100.0)
+        calm = self._posture_weight * (1.0 if trying else 100.0 if self.level == "velocity" else 10.0)
         self.controller.set_weight("posture", calm)
         if self.robot.base_link is not None:
             self.controller.set_weight("base", 10 * calm)

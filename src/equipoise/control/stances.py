@@ -39,7 +39,6 @@ PATIENCE = 0.05  # s, that a force must be away, or a solver without answer, to 
 SMALL_STEP = 0.03  # m: a shorter way from contact to contact needs no lift
 ARRIVED = 0.02  # m
 SLOW = 0.05  # m/s
-SHORTEST = 0.5  # s of a motion: small ones would else be as fast as large ones, and jerk
 SETTLE = 0.05  # s, by which a motion is expected to end late
 NEAR = 0.01  # m
 DESCENT = 0.05  # m/s, of a frame that looks for the ground
@@ -59,6 +58,7 @@ class Stances:
         speed: of the centre of mass (m/s), frames (m/s) and joints (rad/s) at their fastest.
         clearance: m, by which a frame is lifted on its way from one contact to the next.
         load_time: s, in which load goes to or from a contact.
+        shortest: s of a motion; short ways would else be gone as fast as long ones, and with a jerk.
         time_out: s, by which a step may take longer than planned.
         slip_limit: m, and five times that in rad; a contact that slipped farther is anchored where it is then, or given up.
         off_limit: m; a centre of mass farther from where it should be counts as pushed: references start anew from there.
@@ -80,6 +80,7 @@ class Stances:
         speed: tuple[float, float, float] = (0.15, 0.3, 0.8),
         clearance: float = 0.05,
         load_time: float = 0.3,
+        shortest: float = 0.1,
         time_out: float = 2.0,
         slip_limit: float = 0.03,
         off_limit: float = 0.08,
@@ -93,6 +94,7 @@ class Stances:
         options = {"support": 0.4, "constraints": tuple(constraints), **(postures or {})}
         self.plan = Planner(robot, self._by_name, options).plan(stances, start)
         self.speed, self.clearance, self.load_time, self.time_out = speed, clearance, load_time, time_out
+        self.shortest = shortest
         self.slip_limit, self.off_limit, self.retries = slip_limit, off_limit, retries
         self._weights = _weights(weights)
         self._weight = float(robot.mass * np.linalg.norm(robot.model.gravity))
@@ -306,7 +308,7 @@ class Stances:
             ways[1] = max(ways[1], float(np.linalg.norm(self._pose(q, name)[:3, 3] - self._pose(step.q, name)[:3, 3])))
         if ways[1] > SMALL_STEP:
             ways[1] += 2 * self.clearance
-        return max([PEAK * way / speed for way, speed in zip(ways, self.speed, strict=True)] + [10 * self.dt, SHORTEST])
+        return max([PEAK * way / speed for way, speed in zip(ways, self.speed, strict=True)] + [10 * self.dt, self.shortest])
 
     def _duration(self, step: Step, before: Array) -> float:
         if step.kind in ("unload", "load"):
@@ -589,7 +591,7 @@ def _guide(contact: str) -> str:
 
 
 def _weights(given: Mapping[str, float] | None) -> dict[str, float]:
-    usual = {COM: 10.0, BASE: 1.0, POSTURE: 0.1, SPIN: 1e-2, "frames": 10.0}
+    usual = {COM: 10.0, BASE: 1.0, POSTURE: 1e-2, SPIN: 1e-3, "frames": 10.0}
     for name in given or {}:
         if name not in usual:
             raise unknown_name("weight", name, usual)

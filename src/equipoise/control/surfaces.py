@@ -117,13 +117,20 @@ class HullAreaTask(Task):
 class CoMAbove(BarrierConstraint):
     """The centre of mass, seen from above, inside a polygon that may change from step to step [QO21, Eq. (4.62)].
 
+    Some of its vertices may be points of a frame that moves. The edge from a to b, where the centre of mass c lies beside the part
+    s of its length, then moves too: with its inward normal n the distance changes by n · (ċ − (1 − s) ȧ − s ḃ).
+
     Args:
-        edges: at time t, (n, 4): inward normal (2), offset (m) with normal · c ≥ offset, and the rate (m/s) of outward motion.
+        edges: at time t, (n, 3 + k): inward normal (2), offset (m) with normal · c ≥ offset, and the share of each of the frame's
+            k points in the edge's motion: s, 1 − s or zero.
+        frame, points: whose points may be vertices, (k, 3) in its axes.
         most: edges it may have.
         margin: kept from the edges, m.
     """
 
     edges: Callable[[float], Array]
+    frame: str
+    points: Any
     most: int = 12
     margin: float = 0.02
 
@@ -139,25 +146,30 @@ class CoMAbove(BarrierConstraint):
         return [f"{self.label} (edge {k})" for k in range(self.most)]
 
     def numbers(self, robot: Robot, t: float) -> Array:
-        """Inward normals, offsets and rates; rows without an edge are far from everything."""
+        """Inward normals, offsets and shares; rows without an edge are far from everything."""
         edges = self.edges(t)
         n = len(edges)
         if n > self.most:
             raise TaskError(f"{self.label}: a polygon of {n} edges, and room for {self.most}; give most={n}")
-        rows = np.zeros((self.most, 4))
+        rows = np.zeros((self.most, 3 + len(self.points)))
         rows[:, 2] = NEVER
         rows[:n] = edges
         rows[:n, 2] += self.margin
-        return np.concatenate([rows[:, :2].ravel(), rows[:, 2], rows[:, 3]])
+        return rows.ravel()
 
     def barrier(self, scene: Scene, p: SX) -> Barrier:
+        from ..equations.symbols import constant, zeros
         from .scene import matrix_of
 
-        n = self.most
-        normals, residual = matrix_of(p, n, 2), p[3 * n :]
-        J = normals @ scene.com_jacobian[:2, :]
-        drift = normals @ scene.com_drift[:2]
-        return Barrier(normals @ scene.com[:2] - p[2 * n : 3 * n], J, J @ scene.v + residual, residual, drift)
+        n, points = self.most, np.asarray(self.points, dtype=float)
+        rows = matrix_of(p, n, 3 + len(points))
+        normals = rows[:, :2]
+        J, drift = normals @ scene.com_jacobian[:2, :], normals @ scene.com_drift[:2]
+        for k, point in enumerate(points):
+            _, J_k, _, drift_k = scene.point(self.frame, constant(point))
+            J -= rows[:, 3 + k] * (normals @ J_k[:2, :])
+            drift -= rows[:, 3 + k] * (normals @ drift_k[:2])
+        return Barrier(normals @ scene.com[:2] - rows[:, 2], J, J @ scene.v, zeros(n, 1), drift)
 
 
 @dataclass(frozen=True, eq=False)

@@ -278,6 +278,7 @@ class Reference:
     com_to: Array
     frames: dict[str, PosePath]
     way: Array = field(init=False)
+    _kept: dict[str, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "way", self.robot.difference(self.q, self.to))
@@ -287,9 +288,11 @@ class Reference:
         return s, ds / self.T, dds / self.T**2
 
     def posture_at(self, t: float) -> tuple[Array, Array, Array]:
-        """(q, v, a)."""
+        """(q, v, a). The posture and the base ask for the same time in turn, and at the end time does not matter: kept."""
         s, ds, dds = self._parts(t)
-        return self.robot.integrate(self.q, s * self.way), ds * self.way, dds * self.way
+        if self._kept.get("s") != s:
+            self._kept["s"], self._kept["q"] = s, self.robot.integrate(self.q, s * self.way)
+        return self._kept["q"], ds * self.way, dds * self.way
 
     def com_at(self, t: float) -> tuple[Array, Array, Array]:
         s, ds, dds = self._parts(t)

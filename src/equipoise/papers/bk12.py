@@ -10,6 +10,8 @@ import numpy as np
 from ..forms import charts
 from ..forms.equations_of_motion import EquationsOfMotion
 from ..robot import Robot, RobotBuilder, load
+from .bk12_motions import motion_figures
+from .bk12_motions import pictures as motion_pictures
 from .rows import Figure, Row, equal, small
 from .tpn17 import largest
 
@@ -144,6 +146,6 @@ ROWS = [
     Row("B3", "BK12", "M, N, constraint, multiplier and projected form in every chart", dynamics),
     Row("B4", "BK12", "contact forces anywhere, no contact state in the model", contact_forces),
     Row("B5", "BK12", "the whole-body quadratic program in its three forms", whole_body_programs),
-    Row("B6", "BK12", "motions on feet and hands"),
+    Row("B6", "BK12", "motions on feet and hands", motion_figures, motion_pictures),
     Row("B7", "BK12", "ball joints; robot and free object as one system", ball_joints_and_objects),
 ]

@@ -57,7 +57,7 @@ def sheet(
 def draw(
     axes: Any, robot: Robot, q: Array, *, color: str = "#495057", view: Any = ((1, 0, 0), (0, 0, 1)), mass: bool = True
 ) -> None:
-    """A robot as lines along the axes of its cylinders and capsules, and its centre of mass on a plumb line.
+    """A robot as lines along the axes of its shapes and from link to link, and its centre of mass on a plumb line.
 
     Args:
         view: directions of the world to the right and upwards, (2, 3).
@@ -68,6 +68,10 @@ def draw(
             ends = poses[name] @ shape.X @ _axis(shape.kind, shape.size)
             x, y = flat @ ends[:3]
             axes.plot(x, y, color=color, lw=2.0, solid_capstyle="round")
+    for joint in robot.model.joints.values():
+        if joint.parent is not None:
+            x, y = flat @ np.array([poses[joint.parent][:3, 3], poses[joint.child][:3, 3]]).T
+            axes.plot(x, y, color=color, lw=1.0)
     if mass:
         x, y = flat @ robot.com(q)
         axes.plot([x, x], [0.0, y], color=MASS, lw=0.8, linestyle=":")

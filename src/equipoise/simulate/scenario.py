@@ -166,6 +166,7 @@ class ControlTable:
     postures: Any = entry(mapping(numbers), None)
     clearance: float | None = entry(not_negative, None)
     load_time: float | None = entry(positive, None)
+    shortest: float = entry(positive, 0.5)
     time_out: float | None = entry(positive, None)
     slip_limit: float | None = entry(positive, None)
     off_limit: float | None = entry(positive, None)

@@ -18,7 +18,7 @@ from ..control.controller import WholeBodyController
 from ..control.postures import find_posture
 from ..control.primitives import Plane
 from ..control.stances import Stances
-from ..control.tasks import CoMTask, ForceTask, FrameTask, PostureTask
+from ..control.tasks import CoMTask, ForceTask, FrameTask, PostureTask, TorqueTask
 from ..control.transitions import Stance
 from ..control.vfi import Gains
 from ..errors import EquipoiseError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 LENGTHS = "position centre a b point radius size offset safe margin polygon at by"  # keys whose numbers are metres
-STANCE_OPTIONS = "speed weights postures clearance load_time time_out slip_limit off_limit retries"
+STANCE_OPTIONS = "speed weights postures clearance load_time shortest time_out slip_limit off_limit retries"
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +196,8 @@ class _Builder:
             with told(item.place):
                 task: Any = TASKS[item.kind](**options)
                 task.check(self.robot)
+                if not isinstance(task, ForceTask | TorqueTask):
+                    task.settings(self.robot, self.scenario.control.level)  # raises where weights or gains cannot be
                 if "path" in item.options:
                     task = TASKS[item.kind](**{**options, "target": self._target(task, item, q)})
                 made.append(task)
