@@ -132,6 +132,19 @@ def test_the_centre_of_pressure_stays_in_the_sole(rng):
     assert set(names) == {"foot centre of pressure", "foot friction"}
 
 
+def test_a_margin_keeps_the_centre_of_pressure_off_all_edges(rng):
+    """Of a rectangle 20 cm by 10 cm, the short way by the margin itself, the long way in proportion; the points stay."""
+    corners = np.array([(0.15, 0.05), (-0.05, 0.05), (-0.05, -0.05), (0.15, -0.05)])
+    contact = eq.FlatContact("foot", corners=corners, margin=0.01)
+    assert_allclose(contact.points[:, :2], corners)
+    for (x, y), inside in {
+        (0.05, 0.0399): True, (0.05, 0.0401): False, (0.05, -0.0401): False,
+        (0.1299, 0.0): True, (0.1301, 0.0): False, (-0.0299, 0.0): True, (-0.0301, 0.0): False,
+    }.items():  # fmt: skip
+        wrench = np.array([0, 0, 1.0, y, -x, 0.0])
+        assert ((contact.cone @ wrench).max() <= 1e-12) == inside
+
+
 @pytest.mark.parametrize("edges", [3, 4, 8, 16])
 def test_pyramids_lie_inside_or_around_the_friction_cone(edges, rng):
     inner, outer = (eq.PointContact("foot", friction=0.6, edges=edges, inner=i).cone for i in (True, False))
@@ -168,6 +181,8 @@ def test_a_sliding_sole_presses_within_itself():
         (eq.FlatContact("foot", corners=((0, 0), (1, 0))), "three or more"),
         (eq.FlatContact("foot", corners=((0, 0), (1, 0), (2, 0))), "one line"),
         (eq.FlatContact("foot", friction=0.0), "friction must not be zero"),
+        (eq.FlatContact("foot", margin=0.05), "between 0 and 0.05"),
+        (eq.FlatContact("foot", margin=-0.01), "between 0 and 0.05"),
     ],
 )
 def test_bad_contacts_are_refused_with_the_reason(contact, words):

@@ -22,8 +22,8 @@ def human():
     return eq.load("human")
 
 
-def made(human, **options):
-    ball = eq.FrameTask("right_hand", [1.0, -0.2, 1.0], axes="position", gain=1.0, name="ball")
+def made(human, gain=1.0, **options):
+    ball = eq.FrameTask("right_hand", [1.0, -0.2, 1.0], axes="position", gain=gain, name="ball")
     feet, hand = [hc.flat(human, name) for name in FEET], hc.flat(human, "left_hand")
     table = eq.Plane((0.0, 0.0, 1.0), HEIGHT)
     return eq.MultiContact(human, ball, feet, hand, table, region=REGION, margin=MARGIN, **{"dt": 0.02, **options})
@@ -141,6 +141,22 @@ def test_tasks_are_consistent_with_motion(human, rng, kind):
         g, corners = p[:4].reshape(2, 2), lambda q: np.array([(human.pose(q, "left_hand") @ [*s, 1.0])[:2] for s in points])
         rate = np.sum(g * (corners(human.integrate(q, v, h)) - corners(human.integrate(q, v, -h)))) / (2 * h)
         assert_allclose((J @ v)[0], rate, rtol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.paper("Q8")
+def test_torques_reach_what_the_feet_allow_in_mujoco(human):
+    """The first attempt with dynamics: the ball is touched, the robot stands, every step is solved."""
+    machine = made(human, gain=2.0, level="torque", dt=1e-3, tasks=[eq.CoMTask(weight=0.03, gain=1.0, name="calm")])
+    ball = [0.7, -0.2, 1.0]
+    machine.controller.set_target("ball", np.array(ball))
+    run = eq.simulate(human, machine, duration=4.5)
+    assert run.outcome == "completed" and machine.outcome == "completed" and set(run.status_names) == {"optimal"}
+    done = {text: t for t, text in run.events}["completed"]
+    at = human.pose(run.q[np.searchsorted(run.t, done)], "right_hand")[:3, 3]
+    assert np.linalg.norm(at - ball) < machine.tolerance and machine.report().step == 1
+    feet = [human.pose(q, "left_foot")[:3, 3] - human.pose(run.q[0], "left_foot")[:3, 3] for q in run.q[::200]]
+    assert np.abs(feet).max() < 5e-3
 
 
 def test_wrong_input_is_told(human):

@@ -170,12 +170,12 @@ def _settled(rows: Array, target: Array, x: Array, Z: Array, regular: Array) -> 
     """The last level, and the regularisation W of what it leaves free, without looking for what that is.
 
     Proximal steps u ← u + (RᵀR + W)⁻¹ Rᵀ (r − R u) from the minimiser of the regularisation alone keep u where R does not
-    decide, in the sense of W, and converge by the factor W / (RᵀR + W) where it does. NaN, which nobody takes for an answer,
-    where they do not converge.
+    decide, in the sense of W, and converge by the factor W / (RᵀR + W) where it does; how large W is does not matter, so it
+    is made small. NaN, which nobody takes for an answer, where they do not converge.
     """
     W, H = Z.T @ (regular[:, None] * Z), rows.T @ rows
     u = dposv(W, -(regular * x) @ Z)[1]
-    factor, _ = dpotrf(H + W)
+    factor, _ = dpotrf(H + W * (PROXIMAL * H.trace() / W.trace()))
     for _ in range(STEPS):
         step = dpotrs(factor, (target - rows @ u) @ rows)[0]
         u = u + step

@@ -78,7 +78,8 @@ class MultiContact:
         surface: the plane it is made on, normal towards the robot.
         region: corners (n, 3) of a convex polygon on the surface in which the hand may be; everywhere if not given.
         tasks, constraints: more of both; limits of joints and torques are there unless given.
-        level: "velocity", or "torque" for a plant with dynamics.
+        level: "velocity", or "torque" for a plant with dynamics. The centre of mass above its support is enough for slow motions
+            only: give torques a near target or one that moves there, and a CoMTask of small weight among `tasks`.
         cooperative: hold two supports by their relative and absolute pose [QO21, Eqs. (4.58), (4.59)] instead of one by one;
             only where velocities are commanded.
         tolerance: of the main task's error; contact_tolerance: of the hand's plane, m and sine of the tilt.
@@ -87,7 +88,7 @@ class MultiContact:
         growth: 1/s, how fast the area should grow.
         damping: λ of the damped least squares of [QO21, Eq. (3.1), Table 6.2], for velocities only.
         posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is tried;
-            a hundred times more (ten, for torques) between attempts, which brings the robot back to a posture from which more can be reached.
+            a hundred times more (ten, for torques) between attempts, which brings the robot back to where more can be reached.
     """
 
     def __init__(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def supports(run: Run) -> list[int]:
     """How many contacts bear the robot, from one change to the next; changes shorter than 0.2 s are left out."""
     bearing = np.sum([np.isfinite(force[:, 2]) for force in run.forces.values()], axis=0)
     starts = [0, *(np.flatnonzero(np.diff(bearing)) + 1), len(bearing)]
-    lasting = [int(bearing[a]) for a, b in zip(starts, starts[1:], strict=False) if run.t[b - 1] - run.t[a] > 0.2]
+    lasting = [int(bearing[a]) for a, b in pairwise(starts) if run.t[b - 1] - run.t[a] > 0.2]
     return [n for k, n in enumerate(lasting) if k == 0 or n != lasting[k - 1]]
 
 

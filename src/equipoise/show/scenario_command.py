@@ -105,7 +105,11 @@ def _write(console: Console, run: Run, out: str | None, report: str | None, quie
         name = str(run.scenario.get("title") or run.scenario.get("name") or run.robot.name)
         path = write(run, report, title=f"{name}: {run.robot.name}", progress=not quiet and console.is_terminal)
         if not quiet:
-            console.print(f"report: {path.resolve()} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)", highlight=False, soft_wrap=True)
+            console.print(
+                f"report: {path.resolve()} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)",
+                highlight=False,
+                soft_wrap=True,
+            )
 
 
 # --- the summary ------------------------------------------------------------------------------------------------------------
@@ -142,7 +146,9 @@ def figures(run: Run) -> list[tuple[str, str]]:
         lines.append(("control step", f"{middle:.0f} µs (99 of 100 below {late:.0f} µs)"))
     seconds = float(run.scenario.get("seconds", 0.0))
     if seconds > 0:
-        lines.append(("speed", f"{run.duration:.1f} s of motion in {seconds:.1f} s: {run.duration / seconds:.1f} times real time"))
+        lines.append(
+            ("speed", f"{run.duration:.1f} s of motion in {seconds:.1f} s: {run.duration / seconds:.1f} times real time")
+        )
     shares = [f"{np.mean(run.status == k):.1%} {name}" for k, name in enumerate(run.status_names) if np.any(run.status == k)]
     lines.append(("steps", f"{len(run.t)}: {', '.join(shares)}"))
     return lines

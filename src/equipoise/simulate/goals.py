@@ -95,7 +95,9 @@ def _torques(run: Run) -> Check:
     part = np.abs(run.torque[:, finite]) / limit[finite]
     worst = float(part.max(initial=0.0))
     cut = [text for _, text in run.events if text.startswith("torque cut")]
-    return Check("torques within limits", worst <= 1 + SLACK and not cut, cut[0] if cut else f"at most {worst:.0%}", "at most 100%")
+    return Check(
+        "torques within limits", worst <= 1 + SLACK and not cut, cut[0] if cut else f"at most {worst:.0%}", "at most 100%"
+    )
 
 
 def _margins(run: Run) -> Iterator[Check]:
@@ -159,7 +161,11 @@ def _place_goal(run: Run, built: Built, item: Item, places: Array, rows: Array, 
 
 
 def _when(when: Any) -> str:
-    return {"end": "at the end", "once": "once", "always": "always"}.get(when, f"at {when} s") if isinstance(when, str) else f"at {when:g} s"
+    return (
+        {"end": "at the end", "once": "once", "always": "always"}.get(when, f"at {when} s")
+        if isinstance(when, str)
+        else f"at {when:g} s"
+    )
 
 
 def _over(error: Array, t: Array, when: Any, hold: float) -> float:
@@ -173,7 +179,7 @@ def _over(error: Array, t: Array, when: Any, hold: float) -> float:
         return float(error[near].max()) if near.any() else float("inf")
     if not hold:
         return float(error.min())
-    n = max(int(round(hold / (t[1] - t[0]))), 1)
+    n = max(round(hold / (t[1] - t[0])), 1)
     if len(error) <= n:
         return float("inf")
     return float(np.lib.stride_tricks.sliding_window_view(error, n).max(axis=1).min())
@@ -201,7 +207,10 @@ def _beyond(run: Run, built: Built, item: Item) -> Check:
     least = built.scale * o.get("least", 0.0)
     what = "centre of mass" if frame == "com" else frame
     return Check(
-        o.get("name", f"{what} beyond {' and '.join(names)}"), most >= least, f"{1e3 * most:.0f} mm outside", f"{1e3 * least:.0f} mm or more"
+        o.get("name", f"{what} beyond {' and '.join(names)}"),
+        most >= least,
+        f"{1e3 * most:.0f} mm outside",
+        f"{1e3 * least:.0f} mm or more",
     )
 
 
@@ -227,9 +236,14 @@ def _load(run: Run, built: Built, item: Item) -> Check:
     wrench = run.measured.get(contact, np.zeros((len(run.t), 6)))
     part = np.linalg.norm(np.nan_to_num(wrench[:, :3]), axis=1) / weight
     smooth = np.convolve(part, np.ones(20) / 20, mode="same") if len(part) >= 20 else part
-    most = -_over(-smooth[10:-10] if len(smooth) > 40 else -smooth, run.t[10:-10] if len(smooth) > 40 else run.t, o.get("when", "once"), 0.0)
+    most = -_over(
+        -smooth[10:-10] if len(smooth) > 40 else -smooth, run.t[10:-10] if len(smooth) > 40 else run.t, o.get("when", "once"), 0.0
+    )
     return Check(
-        o.get("name", f"{contact} carries"), most >= least, f"{most:.0%} of the weight", f"{least:.0%} or more, {_when(o.get('when', 'once'))}"
+        o.get("name", f"{contact} carries"),
+        most >= least,
+        f"{most:.0%} of the weight",
+        f"{least:.0%} or more, {_when(o.get('when', 'once'))}",
     )
 
 
@@ -240,10 +254,26 @@ def _upright(run: Run, built: Built, item: Item) -> Check:
     tilt = np.arccos(np.clip(z @ z[0], -1.0, 1.0))
     worst, within = _over(tilt, run.t[rows], o.get("when", "always"), 0.0), o.get("within", 0.2)
     return Check(
-        o.get("name", f"{o['frame']} upright"), worst <= within, f"tilted by {worst:.3g} rad", f"at most {within:g} rad, {_when(o.get('when', 'always'))}"
+        o.get("name", f"{o['frame']} upright"),
+        worst <= within,
+        f"tilted by {worst:.3g} rad",
+        f"at most {within:g} rad, {_when(o.get('when', 'always'))}",
     )
 
 
+def _held(run: Run, built: Built, item: Item) -> Check:
+    """How far a frame has moved in the axes of another since the start: what both hold would be torn or squeezed by that."""
+    o, rows = item.options, _rows(run)
+    q = np.ascontiguousarray(run.q[rows])
+    X, Y = run.robot.pose(q, o["seen_from"]), run.robot.pose(q, o["frame"])
+    seen = np.einsum("kji,kj->ki", X[:, :3, :3], Y[:, :3, 3] - X[:, :3, 3])
+    worst = _over(np.linalg.norm(seen - seen[0], axis=1), run.t[rows], o.get("when", "always"), 0.0)
+    within = o.get("within", 0.005)
+    name = o.get("name", f"{o['frame']} held by {o['seen_from']}")
+    wanted = f"at most {1e3 * within:g} mm, {_when(o.get('when', 'always'))}"
+    return Check(name, worst <= within, f"moved by {1e3 * worst:.2g} mm", wanted)
+
+
 GOALS: dict[str, Callable[[Any, Any, Item], Check]] = {
-    "frame": _frame, "com": _com, "beyond": _beyond, "load": _load, "upright": _upright,
+    "frame": _frame, "com": _com, "beyond": _beyond, "load": _load, "upright": _upright, "held": _held,
 }  # fmt: skip

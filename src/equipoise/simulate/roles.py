@@ -104,7 +104,14 @@ _JVRC1 = Body(
     },
     posture={
         **_both(
-            {"L_HIP_P": -0.38, "L_KNEE": 0.72, "L_ANKLE_P": -0.34, "L_SHOULDER_P": -0.052, "L_SHOULDER_R": 0.17, "L_ELBOW_P": -0.52},
+            {
+                "L_HIP_P": -0.38,
+                "L_KNEE": 0.72,
+                "L_ANKLE_P": -0.34,
+                "L_SHOULDER_P": -0.052,
+                "L_SHOULDER_R": 0.17,
+                "L_ELBOW_P": -0.52,
+            },
             "SHOULDER_R",
             ("L_", "R_"),
         ),

@@ -4,6 +4,8 @@ Lengths are metres and times seconds. Whatever needs the robot (frames, joints, 
 built for one, in `scenario_build`, and told with the same lines.
 """
 
+# ruff: noqa: RUF009 — `entry` makes fields
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -18,9 +20,27 @@ from ..control import tasks as task_kinds
 from ..control.rolling import Rolling
 from .loop import Noise, Push
 from .toml_source import (
-    Item, Place, Reader, ScenarioError, Source, choice, entry, item, listed, mapping, not_negative, number, numbers, positive,
-    table, text, texts, vector, whole, yes_or_no,
-)  # fmt: skip
+    Item,
+    Place,
+    Reader,
+    ScenarioError,
+    Source,
+    choice,
+    entry,
+    item,
+    listed,
+    mapping,
+    not_negative,
+    number,
+    numbers,
+    positive,
+    table,
+    text,
+    texts,
+    vector,
+    whole,
+    yes_or_no,
+)
 from .world import Box
 
 __all__ = ["Scenario", "ScenarioError", "load_scenario", "parse_scenario"]
@@ -34,7 +54,7 @@ three = vector(3)
 
 @dataclass(frozen=True)
 class Where:
-    """A place for a frame: `at` in the world, or `by` from where it is at the start; `rpy` in the world or `turn` from the start."""
+    """A place of a frame: `at` in the world, or `by` from where it is at the start; axes `rpy` in the world, or `turn` from there."""
 
     place: Place
     at: Any = entry(vector(3, nan=True), None)
@@ -62,7 +82,7 @@ class Waypoint:
 
 
 def _keys(kind: type, *without: str) -> set[str]:
-    return {f.name for f in fields(kind)} - set(without)  # type: ignore[arg-type]
+    return {f.name for f in fields(kind)} - set(without)
 
 
 def _rates(kind: type) -> set[str]:
@@ -93,6 +113,7 @@ GOALS = {
     "beyond": ("frame", "contacts", "least", "when", "name"),
     "load": ("contact", "least", "when", "name"),
     "upright": ("frame", "within", "when", "name"),
+    "held": ("frame", "seen_from", "within", "when", "name"),
 }
 WITHOUT = ("gains", "pairs", "target")
 NUMBERS = (
@@ -107,7 +128,7 @@ _SOLID_READERS: dict[str, Reader] = {
 SOLID = item("solid", {name: _keys(kind) | {"name"} for name, kind in SOLIDS.items()}, _SOLID_READERS)
 READERS: dict[str, Reader] = {
     **_SOLID_READERS,
-    **{name: SOLID for name in ("a", "b", "line", "axis")},
+    **dict.fromkeys(("a", "b", "line", "axis"), SOLID),
     **dict.fromkeys("name frame other seen_from contact axes".split(), text),
     **dict.fromkeys("hard inner position velocity".split(), yes_or_no),
     "priority": whole, "edges": whole, "rank": whole, "most": whole,

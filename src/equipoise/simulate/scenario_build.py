@@ -73,6 +73,10 @@ def told(place: Place | None) -> Iterator[None]:
 
 def build(scenario: Scenario, robot: str | None = None) -> Built:
     """Make a scenario for a robot, the file's own if none is given."""
+    return _builder(scenario, robot).built()
+
+
+def _builder(scenario: Scenario, robot: str | None) -> _Builder:
     with told(scenario.place.at("robot") if robot is None else None):
         made, body = embodied(robot or scenario.robot)
     first, own = BODIES.get(scenario.robot), robot in (None, scenario.robot)
@@ -83,7 +87,7 @@ def build(scenario: Scenario, robot: str | None = None) -> Built:
         )
     scale = 1.0 if own or first is None or body is None else body.height / first.height
     force = 1.0 if own or first is None or body is None else body.mass / first.mass
-    return _Builder(scenario, made, body, own, scale, force).built()
+    return _Builder(scenario, made, body, own, scale, force)
 
 
 class _Builder:
@@ -320,4 +324,10 @@ def _at(place: Array) -> Array:
 
 
 def _times(scale: float, value: Any) -> Any:
-    return [_times(scale, x) for x in value] if isinstance(value, list | tuple) else value * scale if not isinstance(value, bool | str) else value
+    return (
+        [_times(scale, x) for x in value]
+        if isinstance(value, list | tuple)
+        else value * scale
+        if not isinstance(value, bool | str)
+        else value
+    )

@@ -1,8 +1,8 @@
 """Running scenarios: by name or file, with a seed, on their own robot or another.
 
-    run = run_scenario("stand_and_squat", seed=3)
-    run.outcome                 # "completed", "fell", "failed" or "missed": stands, but not where it should
-    verdict(run).reasons        # what was not as wanted
+run = run_scenario("stand_and_squat", seed=3)
+run.outcome                 # "completed", "fell", "failed" or "missed": stands, but not where it should
+verdict(run).reasons        # what was not as wanted
 """
 
 from __future__ import annotations
