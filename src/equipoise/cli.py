@@ -34,7 +34,7 @@ def demo(
     """A humanoid leans on a table to reach past its feet: torques at 1 kHz in MuJoCo, a summary and a report."""
     warnings.simplefilter("ignore")
     if dynamics:
-        from .show.demo import show_dynamics
+        from .bench.laws import show_dynamics
 
         show_dynamics(console, robot or "jvrc1")
         return

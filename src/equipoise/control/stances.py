@@ -591,7 +591,7 @@ def _guide(contact: str) -> str:
 
 
 def _weights(given: Mapping[str, float] | None) -> dict[str, float]:
-    usual = {COM: 10.0, BASE: 1.0, POSTURE: 1e-2, SPIN: 1e-3, "frames": 10.0}
+    usual = {COM: 10.0, BASE: 1.0, POSTURE: 0.03, SPIN: 1e-3, "frames": 10.0}
     for name in given or {}:
         if name not in usual:
             raise unknown_name("weight", name, usual)

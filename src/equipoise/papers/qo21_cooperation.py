@@ -20,7 +20,7 @@ from ..control.constraints import Cone, JointLimits
 from ..control.controller import WholeBodyController
 from ..control.primitives import Line
 from ..control.rolling import Rolling
-from ..control.tasks import AbsoluteTask, PostureTask, RelativeTask, Task, Terms
+from ..control.tasks import AbsoluteTask, PlaneTask, PostureTask, RelativeTask, Task
 from ..control.vfi import Gains
 from ..model.robots.mobile import rolling_constraint
 from ..robot import Robot, load
@@ -32,30 +32,6 @@ SHIFT = {"bimanual": (0.04, 0.33, 0.0), "nonholonomic_bimanual": (0.8, 0.4, 0.15
 MARGIN = 0.2  # rad, kept from the ends of the joints
 DESCENT, TILT, ETA = 0.35, 0.3, 0.36  # m, rad and 1/s, of the cup between both hands
 GRIP = ("left_tool", "right_grip")  # frames of the hands, turned alike
-
-
-@dataclass(frozen=True, eq=False)
-class MiddleHeight(Task):
-    """The height of the middle of both hands, m: the cup comes to the table wherever it likes."""
-
-    target: float = 0.0
-
-    def rows(self, robot: Robot) -> int:
-        return 1
-
-    def here(self, robot: Robot, q: Array) -> Array:
-        return np.zeros(0)
-
-    def reference(self, robot: Robot, values: Sequence[Any]) -> Array:
-        return np.zeros(0)
-
-    def terms(self, scene: Any, p: Any) -> Terms:
-        import casadi
-
-        height = sum(scene.pose(frame)[1][2] for frame in GRIP) / 2
-        J = sum((scene.jacobian(frame)[2, :] for frame in GRIP), start=casadi.SX(1, scene.tree.nv)) / 2
-        drift, zero = sum(scene.drift(frame)[2] for frame in GRIP) / 2, casadi.SX(1, 1)
-        return Terms(self.target - height, J, J @ scene.v, drift, zero, zero)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +52,14 @@ class Carrying:
 def lowered(constrained: bool, duration: float = DURATION) -> Carrying:
     """A cup between both hands put on a table [QO21, Fig. 6.10]."""
     robot = _gripping(load("bimanual"))
-    q = robot.standing()
-    table = float(np.mean([robot.pose(q, frame)[2, 3] for frame in GRIP])) - DESCENT
+    left, right = (robot.pose(robot.standing(), frame) for frame in GRIP)
+    middle = left[:3, :3].T @ (right[:3, 3] - left[:3, 3]) / 2  # as long as the grip holds
+    table = float(left[2, 3] + right[2, 3]) / 2 - DESCENT
+    task = PlaneTask(GRIP[0], offset=table, point=middle, gain=ETA, name="object")
     cup = Line((0.0, 0.0, 0.0), _upright(robot), GRIP[0])
     cone = Cone(cup, Line((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), TILT, name="cup", gains=Gains.of_rates(ETA, 2 * ETA))
     limits = [cone, JointLimits(20.0, margin=MARGIN)] if constrained else []
-    return _followed(robot, [MiddleHeight(target=table, gain=ETA, name="object")], limits, duration)
+    return _followed(robot, [task], limits, duration)
 
 
 @cache

@@ -97,7 +97,7 @@ def snake_of_toolbox(robot: Robot) -> Any:
         angle = -np.pi / 2 if joint.type.axis[1] else 0.0
         R = rigid.rotation_from_rpy(angle, 0.0, 0.0)
         numbers = dict(m=inertia.mass, r=R.T @ inertia.com, I=R.T @ inertia.matrix @ R, Jm=0, G=1)
-        links.append(toolbox.RevoluteMDH(alpha=angle, a=joint.origin[0, 3], d=0.0, **numbers))
+        links.append(toolbox.RevoluteMDH(alpha=angle - before, a=joint.origin[0, 3], d=0.0, **numbers))
         before = angle
     return toolbox.DHRobot(links, gravity=list(robot.model.gravity))
 

@@ -54,7 +54,7 @@ three = vector(3)
 
 @dataclass(frozen=True)
 class Where:
-    """A place of a frame: `at` in the world, or `by` from where it is at the start; axes `rpy` in the world, or `turn` from there."""
+    """Where a frame is: `at` in the world or `by` from its start; its axes: `rpy` in the world or `turn` from its start."""
 
     place: Place
     at: Any = entry(vector(3, nan=True), None)

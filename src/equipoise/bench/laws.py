@@ -11,8 +11,8 @@ from rich.console import Console
 from ..algebra.arrays import times
 from ..errors import EquipoiseError
 from ..robot import CORE, Robot, load
-from .summary import print_summary
-from .tables import table
+from ..show.summary import print_summary
+from ..show.tables import table
 
 STATES = 1000
 
@@ -59,7 +59,7 @@ def laws(robot: Robot, count: int = STATES) -> list[tuple[str, str]]:
 
 def race_pinocchio(console: Console, source: str) -> None:
     """A small table of speed; says so if Pinocchio is not there."""
-    from ..bench import tables
+    from . import tables
 
     try:
         rows = list(tables.BENCHES["dynamics"]([source], 25))
