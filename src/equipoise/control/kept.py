@@ -25,7 +25,7 @@ from .tasks import ForceTask, Task, TorqueTask
 if TYPE_CHECKING:
     from ..robot import Robot
 
-PACKAGE = __name__.split(".")[0]
+HOME = __name__.rpartition(".")[0] + "."  # the folder whose sources the name of a kernel includes
 PARAMETERS = ("target", "weight", "gain", "stiffness", "damping")  # of tasks, which the kernel reads in each step
 WRITTEN = ("hard_rows", "rows", "diagonal_tasks")  # what the assembly adds to a layout: names,
 PLACED = ("hard_slices", "row_slices", "task_rows", "error_slices", "margin_slices")  # and places
@@ -90,7 +90,7 @@ def _said(x: Any) -> Any:
         return (array.shape, array.dtype.str, array.tobytes()) if array.dtype != object else _refuse(x)
     if isinstance(x, tuple | list):
         return [type(x).__name__, *(_said(part) for part in x)]
-    if is_dataclass(x) and type(x).__module__.split(".")[0] == PACKAGE:
+    if is_dataclass(x) and type(x).__module__.startswith(HOME):
         ours = isinstance(x, Task) and not isinstance(x, ForceTask | TorqueTask)
         words = [field.name for field in fields(x) if not (ours and field.name in PARAMETERS)]
         return [type(x).__module__, type(x).__qualname__, *((word, _said(getattr(x, word))) for word in words)]

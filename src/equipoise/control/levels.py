@@ -22,7 +22,8 @@ from .qp import ACCURATE, Residuals, Status
 
 Array = np.ndarray
 RANK = 1e-9  # of the longest row: shorter ones, after those before them, count as none
-STEPS, CONVERGED = 8, 1e-12  # proximal steps that settle the last level, and how small the last one is
+SETTLING = 1e-4  # of the last level's own size: weight of the proximal steps that settle it
+STEPS, CONVERGED = 10, 1e-12  # of them, and by how little the last one changes the level
 PROXIMAL = 1e-7  # keeps directions that a level leaves free where they are; what it changes is taken away again
 
 
@@ -175,11 +176,12 @@ def _settled(rows: Array, target: Array, x: Array, Z: Array, regular: Array) -> 
     """
     W, H = Z.T @ (regular[:, None] * Z), rows.T @ rows
     u = dposv(W, -(regular * x) @ Z)[1]
-    factor, _ = dpotrf(H + W * (PROXIMAL * H.trace() / W.trace()))
+    factor, _ = dpotrf(H + W * (SETTLING * H.trace() / W.trace()))
+    left, enough = target - rows @ u, CONVERGED * max(1.0, abs(target).max(initial=0.0))
     for _ in range(STEPS):
-        step = dpotrs(factor, (target - rows @ u) @ rows)[0]
-        u = u + step
-        if abs(step).max() <= CONVERGED * max(1.0, abs(u).max()):
+        u = u + dpotrs(factor, left @ rows)[0]
+        left, before = target - rows @ u, left
+        if abs(left - before).max(initial=0.0) <= enough:
             return u
     return np.full(len(u), np.nan)
 
