@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from equipoise.simulate import goals, scenario_build
+from equipoise.simulate import goals, scenario_build, scenarios
 from equipoise.simulate.roles import BODIES, embodied, standing
 from equipoise.simulate.run import Run
 from equipoise.simulate.scenario import ScenarioError, load_scenario, parse_scenario
@@ -239,6 +239,10 @@ def test_seeds_decide_noise_and_pushes():
     first, again, other = (run_built(built, seed=seed) for seed in (1, 1, 2))
     assert first.q.tobytes() == again.q.tobytes()
     assert first.torque.tobytes() != other.torque.tobytes()
+    drawn = [[push.force for push in scenarios._random_pushes(built, seed)] for seed in (1, 1, 2)]
+    assert_allclose(drawn[0], drawn[1])
+    assert np.abs(np.subtract(drawn[0], drawn[2])).max() > 0.1
+    assert all(force[2] == 0 and 5 < np.linalg.norm(force) <= 20 for forces in drawn for force in forces)
 
 
 def test_a_push_that_is_too_strong_fails():

@@ -155,7 +155,7 @@ def _without_inequalities(
         rows, target = _rows(level, x, Z)
         last = k == len(levels) - 1
         if last:
-            u = _settled(rows, target, x, Z, regular)
+            u = _settled(rows, target, x, Z, regular, RANK * _longest(level))
         else:
             Q, R, order, rank = _factored(rows.T, _longest(level))
             u = Q[:, :rank] @ _least_squares(R, rank, target[order])
@@ -167,21 +167,31 @@ def _without_inequalities(
     return _answer(x, E, e, A, lower, upper, np.zeros(len(A)), worst, 1)
 
 
-def _settled(rows: Array, target: Array, x: Array, Z: Array, regular: Array) -> Array:
+def _settled(rows: Array, target: Array, x: Array, Z: Array, regular: Array, nothing: float) -> Array:
     """The last level, and the regularisation W of what it leaves free, without looking for what that is.
 
     Proximal steps u ← u + (RᵀR + W)⁻¹ Rᵀ (r − R u) from the minimiser of the regularisation alone keep u where R does not
     decide, in the sense of W, and converge by the factor W / (RᵀR + W) where it does; how large W is does not matter, so it
     is made small. NaN, which nobody takes for an answer, where they do not converge.
     """
-    W, H = Z.T @ (regular[:, None] * Z), rows.T @ rows
-    u = dposv(W, -(regular * x) @ Z)[1]
-    factor, _ = dpotrf(H + W * (SETTLING * H.trace() / W.trace()))
+    H = rows.T @ rows
+    size, same = H.trace(), (regular == regular[0]).all()
+    if same:  # then W is a number, for Z is orthonormal
+        u = -(x @ Z)
+        H.flat[:: len(H) + 1] += SETTLING * size / len(H)
+    else:
+        W = Z.T @ (regular[:, None] * Z)
+        u = dposv(W, -(regular * x) @ Z)[1]
+        H += W * (SETTLING * size / W.trace())
+    if size <= nothing**2:
+        return u
+    factor, _ = dpotrf(H, overwrite_a=1)
     left, enough = target - rows @ u, CONVERGED * max(1.0, abs(target).max(initial=0.0))
     for _ in range(STEPS):
-        u = u + dpotrs(factor, left @ rows)[0]
-        left, before = target - rows @ u, left
-        if abs(left - before).max(initial=0.0) <= enough:
+        step, _ = dpotrs(factor, left @ rows)
+        change = rows @ step
+        u, left = u + step, left - change
+        if abs(change).max(initial=0.0) <= enough:
             return u
     return np.full(len(u), np.nan)
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Array = np.ndarray
 EVERY = 5  # rows from one look at places to the next; speeds are far below 1 m/s
 SLACK = 1e-9  # of torques against limits: rounding
-CARRIES = 0.02  # of the weight: a contact that bears less may slip
 
 
 @dataclass(frozen=True)

@@ -245,7 +245,6 @@ class Safety:
     """What must hold in every run."""
 
     penetration: float = entry(positive, 0.002)  # m
-    slip: float = entry(positive, 0.03)  # m, of a contact that carries
 
 
 def _push(value: Any, place: Place) -> Item:
