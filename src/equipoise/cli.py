@@ -29,6 +29,7 @@ def demo(
     robot: Annotated[str | None, typer.Option(help="another robot: human, talos, g1")] = None,
     report: Annotated[str, typer.Option(help="the HTML file to write")] = "report.html",
     out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
+    picture: Annotated[str | None, typer.Option(metavar="FILE.png", help="draw the start and the farthest lean")] = None,
     dynamics: Annotated[bool, typer.Option("--dynamics", help="check the laws of mechanics and race Pinocchio instead")] = False,
 ) -> None:
     """A humanoid leans on a table to reach past its feet: torques at 1 kHz in MuJoCo, a summary and a report."""
@@ -40,7 +41,7 @@ def demo(
         return
     from .show.scenario_command import run_demo
 
-    if not run_demo(console, robot, report, out):
+    if not run_demo(console, robot, report, out, picture):
         raise typer.Exit(1)
 
 

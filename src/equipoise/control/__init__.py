@@ -43,6 +43,10 @@ _HOMES = {
     "Rows": "qp",
     "Solver": "qp",
     "solve_levels": "qp",
+    "ControlStatus": "solution",
+    "Solution": "solution",
+    "WholeBodyProblem": "chart_programs",
+    "chart_program": "chart_programs",
 }
 
 __all__ = list(_HOMES)

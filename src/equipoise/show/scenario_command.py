@@ -46,7 +46,9 @@ def run_command(
     return run.outcome == "completed"
 
 
-def run_demo(console: Console, robot: str | None = None, report: str = "report.html", out: str | None = None) -> bool:
+def run_demo(
+    console: Console, robot: str | None = None, report: str = "report.html", out: str | None = None, picture: str | None = None
+) -> bool:
     """The demonstration: a humanoid leans on a table to reach what it could not reach alone."""
     begin = perf_counter()
     built = _prepared(console, DEMO, robot, quiet=False)
@@ -57,6 +59,10 @@ def run_demo(console: Console, robot: str | None = None, report: str = "report.h
     run = _run(console, built, 0, quiet=False)
     print_run(console, run)
     _write(console, run, out, report, quiet=False)
+    if picture is not None:
+        from .still import still
+
+        console.print(f"picture: {still(run, picture)}", highlight=False, soft_wrap=True)
     console.print(f"all of it took {perf_counter() - begin:.0f} s", highlight=False)
     return run.outcome == "completed"
 

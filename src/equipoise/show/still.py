@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,19 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 SUN = np.array([0.35, -0.5, 0.8]) / np.linalg.norm([0.35, -0.5, 0.8])
+WOOD = (190, 180, 165)
 GROUND, ARROW, MASS = "#dee2e6", "#1971c2", "#d9480f"
 NEWTONS = 1000.0  # in one metre of an arrow
 
 
 def still(
-    run: Run, path: str | Path, times: Sequence[float] | None = None, *, azimuth: float = -0.75, elevation: float = 0.25, dpi: int = 110
+    run: Run,
+    path: str | Path,
+    times: Sequence[float] | None = None,
+    *,
+    azimuth: float = -0.75,
+    elevation: float = 0.25,
+    dpi: int = 110,
 ) -> Path:
     """Draw a run at some times (s): by default at its start and where the centre of mass is farthest from there.
 
@@ -62,11 +70,12 @@ def _draw(ax: Any, run: Run, k: int, view: Array) -> None:
     poses = link_poses(run.robot.model, run.q[k])
     things = [surface.at(poses[name]) for name, surfaces in link_surfaces(run.robot.model) for surface in surfaces]
     for obstacle in Obstacle.all_of(run):
-        things += [surface.at(obstacle.pose(float(run.t[k]), poses, run.robot)) for surface in obstacle.surfaces]
+        X = obstacle.pose(float(run.t[k]), poses, run.robot)
+        things += [replace(surface, color=WOOD).at(X) for surface in obstacle.surfaces()]
     corners, colors = _triangles(things, view)
     ground = np.array([(x, y, 0.0) for x, y in ((-0.7, -0.7), (1.1, -0.7), (1.1, 0.7), (-0.7, 0.7))])
     ax.fill(*(ground @ view.T)[:, :2].T, color=GROUND, zorder=0)
-    ax.add_collection(PolyCollection(corners, facecolors=colors, edgecolors="none", antialiaseds=False, zorder=1))
+    ax.add_collection(PolyCollection(list(corners), facecolors=colors, edgecolors="none", antialiaseds=False, zorder=1))
     _marks(ax, run, k, view)
     ax.set_aspect("equal")
     ax.autoscale_view()
@@ -75,7 +84,7 @@ def _draw(ax: Any, run: Run, k: int, view: Array) -> None:
 
 
 def _triangles(things: Sequence[Surface], view: Array) -> tuple[Array, Array]:
-    """(triangles in the picture (n, 3, 2), colours (n, 4)), the farthest first; those that look away are left out."""
+    """(triangles in the picture (n, 3, 2), colours (n, 4)), the farthest first."""
     corners, colors = [], []
     for surface in things:
         p = surface.vertices[surface.faces]
