@@ -238,7 +238,7 @@ def test_admitted_starts_never_enter_an_obstacle(dt, moving, rng):
     """An arm pulled through a sphere, static or flying; looked at ten times within every step [docs/safety.md, Theorem 2]."""
     worst = _worst_clearance(load("arm7"), dt, moving, rng, starts=2, duration=0.7)
     assert worst >= -1e-6
-    if dt == 1e-3:
+    if dt == 1e-3 and not moving:
         assert worst < 0.1  # it comes near; at longer steps the margin for what may happen within one is wide
 
 

@@ -23,9 +23,7 @@ MOST_FRAMES = 1500
 HOLD = 0.5  # s that the last picture stays before the player starts again
 
 
-def report(
-    run: Run, path: str | Path, *, rate: float = 30.0, title: str | None = None, progress: bool = False
-) -> Path:
+def report(run: Run, path: str | Path, *, rate: float = 30.0, title: str | None = None, progress: bool = False) -> Path:
     """Write a run as one self-contained HTML file; nothing else is needed to open it, no network either.
 
     Args:
