@@ -18,7 +18,8 @@ from equipoise.model.types import Model
 
 MIRROR = np.diag([1.0, -1.0, 1.0, 1.0])  # left and right
 VELOCITIES = {
-    "human": 39, "quadruped": 18, "arm6": 6, "arm7": 7, "bimanual": 15, "holonomic_arm": 9, "nonholonomic_arm": 9, "nonholonomic_bimanual": 17,
+    "human": 39, "quadruped": 18, "arm6": 6, "arm7": 7, "bimanual": 15, "holonomic_arm": 9, "nonholonomic_arm": 9,
+    "nonholonomic_bimanual": 17,
     "snake": 50, "planar_chain": 3, "two_link_pendulum": 2, "cart_pendulum": 2, "wheel": 2,
     "flower": 13, "bird": 13,
 }  # fmt: skip
