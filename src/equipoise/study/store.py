@@ -19,8 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ..files import written_whole
 from .parameters import Row, StudyError, digest
-from .table import FORMAT, Record, Table, written_whole
+from .table import FORMAT, Record, Table
 
 HEADER, RUNS, TABLE = "study.json", "runs.jsonl", "table.npz"
 KIND = "equipoise study"

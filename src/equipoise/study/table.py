@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import missing_package, unknown_name
+from ..files import written_whole
 from .parameters import Row, StudyError
 
 Array = np.ndarray
@@ -146,21 +145,6 @@ class Table:
         if header["version"] > FORMAT:
             raise StudyError(f"{str(path)!r} is of format {header['version']}; this version of Equipoise reads up to {FORMAT}")
         return cls(columns, tuple(header["parameters"]), tuple(header["results"]), header["function"])
-
-
-def written_whole(target: Path, write: Callable[[Any], None]) -> None:
-    """A file that is there with all its bytes, or as it was before."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
