@@ -53,14 +53,14 @@ def test_files_say_what_they_are_and_disturb_like_the_others(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_planned_postures_keep_away_from_the_ends_of_joints(name):
-    """A joint at its end has to obey noise of the sensors with large accelerations; 0.05 rad keep references off that."""
+    """A joint at its end answers the noise of its sensor with large accelerations; references stay 0.055 rad off it."""
     built = prepare(name)
     robot, machine = built.robot, built.controller
     lower, upper = robot.limits.lower, robot.limits.upper
     for q in [step.q for stance in machine.plan for step in stance.way]:
         for joint in robot.joints.values():
             if joint.mimic is None and joint.type.nq == 1:
-                assert min(q[joint.q] - lower[joint.q], upper[joint.q] - q[joint.q]) > 0.05, joint.name
+                assert min(q[joint.q] - lower[joint.q], upper[joint.q] - q[joint.q]) > 0.055, joint.name
 
 
 @pytest.mark.slow
