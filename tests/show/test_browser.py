@@ -167,7 +167,10 @@ def dragged(browser, ends, goals):
 
 
 def click(browser, label):
-    browser.evaluate(f"[...document.querySelectorAll('button')].find(b => b.innerText.trim() === '{label}').click()")
+    """Press a button, once it is there: the page builds itself after it has loaded."""
+    button = f"[...document.querySelectorAll('button')].find(b => b.innerText.trim() === '{label}')"
+    wait_for(lambda: browser.evaluate(f"!!{button}"), f"the button {label!r}", 60.0)
+    browser.evaluate(f"{button}.click()")
 
 
 def test_the_report_opens_from_disk_and_plays(browser, run, tmp_path):
