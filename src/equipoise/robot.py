@@ -467,8 +467,10 @@ class Robot:
 
 def _seconds(q: Array, v: Array, dt: Any) -> Array:
     """dt as a kernel takes it: one number for each state, float32 among float32."""
+    if np.ndim(dt) > 0:
+        return np.asarray(dt)[..., None]
     single = getattr(q, "dtype", None) == np.float32 and getattr(v, "dtype", None) == np.float32
-    return np.asarray(dt, dtype=np.float32 if single and np.ndim(dt) == 0 else None)[..., None]
+    return np.array([dt], dtype=np.float32 if single else np.float64)
 
 
 def _six_each(wrenches: Mapping[str, Array]) -> list[Array]:

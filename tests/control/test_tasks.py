@@ -178,11 +178,11 @@ def _shared(terms: Terms):
 
 def test_a_target_is_numbers_or_a_function_with_up_to_three_values():
     x = np.arange(3.0)
-    assert moment(x, 0.0)[1:] == (None, None)
-    assert_allclose(moment(lambda t: (x, 2 * t * x), 0.5)[1], x)
-    assert moment(lambda t: (x, x, t), 0.5)[2] == 0.5
-    assert moment((0.1, 0.2, 0.3), 0.0) == ((0.1, 0.2, 0.3), None, None)  # a place, not a number with its rates
-    assert moment((0.1, 0.2), 0.0, scalar=True) == (0.1, 0.2, None)
+    assert moment(x)[1:] == (None, None)
+    assert_allclose(moment((x, 2 * x))[1], 2 * x)
+    assert moment((x, x, 0.5))[2] == 0.5
+    assert moment((0.1, 0.2, 0.3)) == ((0.1, 0.2, 0.3), None, None)  # a place, not a number with its rates
+    assert moment((0.1, 0.2), scalar=True) == (0.1, 0.2, None)
 
 
 def test_gains_set_stiffness_and_damping_unless_they_are_given():

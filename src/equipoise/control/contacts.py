@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra import rigid
 from .tasks import TaskError
 
 if TYPE_CHECKING:
@@ -102,6 +103,10 @@ class Contact:
         """Rotation whose z is the contact's normal; wanted in every step that is recorded."""
         return axes_from_normal(self.label, self.normal)  # type: ignore[attr-defined]
 
+    def normal_at(self, X: Array) -> Array:
+        """The surface's unit normal in world axes, with the frame at pose X."""
+        return X[:3, :3] @ self._axes[:, 2]
+
     def numbers(self) -> Array:
         """What `terms` reads beside the anchor."""
         return np.zeros(0)
@@ -146,8 +151,11 @@ class PointContact(Contact):
         d = self._directions()
         return _facets_of_pyramid(d)
 
+    def normal_at(self, X: Array) -> Array:
+        return self._axes[:, 2]
+
     def numbers(self) -> Array:
-        return axes_from_normal(self.label, self.normal).ravel()
+        return self._axes.ravel()
 
     def wrench(self, robot: Robot, q: Array, forces: Array) -> Array:
         F = self._axes @ forces
@@ -225,9 +233,13 @@ class FlatContact(Contact):
 
     def wrench(self, robot: Robot, q: Array, forces: Array) -> Array:
         R = robot.pose(q, self.frame)[:3, :3]
-        R_WC = R @ self._axes
-        F = R_WC @ forces[:3]
-        return np.concatenate([F, R_WC @ forces[3:] + _cross(R @ np.asarray(self.centre, dtype=float), F)])
+        return ((self._map @ forces).reshape(2, 3) @ R.T).reshape(6)
+
+    @cached_property
+    def _map(self) -> Array:
+        """From λ to the wrench at the frame's origin, in the frame's axes."""
+        A = self._axes
+        return np.block([[A, np.zeros((3, 3))], [rigid.skew(np.asarray(self.centre, dtype=float)) @ A, A]])
 
     def terms(self, scene: Scene, anchor: SX, p: SX) -> ContactTerms:
         from ..equations.symbols import beside, constant, skew, stack, zeros

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra.arrays import finite
 from ..errors import EquipoiseError, ShapeError, unknown_name
 from ..machine.target import NOT_UNIT, QUATERNION_TOLERANCE
 from . import qp
@@ -29,7 +30,7 @@ from .near_rows import near_rows
 from .snapshot import Snapshot
 from .solution import ControlStatus, Program, Solution, counted
 from .starts import start_report
-from .tasks import ForceTask, Task, TaskError, TorqueTask, moment
+from .tasks import ForceTask, Numbers, Task, TaskError, TorqueTask, moment
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -269,6 +270,7 @@ class WholeBodyController:
                         A[layout.row_slices[f"contact {contact.label}"]] = False
             self._columns = x.nonzero()[0], E.nonzero()[0], A.nonzero()[0]
             self._few = ActiveSetSolver(len(self._columns[0]), self._solver.n_R, len(self._columns[1]), len(self._columns[2]))
+            self._places = _places(layout.unknowns, self._solver.n_R, *self._columns)
         self._forget()
 
     def _hard_rows_on(self, contact: Contact) -> list[int]:
@@ -294,7 +296,7 @@ class WholeBodyController:
             return
         if target is None:
             target = task.here(self.robot, q if q is not None else self._q)
-        values = moment(target, 0.0, scalar=task.scalar)
+        values = moment(target, task.scalar)
         self._p[self.layout.parameters["reference", task.label]] = task.reference(self.robot, values)
 
     def _anchor(self, contact: Contact, q: Array) -> None:
@@ -306,7 +308,7 @@ class WholeBodyController:
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
         self._read_state(q, v)
-        if not isfinite(self._q @ self._q + self._v @ self._v):
+        if not finite(self._q, self._v):
             return self._held(t, ControlStatus.NOT_FINITE)
         first = not self._started
         if first:
@@ -378,13 +380,14 @@ class WholeBodyController:
         return events
 
     def _wanted(self, task: Task, function: Any, t: float) -> Array:
-        return task.reference(self.robot, moment(function, t, task.scalar))
+        value = function(t)
+        return value.numbers if type(value) is Numbers else task.reference(self.robot, moment(value, task.scalar))
 
     def _refreshed(self, place: slice, label: str, numbers: Callable[[], Array]) -> tuple[str, ...]:
         """Numbers that change with time; those that cannot be used are refused, and the last ones stay."""
         try:
             new = numbers()
-            if isfinite(new.sum()):
+            if finite(new):
                 self._p[place] = new
                 return ()
             reason = "it is not finite"
@@ -403,12 +406,9 @@ class WholeBodyController:
             first += extra.count
         if self._columns is None:
             return
-        x, E, A = self._columns
         few = self._few.data
-        few["R"][...], few["r"][...] = full["R"][:, x], full["r"]
-        few["weights"][...], few["pulls"][...] = full["weights"][x], full["pulls"][x]
-        few["E"][...], few["e"][...] = full["E"][np.ix_(E, x)], full["e"][E]
-        few["A"][...], few["lower"][...], few["upper"][...] = full["A"][np.ix_(A, x)], full["lower"][A], full["upper"][A]
+        for name, places in self._places.items():
+            full[name].take(places, out=few[name], mode="clip")  # any other mode copies twice
         if self._near:
             kept = sum(extra.count for extra in self._near)
             few["sides"][-kept:] = full["sides"][-kept:]
@@ -521,6 +521,13 @@ class WholeBodyController:
             a = -self.hold_damping * rates
         seen = Snapshot(self, frozenset(self._contacts), program)
         return Solution(t, status, torque, a, v, qp.UNKNOWN, np.zeros(self.layout.unknowns), np.zeros(0), {}, events, seen)
+
+
+def _places(n: int, n_R: int, x: Array, E: Array, A: Array) -> dict[str, Array]:
+    """Where the numbers of the smaller problem are in each array of the full one, which has n columns."""
+    R = np.arange(n_R)
+    matrices = {name: rows[:, None] * n + x for name, rows in (("R", R), ("E", E), ("A", A))}
+    return matrices | {"r": R, "weights": x, "pulls": x, "e": E, "lower": A, "upper": A}
 
 
 def _range(place: slice | None) -> range:

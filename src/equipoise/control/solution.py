@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..algebra.arrays import length
 from . import qp
 from .qp import Residuals
 
@@ -99,7 +100,7 @@ class Solution:
     @cached_property
     def task_errors(self) -> dict[str, float]:
         """Length of each task's error."""
-        return {name: float(np.linalg.norm(error)) for name, error in self._seen.errors.items()} if self.saw_state else {}
+        return {name: length(error) for name, error in self._seen.errors.items()} if self.saw_state else {}
 
     @property
     def saw_state(self) -> bool:
@@ -109,7 +110,7 @@ class Solution:
     @cached_property
     def margins(self) -> dict[str, float]:
         """Least distance of each barrier from its limit; negative outside."""
-        return {name: float(np.min(d)) for name, d in self._seen.margins.items()} if self.saw_state else {}
+        return {name: float(d.min()) for name, d in self._seen.margins.items()} if self.saw_state else {}
 
     @cached_property
     def active(self) -> tuple[str, ...]:

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import cos
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra.arrays import finite, length
 from ..errors import unknown_name
 from .constraints import JointLimits, TorqueLimits
-from .contacts import Contact, PointContact
+from .contacts import Contact
 from .controller import WholeBodyController
 from .solution import Solution
 from .tasks import CoMTask, FrameTask, MomentumTask, PostureTask, Task
@@ -199,7 +201,7 @@ class Stances:
         """One step of control at time t (s) in state (q, v)."""
         self._told = []
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
-        if np.isfinite(q).all() and np.isfinite(v).all():
+        if finite(q, v):
             if self._reference is None:
                 self._begin(t, q)
             self._watch(t, q)
@@ -221,21 +223,16 @@ class Stances:
         self._mute = t
         for name in self._contacts:
             self._anchors[name] = self._pose(q, name)
-        targets = {COM: lambda t: self._now.com_at(t), POSTURE: lambda t: self._now.posture_at(t)}
-        for name, target in targets.items():
-            self.controller.set_target(name, target)
+        self.controller.set_target(COM, lambda t: self._now.com_numbers(t))
+        self.controller.set_target(POSTURE, lambda t: self._now.posture_numbers(t))
         if self.robot.base_link is not None:
-            self.controller.set_target(BASE, self._base_at)
+            self.controller.set_target(BASE, lambda t: self._now.pose_numbers(self._now.base, t))
 
     @property
     def _now(self) -> Reference:
         if self._reference is None:
             raise StanceError("the machine has not been called yet")
         return self._reference
-
-    def _base_at(self, t: float) -> tuple[Array, Array, Array]:
-        q, v, a = self._now.posture_at(t)
-        return self.robot.pose(q, str(self.robot.base_link)), v[:6], a[:6]
 
     def _pose(self, q: Array, name: str) -> Array:
         return self.robot.pose(q, self._by_name[name].frame)
@@ -262,7 +259,7 @@ class Stances:
             self._contacts_in_force(t, q, set(step.contacts) & set(self._anchors) | (self._contacts - step.changed))
             self._refer(t, q, step)
         if step.kind == "unload":
-            self._loads = {name: self._normal(name, self._commanded(name)) for name in step.changed}
+            self._loads = {name: self._commanded(name) for name in step.changed}
         if step.kind == "load":
             self._contacts_in_force(t, q, self._contacts | step.changed)
             for name in step.changed:
@@ -275,23 +272,23 @@ class Stances:
         for name in {*step.changed, *self._guided}:
             self._guided[name] = self._pose(step.q, name)
         old, com_to = self._now, self.robot.com(step.q) + self._offset
-        q_from = q if from_here else old.posture_at(t)[0]
+        q_from = q if from_here else old.posture_at(t)
         com = self.robot.com(q) if from_here else old.com_at(t)[0]
         T = self._time(step, q_from, com, com_to)
         frames = {}
         for name, to in self._guided.items():
             led = not from_here and name in old.frames
-            X = old.frame_at(name, t)[0] if led else self._pose(q, name)
+            X = old.frame_at(name, t) if led else self._pose(q, name)
             target = to.copy()
             target[:3, 3] += self._offset
             lands = name in step.changed
-            up = self._up(name, to)
-            far = np.linalg.norm(target[:3, 3] - X[:3, 3]) > SMALL_STEP and lands
+            up = self._by_name[name].normal_at(to)
+            far = length(target[:3, 3] - X[:3, 3]) > SMALL_STEP and lands
             frames[name] = PosePath(X, target, (self.clearance if far else 0.0) * up)
             self.controller.set_weight(_guide(name), self._weights["frames"])
         self._reference = Reference(self.robot, t, T, q_from, step.q, com, com_to, frames)
         for name in frames:
-            self.controller.set_target(_guide(name), lambda t, name=name: self._now.frame_at(name, t))
+            self.controller.set_target(_guide(name), lambda t, name=name: self._now.pose_numbers(self._now.frames[name], t))
 
     def _leave(self, name: str, q: Array) -> None:
         """Lead a frame no longer."""
@@ -303,9 +300,9 @@ class Stances:
         if step.seconds is not None:
             return max(step.seconds, self.dt)
         joints = np.abs(self.robot.difference(q, step.q)[6 if self.robot.floating else 0 :]).max(initial=0.0)
-        ways = [float(np.linalg.norm(com_to - com)), 0.0, float(joints)]
+        ways = [length(com_to - com), 0.0, float(joints)]
         for name in step.changed:
-            ways[1] = max(ways[1], float(np.linalg.norm(self._pose(q, name)[:3, 3] - self._pose(step.q, name)[:3, 3])))
+            ways[1] = max(ways[1], length(self._pose(q, name)[:3, 3] - self._pose(step.q, name)[:3, 3]))
         if ways[1] > SMALL_STEP:
             ways[1] += 2 * self.clearance
         return max([PEAK * way / speed for way, speed in zip(ways, self.speed, strict=True)] + [10 * self.dt, self.shortest])
@@ -345,8 +342,8 @@ class Stances:
             return True
         if not now.ended(t):
             return False
-        error = float(np.linalg.norm(self.robot.com(q) - now.com_at(t)[0]))
-        speed = float(np.linalg.norm(self.robot.com_jacobian(q) @ v))
+        error = length(self.robot.com(q) - now.com_at(t)[0])
+        speed = length(self.robot.com_jacobian(q) @ v)
         arrived = error < ARRIVED and speed < SLOW
         if arrived and t >= now.start + now.T + step.hold:
             return True
@@ -403,25 +400,17 @@ class Stances:
             else:
                 self._bounds(name, min(1.0 - x, 0.999), max(self._loads[name], self._light))
 
-    def _axis(self, name: str, X: Array) -> Array:
-        """The contact's normal in the world when its frame is at X."""
-        contact = self._by_name[name]
-        normal: Array = np.asarray(getattr(contact, "normal"), dtype=np.float64)  # noqa: B009
-        n = normal if isinstance(contact, PointContact) else X[:3, :3] @ normal
-        return n / np.linalg.norm(n)
-
-    _up = _axis
-
-    def _normal(self, name: str, wrench: Array) -> float:
+    def _normal(self, name: str, wrench: Array | None) -> float:
+        """The part of a contact's force along its normal."""
         X = self._anchors.get(name, self._guided.get(name))
-        return float(self._axis(name, X) @ wrench[:3]) if X is not None else 0.0
+        return 0.0 if X is None or wrench is None else float(self._by_name[name].normal_at(X) @ wrench[:3])
 
-    def _commanded(self, name: str) -> Array:
-        return self._last.forces.get(name, np.zeros(6)) if self._last is not None else np.zeros(6)
+    def _commanded(self, name: str) -> float:
+        return 0.0 if self._last is None else self._normal(name, self._last.forces.get(name))
 
     def _seen(self, name: str) -> float:
         """Measured normal force."""
-        return self._normal(name, np.asarray((self._measured or {}).get(name, np.zeros(6))))
+        return 0.0 if self._measured is None else self._normal(name, self._measured.get(name))
 
     def _touched(self, t: float, q: Array, v: Array, step: Step) -> bool:
         """Whether all frames touch: by measured force, or by place where nothing is measured."""
@@ -430,7 +419,7 @@ class Stances:
             if name in self._felt:
                 continue
             X, to = self._pose(q, name), self._guided[name]
-            near = np.linalg.norm(X[:3, 3] - to[:3, 3] - self._offset) < NEAR and np.linalg.norm(turn(X, to)) < 5 * NEAR
+            near = length(X[:3, 3] - to[:3, 3] - self._offset) < NEAR and length(turn(X, to)) < 5 * NEAR
             feels = self._seen(name) > self._light / 4
             if feels if self._measured is not None else near:
                 self._felt.add(name)
@@ -444,7 +433,7 @@ class Stances:
             for name in missing:
                 path = now.frames[name]
                 if path.since > t:
-                    down = -DESCENT * self._up(name, path.Y)
+                    down = -DESCENT * self._by_name[name].normal_at(path.Y)
                     now.frames[name] = replace(path, descent=down, since=t, until=t + SEARCH / DESCENT)
         if late > self.time_out:
             self._tell(t, f"time-out: {', '.join(missing)} found nothing to touch")
@@ -459,23 +448,32 @@ class Stances:
             return
         for name in sorted(self._contacts):
             X, to = self._anchors[name], self._pose(q, name)
-            slip = float(np.linalg.norm(to[:3, 3] - X[:3, 3]))
-            if slip > self.slip_limit or np.vdot(X[:3, :3], to[:3, :3]) < 1 + 2 * np.cos(TURNS * self.slip_limit):
-                self._slipped(t, q, name, f"slipped by {slip:.3g} m and turned by {np.linalg.norm(turn(X, to)):.2g} rad")
+            if self._is_off(X, to):
+                slip, angle = length(to[:3, 3] - X[:3, 3]), length(turn(X, to))
+                self._slipped(t, q, name, f"slipped by {slip:.3g} m and turned by {angle:.2g} rad")
                 return
             if self._vanished(t, name):
                 self._lose(t, q, name)
                 return
-        off = float(np.linalg.norm(self.robot.com(q) - self._now.com_at(t)[0]))
+        off = length(self.robot.com(q) - self._now.com_at(t)[0])
         if off > self.off_limit and t > self._mute + PATIENCE:
             self._pushed(t, q, off)
+
+    def _is_off(self, X: Array, to: Array) -> bool:
+        """Whether a frame has moved from X by more than contacts may slip or turn; a turn by θ has |ΔR|² = 4 (1 − cos θ)."""
+        shift = (to - X).ravel()
+        slip, turn = self.slip_limit**2, 4 * (1 - cos(TURNS * self.slip_limit))
+        if shift @ shift <= min(slip, turn):  # the usual case: both together are less than either may be
+            return False
+        place, axes = to[:3, 3] - X[:3, 3], (to - X)[:3, :3].ravel()
+        return bool(place @ place > slip or axes @ axes > turn)
 
     def _vanished(self, t: float, name: str) -> bool:
         """Whether a contact that should carry has carried nothing for a while."""
         loading = self._step is not None and self._step.kind in ("unload", "load") and name in self._step.changed
         if self._measured is None or loading or self._last is None or t < self._mute + PATIENCE:
             return False
-        if self._seen(name) > LOST / 50 * self._weight or self._normal(name, self._commanded(name)) < LOST * self._weight:
+        if self._seen(name) > LOST / 50 * self._weight or self._commanded(name) < LOST * self._weight:
             self._away.pop(name, None)
             return False
         return t - self._away.setdefault(name, t) >= PATIENCE
@@ -573,7 +571,7 @@ class Stances:
             self._failing = 0.0
             return
         self._failing += self.dt
-        if self._failing > PATIENCE and not (self.done and self.outcome != "completed") and np.isfinite(q).all():
+        if self._failing > PATIENCE and not (self.done and self.outcome != "completed") and finite(q):
             self._end(t, q, "no torques satisfy the constraints")
 
     def _damped(self, solution: Solution, v: Array) -> Solution:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -86,7 +87,7 @@ class Task:
     def check_target(self, robot: Robot, target: Any) -> None:
         """Raise if this cannot be a target; functions and None are known only when they are called."""
         if target is not None and not callable(target):
-            self.reference(robot, moment(target, 0.0, scalar=self.scalar))
+            self.reference(robot, moment(target, self.scalar))
 
     def settings(self, robot: Robot, level: str) -> Array:
         """Square roots of weights, stiffness and damping, one each per row."""
@@ -116,12 +117,21 @@ class Task:
         return self.name or type(self).__name__
 
 
-def moment(target: Any, t: float, scalar: bool = False) -> tuple[Any, ...]:
-    """(target, rate, acceleration) of a target at time t; None where not given.
+class Numbers:
+    """What a function of time may return instead of a target: the very numbers that the task's `terms` read, as `reference` makes
+    them. They are used as they are; for those who make thousands of them per second and know that they are right."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: Array) -> None:
+        self.numbers = numbers
+
+
+def moment(value: Any, scalar: bool = False) -> tuple[Any, ...]:
+    """(target, rate, acceleration) of what was given as a target; None where not given.
 
     A tuple is such a list, unless it starts with a number and the target is more than one: then it is the target itself.
     """
-    value = target(t) if callable(target) else target
     together = isinstance(value, tuple) and 1 <= len(value) <= 3 and (scalar or np.ndim(value[0]) > 0)
     parts = value if together else (value,)
     return parts + (None,) * (3 - len(parts))
@@ -138,26 +148,27 @@ def _flat(label: str, what: str, value: Any, n: int) -> Array:
 
 def _pose_numbers(label: str, values: Sequence[Any], place: bool = False) -> Array:
     """Rotation (row by row) and place of a pose, its twist and the twist's rate: 24 numbers. With `place`, places will do."""
-    X, rates = np.asarray(values[0], dtype=float), list(values[1:])
+    X, rates = np.asarray(values[0], dtype=float), values[1:]
     if place and X.shape == (3,):
         X = np.block([[np.eye(3), X[:, None]], [np.zeros(3), 1.0]])
         rates = [np.append(x, np.zeros(3)) if np.shape(x) == (3,) else x for x in rates]
-    if X.shape != (4, 4) or not _is_pose(X):
+    if X.shape != (4, 4) or not _is_pose(X.tolist()):
         wanted = "a pose (4×4) or a place (3 numbers)" if place else "a pose (4×4)"
         raise TaskError(f"{label}: the target must be {wanted}; got {values[0]!r}")
-    numbers = [_flat(label, what, x, 6) for what, x in zip(("rate", "acceleration"), rates, strict=True)]
-    return np.concatenate([X[:3, :3].ravel(), X[:3, 3], *numbers])
+    numbers = np.empty(24)
+    numbers[:9].reshape(3, 3)[...], numbers[9:12] = X[:3, :3], X[:3, 3]
+    numbers[12:18], numbers[18:] = _flat(label, "rate", rates[0], 6), _flat(label, "acceleration", rates[1], 6)
+    return numbers
 
 
-def _is_pose(X: Array) -> bool:
-    """Whether a 4×4 matrix is a rigid motion, within 1e-6; `algebra.rigid.is_pose` at a tenth of its time, for control loops."""
-    R = X[:3, :3]
-    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
-    straight = abs(R @ R.T - _ONE).max() <= 1e-6 and a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g) > 0
-    return bool(straight and X[3].tolist() == [0, 0, 0, 1] and isfinite(X[:3, 3].sum()))
-
-
-_ONE = np.eye(3)
+def _is_pose(rows: list[list[float]]) -> bool:
+    """Whether a 4×4 matrix is a rigid motion, within 1e-6: `algebra.rigid.is_pose` on plain numbers, for control loops."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), last = rows
+    units = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
+    across = (a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i)
+    straight = all(-1e-6 <= number <= 1e-6 for number in (*units, *across))  # false for NaN
+    right = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g) > 0
+    return straight and right and last == [0, 0, 0, 1] and isfinite(x + y + z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +206,12 @@ class FrameTask(Task):
     def here(self, robot: Robot, q: Array) -> Array:
         return robot.pose(q, self.frame)
 
+    @cached_property
+    def _place_will_do(self) -> bool:
+        return all(AXES[axis] < 3 for axis in self._names)
+
     def reference(self, robot: Robot, values: Sequence[Any]) -> Array:
-        return _pose_numbers(self.label, values, place=all(AXES[axis] < 3 for axis in self._names))
+        return _pose_numbers(self.label, values, place=self._place_will_do)
 
     def terms(self, scene: Scene, p: SX) -> Terms:
         from ..equations.symbols import stack

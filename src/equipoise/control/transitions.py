@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import atan2
+from math import atan2, cos, sin
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra.arrays import length
 from ..algebra.quaternions import from_rotation
-from ..algebra.rigid import rotation_about
+from ..algebra.rigid import skew
 from ..errors import EquipoiseError, unknown_name
 from .contacts import Contact
 from .postures import find_posture
+from .tasks import Numbers
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -230,7 +232,7 @@ def turn(X: Array, Y: Array) -> Array:
     """Rotation vector from the axes of X to those of Y, world axes."""
     w, *xyz = from_rotation(Y[:3, :3] @ X[:3, :3].T)
     half = np.array(xyz) if w >= 0 else -np.array(xyz)
-    sine = float(np.linalg.norm(half))
+    sine = length(half)
     return 2.0 * half if sine < 1e-12 else 2.0 * atan2(sine, abs(w)) / sine * half
 
 
@@ -244,25 +246,41 @@ class PosePath:
     descent: Array = field(default_factory=lambda: np.zeros(3))  # m/s
     since: float = np.inf  # s, when the descent begins
     until: float = np.inf  # and ends
-    turn: Array = field(init=False)
+    angle: float = field(init=False)
+    _shares: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "turn", turn(self.X, self.Y))
+        w, R = turn(self.X, self.Y), self.X[:3, :3]
+        way, angle = self.Y[:3, 3] - self.X[:3, 3], length(w)
+        K = skew(w / angle) if angle > 1e-12 else np.zeros((3, 3))
+        G = np.zeros((11, 4, 2, 3))  # functions of time × (12 numbers of the pose, twist, its rate), in threes
+        numbers, zero = G.reshape(11, 24), np.zeros(3)
+        numbers[0, :12] = np.concatenate([R.ravel(), self.X[:3, 3]])
+        numbers[1, :9], numbers[2, :9] = (K @ R).ravel(), (K @ K @ R).ravel()  # Rodrigues: R + sin K R + (1 − cos) K² R
+        for k, of_time in enumerate((way, self.lift, self.descent)):
+            numbers[3 + k, 9:12] = of_time
+        for k, of_time in enumerate(((way, w), (self.lift, zero), (self.descent, zero))):
+            G[6 + k, 2] = of_time
+        G[9, 3], G[10, 3] = (way, w), (self.lift, zero)
+        object.__setattr__(self, "angle", angle)
+        object.__setattr__(self, "_shares", numbers)
 
-    def at(self, t: float, start: float, T: float) -> tuple[Array, Array, Array]:
-        """(pose, twist, rate of the twist) at time t of a motion that begins at `start` and takes T."""
+    def numbers(self, t: float, start: float, T: float) -> Array:
+        """Rotation (row by row), place, twist and rate of the twist at time t of a motion that begins at `start` and takes T:
+        24 numbers, each a sum of functions of time."""
         x = (t - start) / T
         s, ds, dds = minimum_jerk(x)
         b, db, ddb = bump(x)
-        way, w = self.Y[:3, 3] - self.X[:3, 3], self.turn
-        angle = float(np.linalg.norm(w))
-        X = self.X.copy()
-        X[:3, 3] += s * way + b * self.lift + max(0.0, min(t, self.until) - self.since) * self.descent
-        if angle > 1e-12:
-            X[:3, :3] = rotation_about(w / angle, s * angle) @ X[:3, :3]
-        down = self.descent if self.since < t < self.until else np.zeros(3)
-        rate = np.concatenate([(ds * way + db * self.lift) / T + down, ds / T * w])
-        return X, rate, np.concatenate([(dds * way + ddb * self.lift) / T**2, dds / T**2 * w])
+        sunk, sinks = max(0.0, min(t, self.until) - self.since), float(self.since < t < self.until)
+        angle = s * self.angle
+        pose = 1.0, sin(angle), 1 - cos(angle), s, b, sunk
+        return np.array([*pose, ds / T, db / T, sinks, dds / T**2, ddb / T**2]) @ self._shares
+
+    def at(self, t: float, start: float, T: float) -> tuple[Array, Array, Array]:
+        """(pose, twist, rate of the twist) at that time."""
+        numbers, X = self.numbers(t, start, T), np.eye(4)
+        X[:3, :3], X[:3, 3] = numbers[:9].reshape(3, 3), numbers[9:12]
+        return X, numbers[12:18], numbers[18:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,30 +295,46 @@ class Reference:
     com: Array
     com_to: Array
     frames: dict[str, PosePath]
+    base: PosePath = field(init=False)  # stands still at the origin where the base is fixed
     way: Array = field(init=False)
-    _kept: dict[str, Any] = field(init=False, default_factory=dict)
+    _com_way: Array = field(init=False)  # start and way, (2, 3)
 
     def __post_init__(self) -> None:
+        base = self.robot.base_link
+        X, Y = (np.eye(4) if base is None else self.robot.pose(q, base) for q in (self.q, self.to))
+        object.__setattr__(self, "base", PosePath(X, Y, np.zeros(3)))
         object.__setattr__(self, "way", self.robot.difference(self.q, self.to))
+        object.__setattr__(self, "_com_way", np.stack([self.com, self.com_to - self.com]))
 
     def _parts(self, t: float) -> tuple[float, float, float]:
         s, ds, dds = minimum_jerk((t - self.start) / self.T)
         return s, ds / self.T, dds / self.T**2
 
-    def posture_at(self, t: float) -> tuple[Array, Array, Array]:
-        """(q, v, a). The posture and the base ask for the same time in turn, and at the end time does not matter: kept."""
-        s, ds, dds = self._parts(t)
-        if self._kept.get("s") != s:
-            self._kept["s"], self._kept["q"] = s, self.robot.integrate(self.q, s * self.way)
-        return self._kept["q"], ds * self.way, dds * self.way
+    def posture_at(self, t: float) -> Array:
+        """q."""
+        return self.robot.integrate(self.q, self._parts(t)[0] * self.way)
 
-    def com_at(self, t: float) -> tuple[Array, Array, Array]:
+    def com_at(self, t: float) -> Array:
+        """Place, velocity and acceleration of the centre of mass, (3, 3)."""
         s, ds, dds = self._parts(t)
-        way = self.com_to - self.com
-        return self.com + s * way, ds * way, dds * way
+        return np.array([[1.0, s], [0.0, ds], [0.0, dds]]) @ self._com_way
 
-    def frame_at(self, name: str, t: float) -> tuple[Array, Array, Array]:
-        return self.frames[name].at(t, self.start, self.T)
+    def frame_at(self, name: str, t: float) -> Array:
+        """Pose of a guided frame."""
+        return self.frames[name].at(t, self.start, self.T)[0]
+
+    # The same as the numbers that tasks read.
+
+    def posture_numbers(self, t: float) -> Numbers:
+        s, ds, dds = self._parts(t)
+        way = self.way[6 if self.robot.floating else 0 :]
+        return Numbers(np.concatenate([self.robot.integrate(self.q, s * self.way), ds * way, dds * way]))
+
+    def com_numbers(self, t: float) -> Numbers:
+        return Numbers(self.com_at(t).ravel())
+
+    def pose_numbers(self, path: PosePath, t: float) -> Numbers:
+        return Numbers(path.numbers(t, self.start, self.T))
 
     def ended(self, t: float) -> bool:
         return t >= self.start + self.T

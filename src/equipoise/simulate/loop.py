@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra.arrays import finite
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
 from ..model.types import frozen
 from .contacts import ContactInfo, ContactPoints
@@ -86,7 +87,7 @@ class Noise:
 
         def measured(q: Array, v: Array) -> tuple[Array, Array]:
             draws = rng.standard_normal((2, robot.nv))
-            return robot.integrate(q, shift * draws[0], 1.0), v + rate * draws[1]
+            return robot.integrate(q, shift * draws[0]), v + rate * draws[1]
 
         return measured
 
@@ -283,6 +284,7 @@ class _Motor:
         self.robot, self.command = robot, command
         limits = robot.limits
         self.most = np.asarray(limits.effort if command == "torque" else limits.velocity) if clip else np.full(robot.nv, np.inf)
+        self.over = self.most * (1 + 1e-9)  # a solver is at a limit within rounding
         self.waiting: deque[Array] = deque()
         self.delay, self.cut = int(delay), np.zeros(robot.nv, dtype=int)
 
@@ -299,7 +301,7 @@ class _Motor:
 
     def acting(self, wanted: Array) -> tuple[Array, list[str]]:
         """(what acts in this step, joints that are cut for the first time)."""
-        over, limited = np.abs(wanted) > self.most * (1 + 1e-9), list[str]()  # a solver is at a limit within rounding
+        over, limited = np.abs(wanted) > self.over, list[str]()
         if over.any():
             limited = self._names(over & (self.cut == 0))
             self.cut += over
@@ -350,7 +352,7 @@ class _Loop:
             for name in limited:
                 self.record.tell(t, f"{self.motor.command} of {name} reaches its limit")
             self.record.row(t, state, solution, acting, seconds)
-            if not np.isfinite(acting).all():
+            if not finite(acting):
                 outcome = "failed"
                 self.record.tell(t, f"the controller's {self.motor.command} is not finite")
                 break
@@ -396,7 +398,7 @@ class _Loop:
                 frame = self.pushes[i].frame
                 wrenches[frame] = wrenches.get(frame, np.zeros(6)) + self.pushes[i].wrench
             state = self.plant.step(acting, self.dt, wrenches)
-        if not (np.isfinite(state.q).all() and np.isfinite(state.v).all()):
+        if not finite(state.q, state.v):
             raise StateError("the state is no longer finite")
         return state
 
@@ -461,7 +463,7 @@ class _Record:
             v=np.array(self.v),
             torque=np.array(self.torque),
             acceleration=np.array(self.acceleration + last),
-            com=np.array([self.robot.com(q) if np.isfinite(q).all() else np.full(3, np.nan) for q in self.q]),
+            com=np.array([self.robot.com(q) if finite(q) else np.full(3, np.nan) for q in self.q]),
             status=np.array(self.status, dtype=np.uint8),
             cycle_time=np.array(self.cycle_time),
             forces=_columns(self.forces, 6) if self.commanded else told,

@@ -23,6 +23,7 @@ POINT = 1e-6  # m, radius of the ball that stands for a contact point: no one se
 SOLREF = (0.005, 1.0)  # time constant and damping ratio of contacts
 SOLIMP = (0.98, 0.999, 0.001, 0.5, 2.0)
 MIMIC_SOLIMP = (0.9999, 0.99999, 0.001, 0.5, 2.0)  # as near to an exact tie as MuJoCo goes
+NET_FORCE = 3  # a contact sensor's way to tell of all that touches a geom: their sum, and where it acts
 JOINT_KINDS = "revolute, continuous, prismatic, ball, planar and floating (in the world) joints"
 
 
@@ -211,6 +212,20 @@ def _points(spec: Any, robot: Robot, bodies: Sequence[Any], contacts: Mapping[st
             geom = owner.add_geom(name=f"{name}/{k}", type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[POINT, 0, 0])
             geom.pos = X[:3, :3] @ point + X[:3, 3]
             _touches(geom, physics, friction=info.friction)
+            _feels(spec, geom.name)
+        owner.add_site(name=f"origin {name}", pos=X[:3, 3])
+        place = spec.add_sensor(name=f"origin {name}", type=mujoco.mjtSensor.mjSENS_FRAMEPOS)
+        place.objtype, place.objname = mujoco.mjtObj.mjOBJ_SITE, f"origin {name}"
+
+
+def _feels(spec: Any, point: str) -> None:
+    """A sensor of the force with which a point presses, the torque, and where."""
+    mujoco = import_mujoco()
+    field = mujoco.mjtConDataField
+    told = (field.mjCONDATA_FORCE, field.mjCONDATA_TORQUE, field.mjCONDATA_POS)
+    sensor = spec.add_sensor(name=f"force {point}", type=mujoco.mjtSensor.mjSENS_CONTACT)
+    sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_GEOM, point
+    sensor.intprm[:3] = sum(1 << int(one) for one in told), NET_FORCE, 1
 
 
 def _links(spec: Any, robot: Robot, bodies: Sequence[Any], physics: Physics, friction: float) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra.arrays import finite
 from ..errors import StateError, unknown_name
 from .contacts import FRICTION, contacts_of, cross
 from .mujoco_model import Physics, build, import_mujoco, layout
@@ -76,22 +77,24 @@ class MujocoPlant:
         self._q, self._peer_q = np.array(places.q, dtype=int), np.array(places.peer_q, dtype=int)
         self._v, self._peer_v = np.array(places.v, dtype=int), np.array(places.peer_v, dtype=int)
         self._spins = places.spins
-        owner = np.full(self.model.ngeom + 1, -1)
-        for k, (name, info) in enumerate(self.contacts.items()):
-            for i in range(len(info.points)):
-                owner[self.model.geom(f"{name}/{i}").id] = k
-        self._owner, self._three = owner, np.arange(3)
+        self._find_sensors()
         self._movers = [
             (int(self.model.body(f"solid {k}").mocapid[0]), s, self.model.body_quat[self.model.body(f"solid {k}").id].copy())
             for k, s in enumerate(self.world)
             if moves(s)
         ]
         self._bodies = {f: self._body_of(f) for f in self.robot.frames}
-        at = [self._bodies[info.frame] for info in self.contacts.values()]
-        self._contact_bodies = np.array([body for body, _ in at], dtype=int)
-        self._contact_places = np.array([place for _, place in at]).reshape(-1, 3)
-        self._contact_numbers = np.arange(len(at))[:, None]
         self._place()
+
+    def _find_sensors(self) -> None:
+        """Where the sensors of contact points and origins write, and which points belong to which contact."""
+        points = [(k, f"{name}/{i}") for k, (name, info) in enumerate(self.contacts.items()) for i in range(len(info.points))]
+        start = [self.model.sensor(f"force {point}").adr[0] for _, point in points]
+        self._felt = np.array(start, dtype=int)[:, None] + np.arange(9)
+        at = [self.model.sensor(f"origin {list(self.contacts)[k]}").adr[0] for k, _ in points]
+        self._origins = np.array(at, dtype=int)[:, None] + np.arange(3)  # of each point
+        self._sums = np.zeros((len(self.contacts), len(points)))
+        self._sums[[k for k, _ in points], np.arange(len(points))] = -1.0  # sensors tell what the robot does to the world
 
     def _body_of(self, frame: str) -> tuple[int, Array]:
         index, X = self.robot.place(frame)
@@ -160,7 +163,7 @@ class MujocoPlant:
             total += self._measured()
         q, v = self._state()
         t = float(data.time)
-        if not (t > before and np.isfinite(q).all() and np.isfinite(v).all()):  # MuJoCo starts anew when it diverges
+        if not (t > before and finite(q, v)):  # MuJoCo starts anew when it diverges
             raise StateError("the motion is no longer finite")
         return PlantState(q, v, t, dict(zip(self.contacts, total / self.substeps, strict=True)))
 
@@ -202,20 +205,10 @@ class MujocoPlant:
 
     def _measured(self) -> Array:
         """Wrench of each contact at its frame's origin, world axes, from the solver's forces of the last step."""
-        data = self.data
-        if not self.contacts or not data.ncon:
-            return np.zeros((len(self.contacts), 6))
-        contact = data.contact
-        rows, owner = contact.efc_address, self._owner[contact.geom]
-        which = owner.max(axis=1)
-        kept = np.flatnonzero((which >= 0) & (rows >= 0))
-        sign = np.where(owner[kept, 1] >= 0, 1.0, -1.0)[:, None]  # the frame's x points from the first geom to the second
-        local = data.efc_force[rows[kept][:, None] + self._three]
-        force = sign * (local[:, None] @ contact.frame[kept].reshape(-1, 3, 3))[:, 0]
-        turned = (data.xmat[self._contact_bodies].reshape(-1, 3, 3) @ self._contact_places[:, :, None])[:, :, 0]
-        arm = contact.pos[kept] - (data.xpos[self._contact_bodies] + turned)[which[kept]]
-        wrench = np.concatenate([force, cross(arm, force)], axis=1)
-        return (which[kept] == self._contact_numbers) @ wrench
+        told = self.data.sensordata
+        felt = told[self._felt]  # of each point: force, torque, place
+        felt[:, 3:6] += cross(felt[:, 6:] - told[self._origins], felt[:, :3])
+        return self._sums @ felt[:, :6]
 
 
 def _no_log(text: str) -> None:
