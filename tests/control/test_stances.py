@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.control.transitions import PosePath, StanceError, bump, minimum_jerk
+from equipoise.control.transitions import PosePath, Reference, StanceError, bump, minimum_jerk
 
 FAST = {"speed": (0.3, 0.4, 1.5), "load_time": 0.15}
 BOTH = ["left_foot", "right_foot"]
@@ -65,15 +65,41 @@ def test_a_frames_twist_is_the_rate_of_its_pose(rng):
     from equipoise.algebra.rigid import rotation_about
 
     X, Y = np.eye(4), np.eye(4)
-    Y[:3, 3] = 0.3, -0.1, 0.2
-    Y[:3, :3] = rotation_about(np.array([0.6, 0.0, 0.8]), 1.1)
-    path, h = PosePath(X, Y, np.array([0.0, 0.0, 0.05])), 1e-6
-    for t in rng.uniform(0.1, 1.9, 5):
+    X[:3, :3], X[:3, 3] = rotation_about(np.array([0.0, 0.6, 0.8]), 0.7), (0.1, 0.4, 0.9)
+    Y[:3, :3], Y[:3, 3] = rotation_about(np.array([0.6, 0.0, 0.8]), 1.1), (0.3, -0.1, 0.2)
+    sinking = {"descent": np.array([0.01, 0.02, -0.05]), "since": 1.4, "until": 1.7}
+    path, h = PosePath(X, Y, np.array([0.0, 0.0, 0.05]), **sinking), 1e-6
+    assert_allclose(path.at(0.0, 0.0, 2.0)[0], X, atol=1e-15)
+    end = path.at(2.0, 0.0, 2.0)[0]
+    assert_allclose(end[:3, :3], Y[:3, :3], atol=1e-15)
+    assert_allclose(end[:3, 3], Y[:3, 3] + 0.3 * sinking["descent"], atol=1e-15)
+    for t in (*rng.uniform(0.1, 1.9, 5), 1.55):
         (before, v0, _), (here, v, a), (after, v1, _) = (path.at(t + k * h, 0.0, 2.0) for k in (-1, 0, 1))
         assert_allclose(v[:3], (after - before)[:3, 3] / (2 * h), atol=1e-8)
         spin = (after - before)[:3, :3] @ here[:3, :3].T / (2 * h)
         assert_allclose(v[3:], [spin[2, 1], spin[0, 2], spin[1, 0]], atol=1e-8)
         assert_allclose(a, (v1 - v0) / (2 * h), atol=1e-7)
+
+
+def test_references_are_the_numbers_that_tasks_read(human, rng):
+    """The quick way to a task's numbers gives what the task makes of postures on the manifold, with rates by differences."""
+    (q, _), (to, _) = human.random_state(rng), human.random_state(rng)
+    com, com_to, base = rng.normal(size=3), rng.normal(size=3), human.base_link
+    now, h = Reference(human, 0.2, 1.3, q, to, com, com_to, {}), 1e-6
+    for t in (0.1, 0.4, 1.0, 1.6):
+        before, here, after = (now.posture_at(t + k * h) for k in (-1, 0, 1))
+        v = human.difference(before, after) / (2 * h)
+        numbers = eq.PostureTask().reference(human, (here, v, None))
+        given = now.posture_numbers(t).numbers
+        assert_allclose(given[: -human.nv + 6], numbers[: -human.nv + 6], atol=1e-8)
+        pose = eq.FrameTask(base).reference(human, (human.pose(here, base), v[:6], None))
+        assert_allclose(now.pose_numbers(now.base, t).numbers[:18], pose[:18], atol=1e-8)
+        place, rate, acceleration = now.com_numbers(t).numbers.reshape(3, 3)
+        around = [now.com_at(t + k * h) for k in (-1, 1)]
+        assert_allclose(rate, (around[1][0] - around[0][0]) / (2 * h), atol=1e-8)
+        assert_allclose(acceleration, (around[1][1] - around[0][1]) / (2 * h), atol=1e-7)
+    assert_allclose(place, com_to, atol=1e-15)
+    assert_allclose(human.difference(now.posture_at(1.6), to), 0.0, atol=1e-12)
 
 
 # --- the plan ---------------------------------------------------------------------------------------------------------------
