@@ -102,6 +102,21 @@ def test_references_are_the_numbers_that_tasks_read(human, rng):
     assert_allclose(human.difference(now.posture_at(1.6), to), 0.0, atol=1e-12)
 
 
+def test_a_contact_is_off_by_its_place_or_by_its_turn(walk):
+    from equipoise.algebra.rigid import rotation_about
+
+    X, most = walk.robot.pose(walk.q0, "left_foot"), walk.slip_limit
+    for part, off in ((0.99, False), (1.01, True)):
+        slid, turned = X.copy(), X.copy()
+        slid[:3, 3] += part * most * np.array([0.6, 0.0, 0.8])
+        turned[:3, :3] = rotation_about(np.array([0.0, 0.6, 0.8]), 5 * part * most) @ X[:3, :3]
+        assert walk._is_off(X, slid) is off and walk._is_off(X, turned) is off
+    both = slid.copy()
+    both[:3, :3] = rotation_about(np.array([0.0, 0.0, 1.0]), 4.9 * most) @ X[:3, :3]
+    both[:3, 3] = X[:3, 3] + 0.98 * (slid - X)[:3, 3]
+    assert not walk._is_off(X, both)
+
+
 # --- the plan ---------------------------------------------------------------------------------------------------------------
 
 
