@@ -37,6 +37,7 @@ _HOMES = {
     "cone_velocity_rows": "cones",
     "joint_limit_angle": "cones",
     "Gains": "vfi",
+    "Numbers": "tasks",
     "angle": "distances",
     "distances_kernel": "distances",
     "QuadraticProgram": "qp",
