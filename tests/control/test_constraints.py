@@ -245,10 +245,10 @@ def test_admitted_starts_never_enter_an_obstacle(dt, moving, rng):
 @pytest.mark.slow
 @pytest.mark.paper("Q4")
 @pytest.mark.parametrize("moving", [False, True], ids=["static", "moving"])
-@pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3, 1e-2])
-def test_admitted_starts_never_enter_an_obstacle_many(dt, moving, rng):
+@pytest.mark.parametrize(("dt", "starts"), [(1e-3, 400), (2e-3, 800), (5e-3, 1800), (1e-2, 2000)])
+def test_admitted_starts_never_enter_an_obstacle_many(dt, starts, moving, rng):
     """Ten thousand starts in all, with the whole controller in the loop."""
-    assert _worst_clearance(load("arm7"), dt, moving, rng, starts=1250, duration=0.6) >= -1e-6
+    assert _worst_clearance(load("arm7"), dt, moving, rng, starts, duration=0.4) >= -1e-6
 
 
 MOST, FASTEST = 4.0, 0.35  # rad/s² and rad/s of every joint

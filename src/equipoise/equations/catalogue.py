@@ -15,6 +15,7 @@ import numpy as np
 from ..model.tree import Tree
 from . import centroidal, derivatives, energy, manifold, motion_derivatives
 from .coriolis import coriolis_matrix as _coriolis_matrix
+from .factors import Columns
 from .forward_dynamics import forward_dynamics as _forward_dynamics
 from .inverse_dynamics import Place
 from .inverse_dynamics import gravity as _gravity
@@ -35,6 +36,7 @@ class Equation:
 
     arguments: tuple[str, ...]
     build: Callable[..., SX]
+    columns: Callable[..., Columns] | None = None  # the same in two stages, for code that takes several columns at a time
 
 
 def argument_size(tree: Tree, name: str) -> int:
@@ -184,7 +186,9 @@ EQUATIONS: dict[str, Equation] = {
     "integrate": Equation(("q", "v", "dt"), manifold.integrate),
     "difference": Equation(("q0", "q1"), manifold.difference),
     "inverse_dynamics_derivatives": Equation(("q", "v", "a"), derivatives.inverse_dynamics_derivatives),
-    "forward_dynamics_derivatives": Equation(("q", "v", "tau"), derivatives.forward_dynamics_derivatives),
+    "forward_dynamics_derivatives": Equation(
+        ("q", "v", "tau"), derivatives.forward_dynamics_derivatives, derivatives.forward_dynamics_columns
+    ),
     "velocity_derivatives": Equation(("q", "v"), motion_derivatives.velocity_derivatives),
     "momentum_derivatives": Equation(("q", "v"), motion_derivatives.momentum_derivatives),
     "integrate_derivatives": Equation(("q", "v", "dt"), motion_derivatives.integrate_derivatives),

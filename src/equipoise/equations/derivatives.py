@@ -24,11 +24,12 @@ position and the velocity of the base are zero.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..model.tree import Tree
 from .coriolis import Drift
-from .factors import factorised
+from .factors import Columns, Factors, factorised, solved_columns
 from .inverse_dynamics import body_wrench, second_moment
 from .joints import gather, rates
 from .kinematics import BodyMotion, Poses, body_accelerations, poses
@@ -287,40 +288,49 @@ def _push(part: Part, F: Spatial, psi_rate: Spatial) -> _Push:
 
 def _by_position(tree: Tree, parts: list[Part], pushes: list[_Push]) -> SX:
     """∂tau/∂q."""
-    result = zeros(tree.nv, tree.nv)
-    for j, (part, push) in enumerate(zip(parts, pushes, strict=True)):
-        _add(tree, result, j, j, push.own)
-        for i in tree.ancestors(j)[1:]:
-            _add(tree, result, i, j, parts[i].S.dot(push.by_q))
-            _add(tree, result, j, i, part.drift.T @ parts[i].psi.angular + part.by_a.dot(pushes[i].psi_rate))
-    return _without_position_of_base(tree, result)
+
+    def pair(i: int, j: int) -> tuple[SX, SX]:
+        back = parts[j].drift.T @ parts[i].psi.angular + parts[j].by_a.dot(pushes[i].psi_rate)
+        return parts[i].S.dot(pushes[j].by_q), back
+
+    return _without_position_of_base(tree, _paired(tree, [push.own for push in pushes], pair))
 
 
 def _by_velocity(tree: Tree, parts: list[Part]) -> SX:
     """∂tau/∂v."""
-    result = zeros(tree.nv, tree.nv)
-    for j, part in enumerate(parts):
-        state, subtree = part.state, part.subtree
-        _add(tree, result, j, j, state.S.dot(subtree.drifts(state.S) + subtree.momenta(state.phi)))
-        for i in tree.ancestors(j)[1:]:
-            _add(tree, result, i, j, parts[i].S.dot(part.by_v))
-            _add(tree, result, j, i, part.drift.T @ parts[i].S.angular + part.by_a.dot(parts[i].phi))
-    return _without_position_of_base(tree, result)
+
+    def pair(i: int, j: int) -> tuple[SX, SX]:
+        back = parts[j].drift.T @ parts[i].S.angular + parts[j].by_a.dot(parts[i].phi)
+        return parts[i].S.dot(parts[j].by_v), back
+
+    joints = [(part.state, part.subtree) for part in parts]
+    own = [state.S.dot(subtree.drifts(state.S) + subtree.momenta(state.phi)) for state, subtree in joints]
+    return _without_position_of_base(tree, _paired(tree, own, pair))
 
 
 def _by_acceleration(tree: Tree, parts: list[Part]) -> SX:
     """∂tau/∂a = M."""
-    result = zeros(tree.nv, tree.nv)
-    for j, part in enumerate(parts):
-        body, state = tree.bodies[j], part.state
-        own = symmetric(state.S.dot(part.subtree.momenta(state.S)))
+
+    def pair(i: int, j: int) -> tuple[SX, SX]:
+        block = parts[i].S.dot(parts[j].by_a)
+        return block, block.T
+
+    own = [symmetric(part.state.S.dot(part.subtree.momenta(part.state.S))) for part in parts]
+    for body, block in zip(tree.bodies, own, strict=True):
         for k in range(body.joint.nv):
-            own[k, k] += body.armature
-        _add(tree, result, j, j, own)
+            block[k, k] += body.armature
+    return _paired(tree, own, pair)
+
+
+def _paired(tree: Tree, own: list[SX], pair: Callable[[int, int], tuple[SX, SX]]) -> SX:
+    """What joints do to each other, nv×nv: each to itself, and `pair(i, j)`, j to i and i to j, for every i that carries j."""
+    result = zeros(tree.nv, tree.nv)
+    for j, block in enumerate(own):
+        _add(tree, result, j, j, block)
         for i in tree.ancestors(j)[1:]:
-            block = parts[i].S.dot(part.by_a)
-            _add(tree, result, i, j, block)
-            _add(tree, result, j, i, block.T)
+            up, down = pair(i, j)
+            _add(tree, result, i, j, up)
+            _add(tree, result, j, i, down)
     return result
 
 
@@ -349,16 +359,32 @@ def inverse_dynamics_derivatives(tree: Tree, q: SX, v: SX, a: SX) -> SX:
 
 
 def forward_dynamics_derivatives(tree: Tree, q: SX, v: SX, tau: SX) -> SX:
-    """∂a/∂q (tangent), ∂a/∂v and ∂a/∂tau = M⁻¹ on top of each other, (3 nv)×nv.
+    """∂a/∂q (tangent), ∂a/∂v and ∂a/∂tau = M⁻¹ on top of each other, (3 nv)×nv."""
+    terms = _forward_terms(tree, q, v, tau)
+    return stack(terms.factors.solve(-terms.tau_q), terms.factors.solve(-terms.tau_v), terms.factors.inverse())
 
-    Along the motion that forward dynamics finds, inverse dynamics gives tau back: ∂a/∂x = −M⁻¹ ∂tau/∂x.
-    """
+
+def forward_dynamics_columns(tree: Tree, q: SX, v: SX, tau: SX, lanes: int) -> Columns:
+    """`forward_dynamics_derivatives` for code that solves `lanes` columns at a time."""
+    terms = _forward_terms(tree, q, v, tau)
+    return solved_columns(terms.factors, [-terms.tau_q, -terms.tau_v], terms.factors.inverse(), lanes)
+
+
+@dataclass(frozen=True)
+class _ForwardTerms:
+    """Along the motion that forward dynamics finds, inverse dynamics gives tau back: ∂a/∂x = −M⁻¹ ∂tau/∂x."""
+
+    tau_q: SX
+    tau_v: SX
+    factors: Factors  # of M
+
+
+def _forward_terms(tree: Tree, q: SX, v: SX, tau: SX) -> _ForwardTerms:
     where = poses(tree, q)
     parts = parts_of(tree, where, v)
     tau_v, factors = _by_velocity(tree, parts), factorised(_by_acceleration(tree, parts))
     a = factors.solve(tau - tau_v @ v / 2 - _weight(tree, parts))  # what velocity does to tau is quadratic in v
-    tau_q = _by_position(tree, parts, _pushes(tree, where, parts, v, a))
-    return stack(factors.solve(-tau_q), factors.solve(-tau_v), factors.inverse())
+    return _ForwardTerms(_by_position(tree, parts, _pushes(tree, where, parts, v, a)), tau_v, factors)
 
 
 def _weight(tree: Tree, parts: list[Part]) -> SX:

@@ -22,11 +22,11 @@ MAX_STACK = 2 << 20  # bytes; threads may have no more than a few megabytes
 
 
 class Body(Operations):
-    """Writes one program. Use once: `lines()`."""
+    """Writes one program. Use once: `lines()`. For single states the function is called `name`."""
 
-    def __init__(self, program: Program, target: Target) -> None:
+    def __init__(self, program: Program, target: Target, name: str = "run") -> None:
         super().__init__(target)
-        self.p = program
+        self.p, self.name = program, name
         needed, _ = compact_slots(program)
         pairs = zip(program.left.tolist(), program.right.tolist(), strict=True)
         self.operands = [[a] if b < 0 else [a, b] for a, b in pairs]
@@ -61,7 +61,7 @@ class Body(Operations):
             return "define internal i32 @body(ptr noalias %in, ptr noalias %out) noinline nounwind {"
         inputs = [f"ptr %i{k}" for k in range(len(self.p.inputs))]
         outputs = [f"ptr noalias %o{k}" for k in range(len(self.p.outputs))]
-        return f"define i32 @run({', '.join([*inputs, *outputs])}) nounwind {{"
+        return f"define i32 @{self.name}({', '.join([*inputs, *outputs])}) nounwind {{"
 
     def _frame(self) -> list[str]:
         pointer = "%o0" if self.t.width == 1 else "%out"

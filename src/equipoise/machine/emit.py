@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .body import Body
+from .columns import columns_ir
 from .program import Program
 from .rows import load_rows_ir, store_rows_ir, stream_rows_ir
 from .sincos import sincos_ir
@@ -16,9 +17,12 @@ from .target import Target, compact_slots
 
 def emit(program: Program, target: Target) -> str:
     """The whole module."""
-    body = Body(program, target)
+    columns = program.columns
+    body = Body(columns.first, target, "first") if columns else Body(program, target)
     function = body.lines()
     parts = [sincos_ir(target.sincos_lanes)] if body.uses_sincos else []
+    if columns:
+        parts += [columns_ir(program, target)]
     if target.width > 1:
         parts += [_batch(program, target)]
     lines = "\n".join([*parts, *body.declarations, *function]).splitlines()
@@ -30,13 +34,16 @@ def emit(program: Program, target: Target) -> str:
 def _batch(program: Program, target: Target) -> str:
     """`i32 @run(inputs…, outputs…, blocks, scratch, stream)`: blocks of W rows through `@body`."""
     T, W, V = target.scalar, target.width, target.value
-    stored, movers = _movers(program, target)
+    first = program.columns.first if program.columns else program
+    stored, movers = _movers(first, target, program)
+    store = _column_stores if program.columns else _stores
     arguments = [f"ptr %i{k}" for k in range(len(program.inputs))] + [f"ptr %o{k}" for k in range(len(program.outputs))]
     lines = [
         f"define i32 @run({', '.join(arguments)}, i64 %blocks, ptr %scratch, i32 %stream) nounwind {{",
         "entry:",
         "  %streaming = icmp ne i32 %stream, 0",
         f"  %values = getelementptr {V}, ptr %scratch, i64 {program.n_inputs}",
+        f"  %sides = getelementptr {V}, ptr %values, i64 {len(compact_slots(first)[0]) + 1}",
         "  %empty = icmp eq i64 %blocks, 0",
         "  br i1 %empty, label %done, label %loop",
         "loop:",
@@ -47,9 +54,9 @@ def _batch(program: Program, target: Target) -> str:
         "  %status_next = or i32 %status, %bits",
         "  br i1 %streaming, label %streamed, label %plain",
         "streamed:",
-        *_stores(program, T, W, {k: f"stream{k}" if streamed else f"store{k}" for k, streamed in stored.items()}, "s"),
+        *store(program, T, W, {k: f"stream{k}" if streamed else f"store{k}" for k, streamed in stored.items()}, "s"),
         "plain:",
-        *_stores(program, T, W, {k: f"store{k}" for k in stored}, "p"),
+        *store(program, T, W, {k: f"store{k}" for k in stored}, "p"),
         "next:",
         "  %b_next = add i64 %b, 1",
         "  %more = icmp ult i64 %b_next, %blocks",
@@ -62,9 +69,13 @@ def _batch(program: Program, target: Target) -> str:
     return "\n".join([*movers, *lines])
 
 
-def _movers(program: Program, target: Target) -> tuple[dict[int, bool], list[str]]:
-    """(outputs that have entries → whether they can be streamed; functions that load inputs and store outputs)."""
+def _movers(program: Program, target: Target, whole: Program) -> tuple[dict[int, bool], list[str]]:
+    """(outputs that have entries → whether they can be streamed; functions that load inputs and store outputs).
+
+    What the first of two stages has done already goes between the columns of the whole program.
+    """
     T, W = target.scalar, target.width
+    strides = {1: whole.outputs[0].size} if whole.columns else {}
     stored, parts = {}, ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
     for k, (output, table) in enumerate(zip(program.outputs, compact_slots(program)[1], strict=True)):
         if not output.size:  # nothing to store, and no table to look it up in
@@ -72,10 +83,10 @@ def _movers(program: Program, target: Target) -> tuple[dict[int, bool], list[str
         padded = np.concatenate([table, np.zeros(-len(table) % W, dtype=np.int64)])
         entries = ", ".join(f"i32 {n}" for n in padded.tolist())
         parts.append(f"@table{k} = internal constant [{len(padded)} x i32] [{entries}], align 64")
-        parts.append(store_rows_ir(f"store{k}", f"table{k}", output.size, W, T))
+        parts.append(store_rows_ir(f"store{k}", f"table{k}", output.size, W, T, strides.get(k)))
         stored[k] = target.streaming and output.size >= 4 * W
         if stored[k]:
-            parts.append(stream_rows_ir(f"stream{k}", f"table{k}", output.size, W, T))
+            parts.append(stream_rows_ir(f"stream{k}", f"table{k}", output.size, W, T, strides.get(k)))
     parts += [load_rows_ir(f"load{k}", argument.size, W, T) for k, argument in enumerate(program.inputs)]
     return stored, parts
 
@@ -103,4 +114,32 @@ def _stores(program: Program, T: str, W: int, functions: dict[int, str], tag: st
             f"  %{tag}_rows{k} = getelementptr {T}, ptr %o{k}, i64 %{tag}_skip{k}",
             f"  call void @{function}(ptr %values, ptr %{tag}_rows{k})",
         ]
+    return [*lines, "  br label %next"]
+
+
+def _column_stores(program: Program, T: str, W: int, functions: dict[int, str], tag: str) -> list[str]:
+    """Of W states: what the first stage has done; then the columns of one state after the other."""
+    assert program.columns
+    row, done = (output.size for output in program.columns.first.outputs)
+    size = program.outputs[0].size
+    lines = [
+        f"  %{tag}_skip = mul i64 %b, {size * W}",
+        f"  %{tag}_out = getelementptr {T}, ptr %o0, i64 %{tag}_skip",
+        f"  %{tag}_done = getelementptr {T}, ptr %{tag}_out, i64 {size - done}",
+        *(["  call void @store0(ptr %values, ptr %sides)"] if row else []),
+        f"  call void @{functions[1]}(ptr %values, ptr %{tag}_done)",
+        f"  %{tag}_kept = getelementptr {T}, ptr %sides, i64 {W * row}",
+    ]
+    for k in range(W):
+        lines += [
+            f"  %{tag}_row{k} = getelementptr {T}, ptr %sides, i64 {k * row}",
+            f"  %{tag}_to{k} = getelementptr {T}, ptr %{tag}_out, i64 {k * size}",
+        ]
+        if functions[1].startswith("stream"):
+            lines += [
+                f"  call void @columns(ptr %{tag}_row{k}, ptr %{tag}_kept)",
+                f"  call void @flow(ptr %{tag}_kept, ptr %{tag}_to{k})",
+            ]
+        else:
+            lines += [f"  call void @columns(ptr %{tag}_row{k}, ptr %{tag}_to{k})"]
     return [*lines, "  br label %next"]

@@ -18,6 +18,7 @@ from ..errors import CompileError
 
 Array = np.ndarray
 MAGIC = b"EQPROG01"
+LANES = 8  # columns side by side in `Columns`
 
 # Instructions and how many operands each has. The position in this table is the code on disk.
 OPERATIONS: dict[str, int] = {
@@ -63,6 +64,7 @@ class Program:
     right: Array  # int32, number of the second, or −1
     outputs: tuple[Output, ...]
     quaternions: tuple[tuple[int, int], ...] = ()  # (input, offset) of unit quaternions among the inputs
+    columns: Columns | None = None  # a faster way to the same result, for processors
 
     @functools.cached_property
     def n_inputs(self) -> int:
@@ -109,10 +111,13 @@ class Program:
             "constants": len(self.constants),
             "instructions": len(self.code),
         }
+        stages = [stage.to_bytes() for stage in self.columns.programs] if self.columns else []
+        if self.columns:
+            header["columns"] = [self.columns.matrices, *map(len, stages)]
         text = json.dumps(header).encode()
         arrays = [self.constants.astype("<f8"), self.code.astype("u1"), self.left.astype("<i4"), self.right.astype("<i4")]
         arrays += [output.values.astype("<i4") for output in self.outputs]
-        return b"".join([MAGIC, len(text).to_bytes(8, "little"), text, *(array.tobytes() for array in arrays)])
+        return b"".join([MAGIC, len(text).to_bytes(8, "little"), text, *(array.tobytes() for array in arrays), *stages])
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Program:
@@ -143,7 +148,54 @@ class Program:
             return "an output is a value that does not exist"
         if any(not 0 <= k <= self.inputs[i].size - 4 for i, k in self.quaternions):
             return "a quaternion is not among the inputs"
+        if self.columns and not self.columns.fits(self):
+            return "its columns have other sizes"
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The result of a program, matrices that stand on top of each other, in two stages.
+
+    What is solved for many right sides is the same arithmetic for every column, so a processor does it for `LANES` of them at
+    once, with the vectors of one state in its inner cache. `first` gives (the numbers that all columns share followed by the
+    right sides; the last matrices, done). The other matrices have one program for each group of columns: from (shared numbers,
+    rows of the right side that are not zero in the whole group) to all rows of the result. Right sides come group by group,
+    row by row, matrix by matrix.
+    """
+
+    first: Program
+    groups: tuple[Program, ...]
+    matrices: int  # that are solved
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        return (self.first, *self.groups)
+
+    @property
+    def shared(self) -> int:
+        """How many numbers all columns share."""
+        return self.groups[0].inputs[0].size
+
+    @property
+    def right(self) -> int:
+        """Numbers of the right side of one matrix."""
+        return LANES * sum(group.inputs[1].size for group in self.groups)
+
+    def fits(self, program: Program) -> bool:
+        """Whether the stages go together, and with the program they belong to."""
+        forms = {(len(group.inputs), len(group.outputs)) for group in self.groups}
+        if forms != {(2, 1)} or len(self.first.outputs) != 2 or len(program.outputs) != 1 or len(program.outputs[0].shape) != 3:
+            return False
+        _, rows, columns = program.outputs[0].shape
+        row, done = (output.size for output in self.first.outputs)
+        return (
+            [argument.size for argument in self.first.inputs] == [argument.size for argument in program.inputs]
+            and len(self.groups) == -(-columns // LANES)
+            and {(g.inputs[0].size, g.outputs[0].size) for g in self.groups} == {(self.shared, rows)}
+            and row == self.shared + self.matrices * self.right
+            and program.outputs[0].size == self.matrices * rows * columns + done
+        )
 
 
 def _parts(data: bytes) -> tuple[Any, ...]:
@@ -161,11 +213,14 @@ def _parts(data: bytes) -> tuple[Any, ...]:
     code, left, right = take(n, "u1"), take(n, "<i4"), take(n, "<i4")
     shapes = [(_text(name), tuple(map(_count, shape))) for name, shape in header["outputs"]]
     outputs = tuple(Output(name, shape, take(math.prod(shape), "<i4")) for name, shape in shapes)
+    matrices, *lengths = header.get("columns", [0])
+    stages = [Program.from_bytes(take(length, "u1").tobytes()) for length in lengths]
     if at != len(data):
         raise ValueError(f"{len(data)} bytes instead of {at}")
     inputs = tuple(Argument(_text(name), _count(size)) for name, size in header["inputs"])
     quaternions = tuple((range(len(inputs))[_count(i)], _count(k)) for i, k in header["quaternions"])
-    return _text(header["name"]), inputs, constants, code, left, right, outputs, quaternions
+    columns = Columns(stages[0], tuple(stages[1:]), _count(matrices)) if stages else None
+    return _text(header["name"]), inputs, constants, code, left, right, outputs, quaternions, columns
 
 
 def _count(value: Any) -> int:

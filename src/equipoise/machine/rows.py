@@ -95,12 +95,15 @@ def _tail(columns: list[str], rest: int, V: str, T: str, bytes_each: int, place:
     return lines
 
 
-def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str) -> str:
-    """`void @name(ptr values, ptr rows)`: W rows of `size` numbers, entry e of a row from vector `table[e]`."""
+def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: int | None = None) -> str:
+    """`void @name(ptr values, ptr rows)`: W rows of `size` numbers, entry e of a row from vector `table[e]`.
+
+    The rows lie behind each other, or `stride` numbers apart.
+    """
     V, whole, rest = f"<{lanes} x {T}>", size // lanes * lanes, size % lanes
     bytes_each = 8 if T == "double" else 4
     lines = [f"define internal void @{name}(ptr noalias %values, ptr %rows) noinline nounwind {{", "entry:"]
-    lines += [f"  %tile = alloca {V}, align 64", *_row_pointers("%rows", "row", size, lanes, T)]
+    lines += [f"  %tile = alloca {V}, align 64", *_row_pointers("%rows", "row", stride or size, lanes, T)]
     lines += ["  br label %loop", "loop:", "  %j = phi i64 [0, %entry], [%j_next, %stored]"]
     lines += _fetch(table, "%j", lanes, V, bytes_each * lanes)
     columns, shuffles = transposed([f"%v{k}" for k in range(lanes)], lanes, V, "t")
@@ -122,20 +125,20 @@ def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str) -> str:
     return "\n".join(lines)
 
 
-def stream_rows_ir(name: str, table: str, size: int, lanes: int, T: str) -> str:
+def stream_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: int | None = None) -> str:
     """Like `store_rows_ir`, with whole cache lines written past the caches. AVX-512 and size ≥ 2 W only.
 
     Row k starts `head` numbers before a cache line. Its head goes out alone; then each line is put together from the last
     vector and this one; what is left behind the last line goes out alone again.
     """
-    return "\n".join(_Stream(table, size, lanes, T).lines(name))
+    return "\n".join(_Stream(table, size, lanes, T, stride or size).lines(name))
 
 
 class _Stream:
     """Writes `stream_rows_ir`, section by section."""
 
-    def __init__(self, table: str, size: int, lanes: int, T: str) -> None:
-        self.table, self.size, self.lanes, self.T = table, size, lanes, T
+    def __init__(self, table: str, size: int, lanes: int, T: str, stride: int) -> None:
+        self.table, self.size, self.lanes, self.T, self.stride = table, size, lanes, T, stride
         self.V, self.M, self.whole = f"<{lanes} x {T}>", f"<{lanes} x i1>", size // lanes * lanes
         self.bytes_each = 8 if T == "double" else 4
         self.integer, kind = ("i64", "pd") if T == "double" else ("i32", "ps")
@@ -152,7 +155,7 @@ class _Stream:
             f"define internal void @{name}(ptr noalias %values, ptr %rows) noinline nounwind {{",
             "entry:",
             f"  %tile = alloca {self.V}, align 64",
-            *_row_pointers("%rows", "row", self.size, self.lanes, self.T),
+            *_row_pointers("%rows", "row", self.stride, self.lanes, self.T),
             *(line for k in range(self.lanes) for line in self._shift(k)),
             "  br label %loop",
             "loop:",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..model.tree import Tree
 from . import cpu
 from .cache import Cache, key
 from .kernel import Kernel, object_code
-from .program import Program
+from .program import LANES, Program
 from .target import Target
 from .threads import thread_count
 
@@ -26,7 +27,7 @@ MAX_BODIES = 2000  # some minutes of tracing and compiling
 
 
 EQUATION_SOURCES = ("algebra", "model/joints", "equations", "machine", "forms", "balance", "control")
-EMITTER_SOURCES = ("body", "cpu", "emit", "kernel", "operations", "program", "pycall", "registers", "rows", "sincos", "target")
+EMITTER_SOURCES = "body columns cpu emit kernel operations program pycall registers rows sincos target".split()
 
 
 @functools.cache
@@ -82,7 +83,7 @@ def traced(tree: Tree, name: str, places: Sequence[Place], representation: str |
     """Write an equation on symbols and record it. Needs CasADi; the cache spares it."""
     from ..equations import catalogue
     from ..equations.symbols import SX
-    from .trace import trace
+    from .trace import trace_columns
 
     if name not in catalogue.EQUATIONS:
         raise unknown_name("equation", name, catalogue.EQUATIONS)
@@ -97,9 +98,19 @@ def traced(tree: Tree, name: str, places: Sequence[Place], representation: str |
         options["places"] = places
         names += [f"wrench{k}" for k in range(len(places))]
     symbols = {argument: SX.sym(argument, catalogue.argument_size(tree, argument)) for argument in names}
-    result = equation.build(tree, *symbols.values(), **options)
     quaternions = [(k, start) for k, argument in enumerate(names) if argument[0] == "q" for start in tree.quaternions]
-    return trace(name, symbols, {name: result}, shapes={name: catalogue.shape_of(name, result)}, quaternions=quaternions)
+    if equation.columns is None or tree.nv <= LANES:  # for a single group of columns it does not pay
+        return _recorded(name, symbols, equation.build(tree, *symbols.values(), **options), quaternions)
+    columns = equation.columns(tree, *symbols.values(), lanes=LANES)
+    program = _recorded(name, symbols, columns.whole, quaternions)
+    return replace(program, columns=trace_columns(name, symbols, columns, quaternions))
+
+
+def _recorded(name: str, symbols: dict[str, Any], result: Any, quaternions: list[tuple[int, int]]) -> Program:
+    from ..equations.catalogue import shape_of
+    from .trace import trace
+
+    return trace(name, symbols, {name: result}, shapes={name: shape_of(name, result)}, quaternions=quaternions)
 
 
 def compile_all(programs: Sequence[Program], *, single: bool, batch: bool) -> None:

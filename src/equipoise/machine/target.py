@@ -38,7 +38,7 @@ class Target:
     @property
     def alignment(self) -> int:
         """Of a value in memory."""
-        return self.width * self.itemsize
+        return min(self.width * self.itemsize, 64)
 
 
 def compact_slots(program: Program) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -49,6 +49,13 @@ def compact_slots(program: Program) -> tuple[np.ndarray, list[np.ndarray]]:
 
 
 def scratch_size(program: Program, width: int) -> int:
-    """Numbers of scratch memory that a batch kernel needs: all inputs and all distinct results of one block."""
-    needed, _ = compact_slots(program)
-    return (program.n_inputs + len(needed) + 1) * width
+    """Numbers of scratch memory that a batch kernel needs: all inputs and all distinct results of one block.
+
+    Where columns come second, also their shared numbers and right sides, row by row, and the solved matrices of one state.
+    """
+    first = program.columns.first if program.columns else program
+    needed, _ = compact_slots(first)
+    size = (first.n_inputs + len(needed) + 1) * width
+    if program.columns:
+        size += width * first.outputs[0].size + program.outputs[0].size
+    return size

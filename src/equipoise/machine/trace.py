@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import casadi
 import numpy as np
 
+from ..equations.factors import Columns as SymbolicColumns
 from ..errors import CompileError
-from .program import CODES, Argument, Output, Program
+from .program import CODES, Argument, Columns, Output, Program
 
 MAX_INSTRUCTIONS = 300_000  # a minute or two of compiling; beyond, users should know before they wait
 
@@ -63,6 +64,18 @@ def trace(
         {key: (shapes or {}).get(key, size) for key, size in sizes.items()},
         tuple(quaternions),
     )
+
+
+def trace_columns(
+    name: str, inputs: Mapping[str, casadi.SX], columns: SymbolicColumns, quaternions: Sequence[tuple[int, int]]
+) -> Columns:
+    """Record both stages of a result that is solved column by column."""
+    first = trace(f"{name}: first", inputs, {"row": columns.row, "done": columns.done}, quaternions=quaternions)
+    groups = [
+        trace(f"{name}: columns", {"shared": shared, "column": column}, {"solution": solution})
+        for shared, column, solution in columns.groups
+    ]
+    return Columns(first, tuple(groups), columns.matrices)
 
 
 class _Recorder:
