@@ -28,6 +28,7 @@ ARGUMENTS = {
     "momentum_matrix": ("q",),
 }
 STATES, CHECKED, ROUNDS, CALLS = 1 << 20, 512, 15, 4
+GRAVITY = 9.80665
 
 
 # --- here: save what travels ----------------------------------------------------------------------------------------
@@ -117,7 +118,9 @@ def errors(kernel: Any, data: Any, quantity: str, dtype: str, rows: bool) -> flo
     return float(difference.max() / np.abs(data[quantity]).max())
 
 
-def ours(quantity: str, data: Any, dtype: str, states: dict[str, Any], bandwidth: float) -> list[dict[str, Any]]:
+def ours(
+    quantity: str, data: Any, dtype: str, states: dict[str, Any], bandwidth: float, layouts: tuple[str, ...] = ("columns", "rows")
+) -> list[dict[str, Any]]:
     """One row for each layout."""
     import cupy as cp
 
@@ -125,15 +128,15 @@ def ours(quantity: str, data: Any, dtype: str, states: dict[str, Any], bandwidth
     from equipoise.machine.program import Program
 
     program = Program.from_bytes((FOLDER / f"{quantity}.program").read_bytes())
-    kernel, rows = DeviceKernel(program), []
-    for layout in ("columns", "rows"):
+    kernel, rows, count = DeviceKernel(program), [], len(states["q"])
+    for layout in layouts:
         seconds = sorted(_seconds(kernel, [states[key] for key in ARGUMENTS[quantity]], layout))
         median = float(np.median(seconds))
         bytes_each = (program.n_inputs + sum(output.size for output in program.outputs)) * np.dtype(dtype).itemsize
         rows.append({
-            "quantity": quantity, "dtype": dtype, "layout": layout, "ns": 1e9 * median / STATES,
-            "fastest": 1e9 * seconds[0] / STATES, "slowest": 1e9 * seconds[-1] / STATES,
-            "of_bandwidth": bytes_each * STATES / median / bandwidth,
+            "quantity": quantity, "dtype": dtype, "layout": layout, "states": count, "ns": 1e9 * median / count,
+            "fastest": 1e9 * seconds[0] / count, "slowest": 1e9 * seconds[-1] / count,
+            "of_bandwidth": bytes_each * count / median / bandwidth,
             "error": errors(kernel, data, quantity, dtype, layout == "rows"), **vars(kernel.usage(dtype, rows=layout == "rows")),
         })  # fmt: skip
         cp.get_default_memory_pool().free_all_blocks()
@@ -154,20 +157,20 @@ def _seconds(kernel: Any, arrays: list[Any], layout: str) -> list[float]:
     return [time / CALLS for time in device_times(calls)]
 
 
-def jax_times(function: Callable[..., Any], arrays: list[Any], rounds: int = 7) -> float:
-    """Median seconds of a compiled function, waiting for each result."""
+def jax_times(function: Callable[..., Any], arrays: list[Any], rounds: int = 9) -> tuple[list[float], str]:
+    """Seconds of a compiled function, waiting for each result; and the precision of what it gives."""
     import time
 
     import jax
 
     compiled = jax.jit(function)
-    jax.block_until_ready(compiled(*arrays))
+    precision = str(jax.block_until_ready(compiled(*arrays)).dtype)
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
         jax.block_until_ready(compiled(*arrays))
         times.append(time.perf_counter() - start)
-    return float(np.median(times))
+    return sorted(times), precision
 
 
 def jax_states(data: Any, dtype: str, count: int) -> dict[str, Any]:
@@ -179,55 +182,63 @@ def jax_states(data: Any, dtype: str, count: int) -> dict[str, Any]:
 def frax_rows(data: Any, dtype: str) -> list[dict[str, Any]]:
     """frax: its own three algorithms under vmap and jit."""
     import frax
-    import jax
     import jax.numpy as jnp
 
     joints = json.loads((FOLDER / "robot.json").read_text())["joints"]
     robot = frax.Robot(str(FOLDER / "robot.urdf"), joint_ordering=joints, floating_base="quaternion")
-    gravity = jnp.array([0, 0, 9.80665, 0, 0, 0], dtype=dtype)
+    gravity = jnp.array([0, 0, GRAVITY, 0, 0, 0], dtype=dtype)
     functions = {
         "inverse_dynamics": lambda q, v, a: robot.rnea(q, v, a, gravity, None),
         "mass_matrix": robot.crba,
         "forward_dynamics": lambda q, v, tau: robot.forward_dynamics(q, v, tau, None),
     }
-    still = {key: np.array(data[key][:64]) for key in ("q", "v", "a")}
-    still["v"][:, :6] = still["a"][:, :6] = 0  # conventions for the base differ; at rest the joints' forces must agree
-    tau = jax.vmap(functions["inverse_dynamics"])(*(jnp.asarray(still[key], dtype=dtype) for key in ("q", "v", "a")))
-    rows = [{"peer": "frax", "quantity": "check", "dtype": dtype, "joint_forces": np.asarray(tau)[0, 6:9].tolist(),
-             "ours": our_answer(still)[0, 6:9].tolist()}]  # fmt: skip
-    for quantity, function in functions.items():
-        rows.append(peer_row("frax", quantity, dtype, jax.vmap(function), data, (STATES, STATES // 4, STATES // 16)))
-    return rows
+    return peer_rows("frax", functions, data, dtype)
 
 
-def our_answer(states: dict[str, np.ndarray]) -> np.ndarray:
+def at_rest(function: Any, data: Any, dtype: str) -> float:
+    """Largest difference of joint forces from ours, by the largest of ours; conventions for the base differ, so it is at rest."""
+    import jax
+    import jax.numpy as jnp
+
     from equipoise.machine.program import Program
 
+    still = {key: np.array(data[key][:64]) for key in ("q", "v", "a")}
+    still["v"][:, :6] = still["a"][:, :6] = 0
     program = Program.from_bytes((FOLDER / "inverse_dynamics.program").read_bytes())
-    return program.evaluate(*(states[key] for key in ("q", "v", "a")))
+    wanted = program.evaluate(*still.values())[:, 6:]
+    found = np.asarray(jax.jit(jax.vmap(function))(*(jnp.asarray(x, dtype=dtype) for x in still.values())))[:, 6:]
+    return float(np.abs(found - wanted).max() / np.abs(wanted).max())
 
 
-def peer_row(peer: str, quantity: str, dtype: str, function: Any, data: Any, counts: tuple[int, ...]) -> dict[str, Any]:
-    """The largest batch of those that fits."""
-    problem = ""
-    for count in counts:
+def peer_rows(peer: str, functions: dict[str, Any], data: Any, dtype: str) -> list[dict[str, Any]]:
+    import jax
+
+    check = {"peer": peer, "quantity": "check", "dtype": dtype, "error": at_rest(functions["inverse_dynamics"], data, dtype)}
+    return [check, *(peer_row(peer, quantity, dtype, jax.vmap(function), data) for quantity, function in functions.items())]
+
+
+def peer_row(peer: str, quantity: str, dtype: str, function: Any, data: Any) -> dict[str, Any]:
+    """The largest batch that fits."""
+    row, problem = {"peer": peer, "quantity": quantity, "dtype": dtype}, ""
+    for count in (STATES, STATES // 2, STATES // 4, STATES // 8, STATES // 64):
         try:
             states = jax_states(data, dtype, count)
-            seconds = jax_times(function, [states[key] for key in ARGUMENTS[quantity]])
-            return {"peer": peer, "quantity": quantity, "dtype": dtype, "states": count, "ns": 1e9 * seconds / count}
+            seconds, precision = jax_times(function, [states[key] for key in ARGUMENTS[quantity]])
+            low, middle, high = (1e9 * x / count for x in (seconds[0], float(np.median(seconds)), seconds[-1]))
+            return row | {"states": count, "ns": middle, "fastest": low, "slowest": high, "gives": precision, "refused": problem}
         except Exception as error:  # out of memory, mostly
-            problem = f"{type(error).__name__}: {str(error)[:200]}"
-    return {"peer": peer, "quantity": quantity, "dtype": dtype, "problem": problem}
+            problem = f"{count}: {type(error).__name__}: {str(error)[:120]}"
+    return row | {"problem": problem}
 
 
 def mjx_rows(data: Any, dtype: str) -> list[dict[str, Any]]:
     """MJX: the stages of MuJoCo that the quantity needs, under vmap and jit."""
-    import jax
     import mujoco
     from mujoco import mjx
     from mujoco.mjx._src import smooth, support
 
     model = mujoco.MjModel.from_xml_path(str(FOLDER / "robot.xml"))
+    model.opt.gravity[2] = -GRAVITY
     m, blank = mjx.put_model(model), mjx.make_data(model)
 
     def inertia(q: Any) -> Any:
@@ -245,8 +256,7 @@ def mjx_rows(data: Any, dtype: str) -> list[dict[str, Any]]:
         "mass_matrix": lambda q: support.full_m(m, inertia(q)),
         "forward_dynamics": acceleration,
     }
-    counts = (STATES // 8, STATES // 64)
-    return [peer_row("mjx", quantity, dtype, jax.vmap(f), data, counts) for quantity, f in functions.items()]
+    return peer_rows("mjx", functions, data, dtype)
 
 
 def exchange(data: Any) -> list[dict[str, Any]]:
@@ -296,6 +306,17 @@ def show(row: dict[str, Any]) -> None:
     print("  ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in row.items()), flush=True)
 
 
+def peer_measured(peer: str, data: Any, dtype: str) -> list[dict[str, Any]]:
+    """Its rows, in the precision asked for: with doubles allowed, JAX would make constants of float32 programs doubles."""
+    try:
+        import jax
+
+        jax.config.update("jax_enable_x64", dtype == "float64")
+        return {"frax": frax_rows, "mjx": mjx_rows}[peer](data, dtype)
+    except Exception:
+        return [{"peer": peer, "dtype": dtype, "problem": traceback.format_exc()[-800:]}]
+
+
 def measure(quantities: list[str], peers: list[str]) -> list[dict[str, Any]]:
     import cupy as cp
 
@@ -317,13 +338,17 @@ def measure(quantities: list[str], peers: list[str]) -> list[dict[str, Any]]:
         cp.get_default_memory_pool().free_all_blocks()
     for peer in peers:
         for dtype in ("float32", "float64"):
-            try:
-                found = {"frax": frax_rows, "mjx": mjx_rows}[peer](data, dtype)
-            except Exception:
-                found = [{"peer": peer, "dtype": dtype, "problem": traceback.format_exc()[-800:]}]
-            for row in found:
+            for row in peer_measured(peer, data, dtype):
                 rows.append(row)
                 show(row)
+    asked = {
+        (row["quantity"], row["dtype"], row["states"]) for row in rows if "peer" in row and row.get("states", STATES) < STATES
+    }
+    for quantity, dtype, count in sorted(asked):  # ours once more, at the batches of the peers
+        few = {key: x[:count] for key, x in many_states(data, dtype).items()}
+        for row in ours(quantity, data, dtype, few, bandwidth, ("columns",)):
+            rows.append(row)
+            show(row)
     return rows
 
 
@@ -339,6 +364,8 @@ def main() -> None:
         save(options.robot)
         return
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.9")
+    os.environ.setdefault("XLA_FLAGS", "--xla_gpu_triton_gemm_any=true")  # as MJX's documentation advises
     rows = measure(options.quantities, options.peers)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))

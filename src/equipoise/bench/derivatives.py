@@ -1,7 +1,6 @@
 """Derivatives of inverse and forward dynamics against Pinocchio: single calls from Python, and batches of 1,024.
 
-A batch leaves nothing else in the caches, and the core at a lower clock for a millisecond. So that passes first; then Pinocchio
-runs twice, and the second time counts.
+After a batch Pinocchio runs twice, and the second time counts: see `dynamics`.
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ import numpy as np
 from ..machine.threads import thread_count
 from ..robot import Robot, load
 from .dynamics import Row, on_one_core, row_of, urdf_of
-from .gate import race
+from .gate import SETTLE, race
 from .peers import Block, Pinocchio, States, loop, random_states
 
 CALLS = 50  # states in one block of single calls
 BATCH = 1024
-SETTLE = 60  # probes
 QUANTITIES = {"inverse_dynamics_derivatives": ("q", "v", "a"), "forward_dynamics_derivatives": ("q", "v", "tau")}
 
 

@@ -14,6 +14,7 @@ from time import perf_counter
 import numpy as np
 
 FAST = 1.10  # a probe counts as fast if it takes at most this many times the quickest tenth of all probes
+SETTLE = 60  # probes in which a core that wide vector code has slowed down comes back to its clock
 ENOUGH = 7  # clean rounds below which a figure is not to be trusted
 
 
