@@ -1,25 +1,12 @@
 """Whole-body control of many robots at once: one kernel for all programs, one method for all quadratic programs.
 
-The programs of a `WholeBodyController` have one structure, so a batch of states is a batch of arrays. Each program
-
-    minimise  ½ xᵀ H x + fᵀ x   subject to   E x = e,   lower ≤ A x ≤ upper
-
-is reduced first. With H = L Lᵀ, Π the projector on the null space of E L⁻ᵀ and x₀ the minimiser under the equalities alone,
-x = x₀ + N w, N = L⁻ᵀ Π, leaves the shortest w with lower − A x₀ ≤ A N w ≤ upper − A x₀. Where w = 0 is one of those, x₀ is the
-answer and nothing is left to do. The others are solved together by the predictor-corrector interior-point method [Meh92],
-with multipliers held near their last values [FO12], which keeps every matrix invertible; whoever is done leaves the batch. At the
-end the rows that push are held exactly, where that helps.
-
-Every answer comes with its multipliers and the residuals of the program as stated, in its own units: `solved` tells which are
-good to the tolerance; whoever is not is for the single controller to solve.
+The programs of a `WholeBodyController` have one structure, so a batch of states is a batch of arrays, solved together
+(`many_programs`). Every answer comes with its multipliers and the residuals of the program as stated, in its own units: `solved`
+tells which are good to the tolerance; whoever is not is for the single controller to solve.
 
     many = BatchedController(controller)
     answer = many(q, v)             # (B, nq), (B, nv): NumPy arrays, or CuPy arrays on a GPU
     answer.torque[answer.solved]
-
-[Meh92] Mehrotra: On the Implementation of a Primal-Dual Interior Point Method, SIAM J. Optim. 2, 1992.
-[FO12] Friedlander, Orban: A Primal-Dual Regularized Interior-Point Method for Convex Quadratic Programs,
-       Math. Program. Comput. 4, 2012.
 """
 
 from __future__ import annotations
@@ -32,6 +19,7 @@ import numpy as np
 from ..errors import ShapeError
 from ..machine.program import Program
 from ..machine.store import kernel_of
+from .many_programs import Programs, certificate, finite_ones, library, replaced, solve_batch, times, turned, turned_times
 from .tasks import TaskError
 
 if TYPE_CHECKING:
@@ -39,15 +27,6 @@ if TYPE_CHECKING:
 
 Array = Any
 CHUNK = 32_768  # programs that are in memory at once
-DEPENDENT = 1e-9  # added to the Gram matrix of equalities of length one: rows that say the same are no harm
-REPEATS = 4  # each takes the errors of what was added to a thousandth, or less
-NEARNESS = 1e-8  # weight of the multipliers' distance from their last values
-HOLD = 1e-6  # softness of rows that are held, made up for by repetition
-CONVERGED = 1e-8  # largest residual of the reduced program that ends the iterations, before the certificate
-CENTRE = 1e-11  # least product of slack and multiplier aimed at
-LEAVING = 0.1  # part of the batch that is done before it leaves: making the batch smaller has its price
-BACK = 0.995  # part of the way to the nearest wall
-LARGEST = 1e12  # multipliers of programs without a solution grow for ever
 
 
 class BatchedSolution(NamedTuple):
@@ -62,48 +41,6 @@ class BatchedSolution(NamedTuple):
     dual: Array  # (B,) largest entry of H x + f + Eᵀ μ + Aᵀ λ, by the largest of its terms
     gap: Array  # (B,) largest product of a multiplier and the distance from its bound, by max(1, xᵀ H x, fᵀ x)
     solved: Array  # (B,) whether all three are below the tolerance
-
-
-class Programs(NamedTuple):
-    """Quadratic programs of one size."""
-
-    H: Array  # (B, n, n)
-    f: Array
-    E: Array  # (B, k, n)
-    e: Array
-    A: Array  # (B, m, n)
-    lower: Array
-    upper: Array
-
-
-class Reduced(NamedTuple):
-    """What is left without equalities: the shortest w with below ≤ G w ≤ above, rows of length one."""
-
-    G: Array
-    below: Array
-    above: Array
-    length: Array  # of the rows before
-    scale: Array  # of the unknowns
-    inverse: Array  # L⁻¹ of the scaled H
-    Pi: Array
-    z: Array  # Lᵀ x₀
-    V: Array  # E L⁻ᵀ, rows of length one
-    gram: Array  # (V Vᵀ)⁻¹
-    length_E: Array
-
-
-class Iterate(NamedTuple):
-    """Where the interior-point method is; two planes, of upper and of lower bounds, are (B, 2, m)."""
-
-    G: Array
-    b: Array  # bounds, in units of the largest violation at w = 0
-    on: Array  # which are finite
-    w: Array
-    s: Array  # slacks
-    lam: Array
-
-    def at(self, rows: Array) -> Iterate:
-        return Iterate(*(array[rows] for array in self))
 
 
 class BatchedController:
@@ -152,7 +89,7 @@ class BatchedController:
         sizes = [argument.size for argument in self.kernel.program.inputs]
         if q.ndim != 2 or v.ndim != 2:
             raise ShapeError(f"wanted q of shape (B, {sizes[0]}) and v of (B, {sizes[1]}), got {q.shape} and {v.shape}")
-        xp = _library(q)
+        xp = library(q)
         starts = range(0, max(len(q), 1), CHUNK)
         with np.errstate(invalid="ignore", over="ignore"):  # states that are no numbers are told in the answer
             parts = [self._part(xp, q[at : at + CHUNK], v[at : at + CHUNK]) for at in starts]
@@ -164,8 +101,8 @@ class BatchedController:
         results = [result.astype(xp.float64, order="C") for result in self.kernel(q, v, p)]
         data = dict(zip(names, results, strict=True))
         programs = self._programs(xp, data)
-        finite = _finite(xp, programs)
-        good = programs if bool(finite.all()) else _replaced(xp, programs, ~finite)
+        finite = finite_ones(xp, programs)
+        good = programs if bool(finite.all()) else replaced(xp, programs, ~finite)
         x, mu, lam = solve_batch(good, self.iterations)
         residuals = certificate(good, x, mu, lam)
         solved = finite & (xp.stack(residuals).max(axis=0) <= self.tolerance)  # NaN is not
@@ -178,230 +115,19 @@ class BatchedController:
     def _programs(self, xp: Any, data: dict[str, Array]) -> Programs:
         B, n = data["weights"].shape
         R, r = data.get("R", xp.zeros((B, 0, n))), data.get("r", xp.zeros((B, 0)))
-        H = _turned(R) @ R
+        H = turned(R) @ R
         at = xp.arange(n)
         H[:, at, at] += data["weights"] + xp.asarray(self.regular)
-        f = -_push(R, r) - data["pulls"]
+        f = -turned_times(R, r) - data["pulls"]
         E, e = data.get("E", xp.zeros((B, 0, n))), data.get("e", xp.zeros((B, 0)))
         return Programs(H, f, E, e, data["A"], data["lower"], data["upper"])
 
     def _motion(self, xp: Any, data: dict[str, Array], x: Array, nv: int) -> tuple[Array, Array]:
         n, first = self.joints, nv - self.joints
         torque = xp.zeros((len(x), nv))
-        torque[:, first:] = _times(data["A"][:, :n], x) + data["t"]
+        torque[:, first:] = times(data["A"][:, :n], x) + data["t"]
         a = xp.empty_like(torque)
         a[:, first:] = x[:, :n]
         if first:
-            a[:, :first] = _times(data["B"], x) + data["b"]
+            a[:, :first] = times(data["B"], x) + data["b"]
         return torque, a
-
-
-# --- many quadratic programs ------------------------------------------------------------------------------------------
-
-
-def solve_batch(programs: Programs, iterations: int = 30) -> tuple[Array, Array, Array]:
-    """(x, multipliers of E, multipliers of A) of each program."""
-    xp = _library(programs.H)
-    r = _reduced(xp, programs)
-    w, lam = xp.zeros_like(r.z), xp.zeros_like(r.below)
-    hard = xp.flatnonzero(((r.below > 0) | (r.above < 0)).any(axis=1))  # elsewhere w = 0
-    if len(hard):
-        w[hard], lam[hard] = _shortest(xp, r.G[hard], r.below[hard], r.above[hard], iterations)
-    x, lam = r.scale * _push(r.inverse, r.z + _times(r.Pi, w)), lam / r.length
-    p = programs
-    mu, g = xp.zeros_like(p.e), _times(p.H, x) + p.f + _push(p.A, lam)
-    for _ in range(REPEATS):
-        mu = mu - _times(r.gram, _times(r.V, _times(r.inverse, r.scale * (g + _push(p.E, mu))))) / r.length_E
-    return x, mu, lam
-
-
-def certificate(p: Programs, x: Array, mu: Array, lam: Array) -> tuple[Array, Array, Array]:
-    """(primal, dual, gap): how well x and its multipliers solve each program as stated, whoever found them.
-
-    They are those of `qp.kkt_residuals`, but the gradient is measured by its own terms however small they are, and once more
-    in units in which every unknown costs the same: weights of forces are small, and so would be their errors.
-    """
-    xp = _library(x)
-    Ax, Hx, push = _times(p.A, x), _times(p.H, x), _push(p.E, mu) + _push(p.A, lam)
-    nearest = xp.clip(Ax, p.lower, p.upper)
-    off = xp.concatenate(
-        [(_times(p.E, x) - p.e) / xp.maximum(1, xp.abs(p.e)), (Ax - nearest) / xp.maximum(1, xp.abs(nearest))], 1
-    )
-    scale = 1 / xp.sqrt(xp.diagonal(p.H, axis1=1, axis2=2))
-    terms = xp.maximum(xp.maximum(xp.abs(Hx), xp.abs(p.f)), xp.abs(push))
-    g = xp.abs(Hx + p.f + push)
-    tiny = np.finfo(float).tiny
-    dual = xp.maximum(*((g * s).max(axis=1) / xp.maximum((terms * s).max(axis=1), tiny) for s in (1.0, scale)))
-    bound = xp.where(lam > 0, p.upper, p.lower)
-    gap = xp.abs(lam * xp.where(lam == 0, 0.0, Ax - bound)).max(axis=1)
-    size = xp.maximum(1, xp.maximum(xp.abs((x * Hx).sum(axis=1)), xp.abs((x * p.f).sum(axis=1))))
-    return xp.abs(off).max(axis=1), dual, gap / size
-
-
-def _reduced(xp: Any, p: Programs) -> Reduced:
-    """Without equalities, in unknowns in which the cost is ½|w|²."""
-    scale = 1 / xp.sqrt(xp.diagonal(p.H, axis1=1, axis2=2))  # unknowns in units in which each costs the same
-    n, k = p.H.shape[1], p.E.shape[1]
-    inverse = xp.linalg.inv(xp.linalg.cholesky(scale[:, :, None] * p.H * scale[:, None, :]))
-    back = scale[:, :, None] * _turned(inverse)  # x = back z
-    V, length_E = _unit(xp, p.E @ back)
-    e = p.e / length_E
-    gram = xp.linalg.inv(V @ _turned(V) + DEPENDENT * xp.eye(k)) if k else xp.zeros((len(V), 0, 0))
-    Pi = xp.eye(n) - _turned(V) @ gram @ V
-    Pi = Pi @ Pi
-    Pi = Pi @ Pi  # a projector to rounding, in spite of what was added to the Gram matrix
-    z = -_times(Pi, _push(back, p.f))
-    for _ in range(REPEATS):
-        z = z - _push(V, _times(gram, _times(V, z) - e))
-    rows = p.A @ back
-    G, length = _unit(xp, rows @ Pi)
-    value = _times(rows, z)
-    return Reduced(G, (p.lower - value) / length, (p.upper - value) / length, length, scale, inverse, Pi, z, V, gram, length_E)
-
-
-def _unit(xp: Any, rows: Array) -> tuple[Array, Array]:
-    """Rows of length one, and how long they were; those that are nothing but rounding stay short."""
-    length = xp.sqrt((rows * rows).sum(axis=2))
-    length = xp.maximum(length, 1e-9 * length.max(axis=1, keepdims=True)) if length.shape[1] else length
-    length = xp.where(length == 0, 1.0, length)
-    return rows / length[..., None], length
-
-
-def _shortest(xp: Any, G: Array, below: Array, above: Array, iterations: int) -> tuple[Array, Array]:
-    """(w, multipliers): the shortest w with below ≤ G w ≤ above, of each program; the last one tried where none was found.
-
-    Upper and lower bounds are two planes of one array: ± G w + s = b with s > 0, and λ > 0 where there is a bound.
-    """
-    b = xp.stack([above, -below], axis=1)
-    on = xp.isfinite(b)
-    unit = xp.where(on, -b, 0.0).max(axis=(1, 2))  # by how much w = 0 is outside
-    b = xp.where(on, b, 0.0) / unit[:, None, None]
-    s = xp.where(on, xp.maximum(b, 1.0), 1.0)
-    now = Iterate(G, b, on, xp.zeros((len(G), G.shape[2])), s, xp.where(on, 1 / s, 0.0))
-    end, alive = Iterate(G, b, on, *(xp.empty_like(x) for x in now[3:])), xp.arange(len(G))
-    for k in range(iterations + 1):
-        rows, gradient, worst = _errors(xp, now)
-        done = (worst < CONVERGED) | (k == iterations)
-        if int(done.sum()) >= max(1.0, LEAVING * len(alive)):
-            some, stay = xp.flatnonzero(done), xp.flatnonzero(~done)
-            for into, found in zip(end[3:], now[3:], strict=True):
-                into[alive[some]] = found[some]
-            now, alive, rows, gradient = now.at(stay), alive[stay], rows[stay], gradient[stay]
-        if not len(alive):
-            break
-        now = _step(xp, now, rows, gradient)
-    w, lam = _polished(xp, end)
-    return unit[:, None] * w, unit[:, None] * (lam[:, 0] - lam[:, 1])
-
-
-def _polished(xp: Any, now: Iterate) -> tuple[Array, Array]:
-    """(w, λ) where the rows with λ > s are held exactly and the others let go, if that is nearer to optimal.
-
-    By the method of multipliers, in steps from what is there: all numbers are small, and so is rounding.
-    """
-    G, b, on, w, s, lam = now
-    held = on & (lam > s)
-    stiff = held.any(axis=1) / HOLD
-    aim, push = xp.where(held, b, 0.0), xp.where(held, lam, 0.0)
-    aim, push, better = aim[:, 0] - aim[:, 1], push[:, 0] - push[:, 1], w
-    K = xp.linalg.inv(xp.eye(G.shape[2]) + (_turned(G) * stiff[:, None, :]) @ G)
-    for _ in range(REPEATS):
-        better = better - _times(K, better + _push(G, push + stiff * (_times(G, better) - aim)))
-        push = push + stiff * (_times(G, better) - aim)
-    pushes = xp.where(held, xp.maximum(_both(xp, push), 0.0), 0.0)
-    good = _distance(xp, now, better, pushes) < _distance(xp, now, w, lam)
-    return xp.where(good[:, None], better, w), xp.where(good[:, None, None], pushes, lam)
-
-
-def _distance(xp: Any, now: Iterate, w: Array, lam: Array) -> Array:
-    """The largest error of w and λ ≥ 0 among rows, gradient and products of multiplier and distance."""
-    room = xp.where(now.on, now.b - _both(xp, _times(now.G, w)), 0.0)
-    gradient = xp.abs(w + _push(now.G, lam[:, 0] - lam[:, 1])).max(axis=1)
-    return xp.maximum(gradient, xp.maximum(-room, xp.abs(lam * room)).max(axis=(1, 2)))
-
-
-def _errors(xp: Any, now: Iterate) -> tuple[Array, Array, Array]:
-    """Residuals of the rows, of the gradient, and the largest of them and of all products s λ."""
-    rows = xp.where(now.on, _both(xp, _times(now.G, now.w)) + now.s - now.b, 0.0)
-    gradient = now.w + _push(now.G, now.lam[:, 0] - now.lam[:, 1])
-    largest = xp.maximum(xp.abs(rows).max(axis=(1, 2)), xp.abs(gradient).max(axis=1))
-    return rows, gradient, xp.maximum(largest, (now.s * now.lam).max(axis=(1, 2)))
-
-
-def _step(xp: Any, now: Iterate, rows: Array, gradient: Array) -> Iterate:
-    """One predictor and one corrector, with one inverse."""
-    G, b, on, w, s, lam = now
-    soft = s + NEARNESS * lam
-    weights = xp.where(on, lam / soft, 0.0).sum(axis=1)
-    K = xp.linalg.inv(xp.eye(G.shape[2]) + (_turned(G) * weights[:, None, :]) @ G)
-
-    def direction(products: Array) -> tuple[Array, Array, Array]:
-        """Towards s λ = products, with all other residuals zero."""
-        change = products - s * lam
-        push = xp.where(on, (lam * rows + change) / soft, 0.0)
-        dw = -_times(K, gradient + _push(G, push[:, 0] - push[:, 1]))
-        move = rows + _both(xp, _times(G, dw))
-        dlam = xp.where(on, (lam * move + change) / soft, 0.0)
-        return dw, xp.where(on, NEARNESS * dlam - move, 0.0), dlam
-
-    count = on.sum(axis=(1, 2))
-    mean = (s * lam).sum(axis=(1, 2)) / count
-    _, ds, dlam = direction(xp.zeros_like(s))
-    to_s, to_lam = _room(xp, s, ds)[:, None, None], _room(xp, lam, dlam)[:, None, None]
-    reached = ((s + to_s * ds) * (lam + to_lam * dlam)).sum(axis=(1, 2)) / count
-    aim = xp.maximum((reached / mean) ** 3 * mean, CENTRE)
-    dw, ds, dlam = direction(xp.where(on, aim[:, None, None] - ds * dlam, 0.0))
-    a = BACK * xp.minimum(_room(xp, s, ds), _room(xp, lam, dlam))
-    lam = xp.minimum(lam + a[:, None, None] * dlam, LARGEST)
-    return Iterate(G, b, on, w + a[:, None] * dw, s + a[:, None, None] * ds, lam)
-
-
-def _room(xp: Any, x: Array, dx: Array) -> Array:
-    """How far one can go before one of x is zero, one at most."""
-    falls = dx < 0
-    return xp.minimum(1.0, xp.where(falls, -x / xp.where(falls, dx, -1.0), np.inf).min(axis=(1, 2)))
-
-
-def _both(xp: Any, x: Array) -> Array:
-    """x for the upper bounds, −x for the lower ones."""
-    return xp.stack([x, -x], axis=1)
-
-
-def _finite(xp: Any, p: Programs) -> Array:
-    """Which programs are numbers throughout; bounds may be infinite, on their own side."""
-    sums = [array.sum(axis=tuple(range(1, array.ndim))) for array in (p.H, p.f, p.E, p.e, p.A)]
-    return xp.isfinite(sum(sums)) & (p.lower < np.inf).all(axis=1) & (p.upper > -np.inf).all(axis=1)
-
-
-def _replaced(xp: Any, p: Programs, bad: Array) -> Programs:
-    """Others in place of the bad ones, so that the rest can be solved together with them."""
-    made = Programs(*(array.copy() for array in p))
-    for array in made:
-        array[bad] = 0.0
-    made.H[bad] = xp.eye(p.H.shape[1])
-    return made
-
-
-def _library(x: Array) -> Any:
-    """NumPy, or CuPy for its arrays."""
-    if isinstance(x, np.ndarray):
-        return np
-    try:
-        import cupy
-    except ImportError:
-        raise ShapeError(f"BatchedController takes NumPy or CuPy arrays, got {type(x).__name__}") from None
-    return cupy
-
-
-def _turned(M: Array) -> Array:
-    return M.swapaxes(1, 2)
-
-
-def _push(M: Array, y: Array) -> Array:
-    """Mᵀ y for each of a batch, without turning M in memory."""
-    return (y[:, None, :] @ M)[:, 0]
-
-
-def _times(M: Array, x: Array) -> Array:
-    """M x for each of a batch."""
-    return (M @ x[..., None])[..., 0]
