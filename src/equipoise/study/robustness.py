@@ -32,10 +32,10 @@ def robustness_draws(count: int = 200, *, seed: int = 0, **others: Any) -> Draws
         others: further parameters, or other distributions for these.
     """
     usual: dict[str, Any] = {
-        "friction": Uniform(0.2, 1.0),
-        "mass": Uniform(0.7, 1.3),
-        "push_x": Uniform(-150.0, 150.0),
-        "push_y": Uniform(-150.0, 150.0),
+        "friction": Uniform(0.3, 1.0),
+        "mass": Uniform(0.9, 1.1),
+        "push_x": Uniform(-60.0, 60.0),
+        "push_y": Uniform(-60.0, 60.0),
         "push_time": Uniform(0.1, 0.8),
         "seed": Integers(0, 2**31),
     }
