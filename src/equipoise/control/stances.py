@@ -221,7 +221,7 @@ class Stances:
         com = self.robot.com(q)
         self._reference = Reference(self.robot, t, 1e-3, q, self.plan[0].q, com, com, {})
         self._mute = t
-        for name in self._contacts:
+        for name in sorted(self._contacts):
             self._anchors[name] = self._pose(q, name)
         self.controller.set_target(COM, lambda t: self._now.com_numbers(t))
         self.controller.set_target(POSTURE, lambda t: self._now.posture_numbers(t))
@@ -259,17 +259,17 @@ class Stances:
             self._contacts_in_force(t, q, set(step.contacts) & set(self._anchors) | (self._contacts - step.changed))
             self._refer(t, q, step)
         if step.kind == "unload":
-            self._loads = {name: self._commanded(name) for name in step.changed}
+            self._loads = {name: self._commanded(name) for name in sorted(step.changed)}
         if step.kind == "load":
             self._contacts_in_force(t, q, self._contacts | step.changed)
-            for name in step.changed:
+            for name in sorted(step.changed):
                 self._leave(name, q)
         if step.kind == "touch":
             self._felt = set()
 
     def _refer(self, t: float, q: Array, step: Step, from_here: bool = False) -> None:
         """New references that lead to the posture of a step; from where the robot is if it was pushed."""
-        for name in {*step.changed, *self._guided}:
+        for name in sorted({*step.changed, *self._guided}):
             self._guided[name] = self._pose(step.q, name)
         old, com_to = self._now, self.robot.com(step.q) + self._offset
         q_from = q if from_here else old.posture_at(t)
@@ -301,7 +301,7 @@ class Stances:
             return max(step.seconds, self.dt)
         joints = np.abs(self.robot.difference(q, step.q)[6 if self.robot.floating else 0 :]).max(initial=0.0)
         ways = [length(com_to - com), 0.0, float(joints)]
-        for name in step.changed:
+        for name in sorted(step.changed):
             ways[1] = max(ways[1], length(self._pose(q, name)[:3, 3] - self._pose(step.q, name)[:3, 3]))
         if ways[1] > SMALL_STEP:
             ways[1] += 2 * self.clearance
@@ -318,7 +318,7 @@ class Stances:
         new = names - self._contacts
         self._contacts = set(names)
         self.controller.set_contacts(sorted(names), q)
-        for name in new:
+        for name in sorted(new):
             self._anchors[name] = self._pose(q, name)
             self._bounds(name, 0.0)
         self._anchors = {name: X for name, X in self._anchors.items() if name in names}
@@ -364,7 +364,7 @@ class Stances:
         names = ", ".join(sorted(step.changed))
         if step.kind == "unload":
             self._contacts_in_force(t, q, self._contacts - step.changed)
-            for name in step.changed:
+            for name in sorted(step.changed):
                 self._guided[name] = self._pose(q, name)
             self._tell(t, f"force vanished: {names} let go")
         if step.kind == "load":
@@ -394,7 +394,7 @@ class Stances:
         if step is None or step.kind not in ("unload", "load"):
             return
         x = min((t - self._since) / self.load_time, 1.0)
-        for name in step.changed:
+        for name in sorted(step.changed):
             if step.kind == "load":
                 self._bounds(name, x)
             else:
@@ -415,7 +415,7 @@ class Stances:
     def _touched(self, t: float, q: Array, v: Array, step: Step) -> bool:
         """Whether all frames touch: by measured force, or by place where nothing is measured."""
         now, missing = self._now, []
-        for name in step.changed:
+        for name in sorted(step.changed):
             if name in self._felt:
                 continue
             X, to = self._pose(q, name), self._guided[name]
@@ -559,7 +559,7 @@ class Stances:
         com = self.robot.com(q)
         to = com.copy()
         if self._contacts:
-            to[:2] = np.mean([self._anchors[name][:2, 3] for name in self._contacts], axis=0)
+            to[:2] = np.mean([self._anchors[name][:2, 3] for name in sorted(self._contacts)], axis=0)
         for name in tuple(self._guided):
             self._leave(name, q)
         self._reference = Reference(self.robot, t, 1.0, q, q, com, to, {})

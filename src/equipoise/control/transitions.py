@@ -199,8 +199,8 @@ class Planner:
 
     def _between(self, what: str, kept: frozenset[str], touching: frozenset[str], q: Array) -> Array:
         """A posture near q, carried by `kept`, with the frames of others where they are at q."""
-        at = {self.contacts[name]: self._pose(q, name) for name in kept}
-        targets = {self.contacts[name].frame: self._pose(q, name) for name in touching}
+        at = {self.contacts[name]: self._pose(q, name) for name in sorted(kept)}
+        targets = {self.contacts[name].frame: self._pose(q, name) for name in sorted(touching)}
         return self._found(what, at, targets, q)
 
 

@@ -115,7 +115,9 @@ def relaxed(problem: QuadraticProgram, order: Sequence[Collection[str]]) -> Rela
         return Relaxation(Solver().solve(problem), classes=len(order))
     if count == 0:
         return Relaxation(Solver().solve(problem))
-    chosen = [np.concatenate([[], *(groups[k] for k in members if k in groups)]).astype(int) for members in order[:count]]
+    # Rows in their own order: sets of names come in another one in each process, and the last digits would with them.
+    of_class = [[at for name, at in groups.items() if name in members] for members in order[:count]]
+    chosen = [np.concatenate([[], *places]).astype(int) for places in of_class]
     hard = np.concatenate([[], *(at for name, at in groups.items() if name not in soft)]).astype(int)
     everything = _both(problem)
     answer = solve_levels([_take(everything, c) for c in reversed(chosen)], _take(everything, hard))
