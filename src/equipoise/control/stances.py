@@ -93,6 +93,7 @@ class Stances:
         self.robot, self.dt = robot, dt
         self.contacts = tuple(contacts)
         self._by_name = {contact.label: contact for contact in contacts}
+        self._frames, self._aims = _led(contacts, stances)
         options = {"support": 0.4, "constraints": tuple(constraints), **(postures or {})}
         self.plan = Planner(robot, self._by_name, options).plan(stances, start)
         self.speed, self.clearance, self.load_time, self.time_out = speed, clearance, load_time, time_out
@@ -114,7 +115,7 @@ class Stances:
         ]
         if self.robot.base_link is not None:
             own.append(FrameTask(self.robot.base_link, name=BASE, axes="orientation", weight=w[BASE]))
-        own += [FrameTask(c.frame, name=_guide(c.label), weight=0.0, gain=20.0) for c in self.contacts]
+        own += [FrameTask(frame, name=_guide(name), weight=0.0, gain=20.0) for name, frame in self._frames.items()]
         limits = [kind() for kind in (TorqueLimits, JointLimits) if not any(isinstance(c, kind) for c in constraints)]
         return WholeBodyController(
             self.robot, [*own, *tasks], self.contacts, [*limits, *constraints], dt=dt, slip_limit=np.inf
@@ -190,8 +191,9 @@ class Stances:
         self.controller.set_contacts(sorted(self._contacts))
         for contact in self.contacts:
             self._bounds(contact.label, 1.0)
-            self.controller.set_weight(_guide(contact.label), 0.0)
-            self.controller.set_target(_guide(contact.label), self._pose(self.q0, contact.label))
+        for name in self._frames:
+            self.controller.set_weight(_guide(name), 0.0)
+            self.controller.set_target(_guide(name), self._pose(self.q0, name))
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
         """Measured contact wrenches (force, torque; on the robot at the contacts' frames, world axes) before the next call."""
@@ -235,7 +237,7 @@ class Stances:
         return self._reference
 
     def _pose(self, q: Array, name: str) -> Array:
-        return self.robot.pose(q, self._by_name[name].frame)
+        return self.robot.pose(q, self._frames[name])
 
     # --- steps --------------------------------------------------------------------------------------------------------------
 
@@ -269,7 +271,8 @@ class Stances:
 
     def _refer(self, t: float, q: Array, step: Step, from_here: bool = False) -> None:
         """New references that lead to the posture of a step; from where the robot is if it was pushed."""
-        for name in sorted({*step.changed, *self._guided}):
+        aims = self._aims[step.stance] - self._contacts if step.arrives else frozenset()
+        for name in sorted({*step.changed, *self._guided, *aims}):
             self._guided[name] = self._pose(step.q, name)
         old, com_to = self._now, self.robot.com(step.q) + self._offset
         q_from = q if from_here else old.posture_at(t)
@@ -281,10 +284,8 @@ class Stances:
             X = old.frame_at(name, t) if led else self._pose(q, name)
             target = to.copy()
             target[:3, 3] += self._offset
-            lands = name in step.changed
-            up = self._by_name[name].normal_at(to)
-            far = length(target[:3, 3] - X[:3, 3]) > SMALL_STEP and lands
-            frames[name] = PosePath(X, target, (self.clearance if far else 0.0) * up)
+            far = name in step.changed and length(target[:3, 3] - X[:3, 3]) > SMALL_STEP
+            frames[name] = PosePath(X, target, self.clearance * self._by_name[name].normal_at(to) if far else np.zeros(3))
             self.controller.set_weight(_guide(name), self._weights["frames"])
         self._reference = Reference(self.robot, t, T, q_from, step.q, com, com_to, frames)
         for name in frames:
@@ -584,8 +585,17 @@ class Stances:
         return replace(solution, torque=torque)
 
 
-def _guide(contact: str) -> str:
-    return f"{contact} on its way"
+def _guide(name: str) -> str:
+    return f"{name} on its way"
+
+
+def _led(contacts: Sequence[Contact], stances: Sequence[Stance]) -> tuple[dict[str, str], list[frozenset[str]]]:
+    """(frames that may be led, by contact or by their own name; of each stance, those for which it has targets)."""
+    names = {contact.frame: contact.label for contact in contacts}
+    for stance in stances:
+        names = {frame: frame for frame in stance.targets} | names
+    aims = [frozenset(names[frame] for frame in stance.targets) for stance in stances]
+    return {name: frame for frame, name in names.items()}, aims
 
 
 def _weights(given: Mapping[str, float] | None) -> dict[str, float]:

@@ -44,7 +44,7 @@ class Stance:
         posture: q; or wanted joints as a mapping, the others as at the start, or None: then it is found.
         name: for reports.
         places: poses (4×4) or planes in the world for contacts that are made here or move here; the others stay.
-        targets: frames with poses or places that the posture must meet.
+        targets: frames with poses or places that the posture must meet; out of contact they are led there themselves.
         com: where its centre of mass must be; NaN leaves a coordinate free.
         seconds: for the last motion into it; None takes the time that distance and speed say.
         hold: s, to stay there before going on.

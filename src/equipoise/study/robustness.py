@@ -33,9 +33,9 @@ def robustness_draws(count: int = 200, *, seed: int = 0, **others: Any) -> Draws
     """
     usual: dict[str, Any] = {
         "friction": Uniform(0.3, 1.0),
-        "mass": Uniform(0.9, 1.1),
-        "push_x": Uniform(-60.0, 60.0),
-        "push_y": Uniform(-60.0, 60.0),
+        "mass": Uniform(0.8, 1.2),
+        "push_x": Uniform(-100.0, 100.0),
+        "push_y": Uniform(-100.0, 100.0),
         "push_time": Uniform(0.1, 0.8),
         "seed": Integers(0, 2**31),
     }
