@@ -293,8 +293,8 @@ def test_handstand_on_two_hands_on_one_and_back_in_mujoco(human):
 
 
 def test_a_target_is_met_by_its_frame_though_the_model_is_wrong(human, feet):
-    """The true thorax is a third heavier than the controller thinks. The hand is led to its target itself: the posture alone would
-    leave it 7 mm away."""
+    """The true thorax is a third heavier than the controller thinks. The hand is led to its target itself: the posture alone
+    would leave it 7 mm away."""
     from equipoise.simulate.plant import make_plant
     from equipoise.study.robustness import with_mass
 
