@@ -307,3 +307,20 @@ def test_a_target_is_met_by_its_frame_though_the_model_is_wrong(human, feet):
     assert run.outcome == "completed" and off < 3e-3
     posture = human.difference(reach.plan[1].q, run.q[-1])
     assert np.abs(posture).max() > 0.01  # the posture did give way
+
+
+def test_frames_that_are_led_have_names_of_their_own(human, feet):
+    """Two contacts may be on one frame, and a contact may be called as another frame is."""
+    from equipoise.control.stances import _led
+
+    heel, toe = (eq.PointContact("left_foot", name=name, point=(x, 0, 0)) for name, x in (("heel", -0.05), ("toe", 0.1)))
+    odd = eq.PointContact("right_foot", name="right_hand")
+    stances = [eq.Stance(["heel"]), eq.Stance(["heel"], targets={"right_hand": np.zeros(3), "left_foot": np.zeros(3)})]
+    frames, aims = _led([heel, toe, odd], stances)
+    assert frames == {
+        "heel": "left_foot", "toe": "left_foot", "right_hand": "right_foot", "frame right_hand": "right_hand"
+    }  # fmt: skip
+    assert aims[0] == frozenset() and {frames[name] for name in aims[1]} == {"right_hand", "left_foot"}
+    both = [eq.FlatContact("left_foot", name="sole"), eq.PointContact("left_foot", name="heel"), feet[1]]
+    machine = eq.Stances(human, [eq.Stance(["sole", "right_foot"])], both, **FAST)
+    assert machine(0.0, machine.q0, np.full(human.nv, 1e-3)).status.ok

@@ -271,7 +271,8 @@ class Stances:
 
     def _refer(self, t: float, q: Array, step: Step, from_here: bool = False) -> None:
         """New references that lead to the posture of a step; from where the robot is if it was pushed."""
-        aims = self._aims[step.stance] - self._contacts if step.arrives else frozenset()
+        touching = {self._frames[name] for name in self._contacts}
+        aims = {name for name in self._aims[step.stance] if step.arrives and self._frames[name] not in touching}
         for name in sorted({*step.changed, *self._guided, *aims}):
             self._guided[name] = self._pose(step.q, name)
         old, com_to = self._now, self.robot.com(step.q) + self._offset
@@ -591,11 +592,13 @@ def _guide(name: str) -> str:
 
 def _led(contacts: Sequence[Contact], stances: Sequence[Stance]) -> tuple[dict[str, str], list[frozenset[str]]]:
     """(frames that may be led, by contact or by their own name; of each stance, those for which it has targets)."""
-    names = {contact.frame: contact.label for contact in contacts}
-    for stance in stances:
-        names = {frame: frame for frame in stance.targets} | names
+    frames = {contact.label: contact.frame for contact in contacts}  # several may be on one frame
+    names = {frame: name for name, frame in frames.items()}
+    for frame in dict.fromkeys(frame for stance in stances for frame in stance.targets):
+        if frame not in names:
+            names[frame] = frame if frame not in frames else f"frame {frame}"
     aims = [frozenset(names[frame] for frame in stance.targets) for stance in stances]
-    return {name: frame for frame, name in names.items()}, aims
+    return frames | {name: frame for frame, name in names.items()}, aims
 
 
 def _weights(given: Mapping[str, float] | None) -> dict[str, float]:

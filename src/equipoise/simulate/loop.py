@@ -189,14 +189,8 @@ def simulate(
     v = np.zeros(robot.nv) if v0 is None else np.array(v0, dtype=float)
     steps, every = _counts(duration, dt, getattr(controller, "dt", None))
     _require_json(scenario)
-    shoves = tuple(_asked(Push, push) for push in pushes)
-    for push in shoves:
-        if push.frame not in robot.frames:
-            raise unknown_name("frame", push.frame, robot.frames)
-    if hasattr(controller, "reset"):
-        controller.reset()
-    state = made.reset(q, v)
-    state = state if isinstance(state, PlantState) else PlantState(q, v, 0.0)
+    shoves = _pushes(robot, pushes)
+    state = _reset(controller, made, q, v)
     rng = np.random.default_rng(seed)
     record = _Record(robot, dt)
     loop = _Loop(
@@ -221,6 +215,22 @@ def _asked(kind: Any, given: Any) -> Any:
         if name not in names:
             raise unknown_name(f"field of {kind.__name__}", name, names)
     return kind(**given)
+
+
+def _pushes(robot: Robot, given: Sequence[Push | Mapping[str, Any]]) -> tuple[Push, ...]:
+    pushes = tuple(_asked(Push, push) for push in given)
+    for push in pushes:
+        if push.frame not in robot.frames:
+            raise unknown_name("frame", push.frame, robot.frames)
+    return pushes
+
+
+def _reset(controller: Any, plant: Any, q: Array, v: Array) -> PlantState:
+    """Both at the start; plants of users may answer what they like."""
+    if hasattr(controller, "reset"):
+        controller.reset()
+    state = plant.reset(q, v)
+    return state if isinstance(state, PlantState) else PlantState(q, v, 0.0)
 
 
 def _plant(robot: Robot, controller: Any, plant: Any, contacts: Any, obstacles: Sequence[Any], options: dict[str, Any]) -> Any:
