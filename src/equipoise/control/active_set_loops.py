@@ -53,9 +53,7 @@ def compiled() -> Any:
     name = key("loops", VERSION, cpu.fingerprint(), *texts)
     code = cpu.LoadedCode(shared_cache().get(name, _object))
     types = [ctypes.c_int64 if kind == "integer" else ctypes.c_void_p for kind in ARGUMENTS.values()]
-    function = code.function("solve", *types, release_lock=False)
-    function.code = code  # the code lives as long as the function
-    return function
+    return code.function("solve", *types, release_lock=False)
 
 
 def _object() -> bytes:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import platform
 from typing import Any
 
+from ..errors import CompileError
 from .target import Target
+
+# What $EQUIPOISE_CPU may ask for instead of the host's own processor: LLVM's name, and the bytes of a vector register.
+NAMED = {"sse": ("x86-64-v2", 16), "avx2": ("x86-64-v3", 32), "avx512": ("x86-64-v4", 64)}
 
 
 @functools.cache
@@ -20,15 +25,28 @@ def _llvm() -> Any:
 
 
 @functools.cache
+def _named() -> tuple[str, int] | None:
+    """The processor that $EQUIPOISE_CPU asks for; None for the host's own."""
+    name = os.environ.get("EQUIPOISE_CPU", "")
+    if name and name not in NAMED:
+        raise CompileError(f"EQUIPOISE_CPU={name!r} is no processor that is known here; choose from {', '.join(NAMED)}")
+    return NAMED[name] if name else None
+
+
+@functools.cache
 def host() -> tuple[str, str, str]:
-    """(triple, processor, features) of this machine."""
-    llvm = _llvm()
+    """(triple, processor, features) that code is made for: this machine's, or those of $EQUIPOISE_CPU."""
+    llvm, named = _llvm(), _named()
+    if named is not None:
+        return llvm.get_process_triple(), named[0], ""
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 @functools.cache
 def vector_bytes() -> int:
     """Width of a vector register."""
+    if (named := _named()) is not None:
+        return named[1]
     features = f",{host()[2]},"
     if ",+avx512f," in features and ",+avx512dq," in features:
         return 64
@@ -84,9 +102,11 @@ class LoadedCode:
         return found
 
     def function(self, name: str, *argument_types: Any, release_lock: bool) -> Any:
-        """A function of the object as a Python callable that returns an int."""
+        """A function of the object as a Python callable that returns an int and keeps the code alive."""
         make = ctypes.CFUNCTYPE if release_lock else ctypes.PYFUNCTYPE
-        return make(ctypes.c_int32, *argument_types)(self.address(name))
+        function = make(ctypes.c_int32, *argument_types)(self.address(name))
+        function.code = self  # type: ignore[attr-defined]
+        return function
 
 
 def _new_target_machine() -> Any:

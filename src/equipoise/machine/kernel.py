@@ -64,10 +64,10 @@ class Kernel:
         return self._code[dtype, batch]
 
     def bound(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[[], int]:
-        """A call without arguments, for control loops: always from these arrays to those, contiguous float64; their owner keeps
-        them alive. It returns the status: zero where all numbers were as they should be."""
-        code = self.code("float64", batch=False)
-        return functools.partial(code.run, *(x.ctypes.data for x in (*inputs, *outputs)))
+        """A call without arguments, for control loops: always from these arrays to those, contiguous float64, which it keeps
+        alive. It returns the status: zero where all numbers were as they should be."""
+        run = self.code("float64", batch=False).run
+        return _BoundCall(run, *(x.ctypes.data for x in (*inputs, *outputs))).holding(inputs, outputs)
 
     @functools.cached_property
     def on_gpu(self) -> DeviceKernel:
@@ -198,12 +198,19 @@ class Kernel:
                 )
 
 
+class _BoundCall(functools.partial):
+    """A call with fixed addresses that owns the arrays behind them."""
+
+    def holding(self, *arrays: Any) -> _BoundCall:
+        self.arrays = arrays
+        return self
+
+
 class _Code:
     """Machine code of one program for one target, loaded."""
 
     def __init__(self, program: Program, target: Target, object_code: bytes) -> None:
         self.program, self.target = program, target
-        self._alive: list[Any] = []
         self._loaded = cpu.LoadedCode(object_code)
         pointers = [ctypes.c_void_p] * (len(program.inputs) + len(program.outputs))
         if target.width == 1:
@@ -218,10 +225,7 @@ class _Code:
         """The entry point in Python's own convention; returns None for what it does not take."""
         if not pycall.available():
             return lambda *arrays: None
-        addresses = self._loaded.address("call"), self._loaded.address("context")
-        function, definition = pycall.bind(*addresses, self.target.dtype)
-        self._alive.append(definition)
-        return function
+        return pycall.bind(self._loaded, self.target.dtype)
 
     def single(self, inputs: list[Array], outputs: list[Array]) -> int:
         return self.run(*(x.ctypes.data for x in inputs), *(y.ctypes.data for y in outputs))

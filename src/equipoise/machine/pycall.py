@@ -166,6 +166,9 @@ def _returned(count: int) -> list[str]:
 
 
 class _MethodDef(ctypes.Structure):
+    """A function's definition in CPython's own layout. As the function's `self` it lives until CPython has read it for the last
+    time, and so does the machine code that it holds."""
+
     _fields_ = (
         ("name", ctypes.c_char_p),
         ("function", ctypes.c_void_p),
@@ -174,15 +177,16 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-def bind(call_address: int, context_address: int, dtype: str) -> tuple[Any, Any]:
-    """(Python callable, what must stay alive with it) for a loaded entry point."""
+def bind(code: Any, dtype: str) -> Any:
+    """The entry point of loaded code as a Python callable, which keeps the code alive."""
     api = ctypes.pythonapi
     functions = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (api.Py_IncRef, api.Py_DecRef)]
-    context = (ctypes.c_int64 * 6).from_address(context_address)
+    context = (ctypes.c_int64 * 6).from_address(code.address("context"))
     context[:] = [id(np.ndarray), id(np.dtype(dtype)), id(None), _numpy_function(_PYARRAY_NEW), *functions]
-    definition = _MethodDef(b"kernel", call_address, _METH_FASTCALL, None)
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(("PyCFunction_NewEx", api))
-    return make(ctypes.addressof(definition), None, None), definition
+    definition = _MethodDef(b"kernel", code.address("call"), _METH_FASTCALL, None)
+    definition.code = code
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(("PyCFunction_NewEx", api))
+    return make(ctypes.addressof(definition), definition, None)
 
 
 @functools.cache

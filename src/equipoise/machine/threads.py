@@ -62,8 +62,11 @@ def run_in_parts(work: Callable[[int, int], int], total: int) -> int:
         return status
 
     others = [_pool(workers - 1).submit(drain) for _ in range(1, workers)]
-    status = drain()
-    for future in others:
-        if not future.cancel():
-            status |= future.result()
+    status = 0
+    try:
+        status = drain()
+    finally:  # also when interrupted: others write into arrays that the caller would let go
+        for future in others:
+            if not future.cancel():
+                status |= future.result()
     return status
