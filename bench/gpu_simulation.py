@@ -32,7 +32,7 @@ FRICTION = 0.8
 def save() -> None:
     """Programs and a start."""
     import equipoise as eq
-    from equipoise.control.batched import BatchedController
+    from equipoise.control.controller.batched import BatchedController
     from equipoise.simulate.batch import BatchSimulation
 
     robot = eq.load("human")
@@ -99,7 +99,7 @@ def measure(peers: bool, simulations: bool, environments: tuple[int, ...]) -> di
     """Steps and cycles per second."""
     import cupy as cp
 
-    from equipoise.control.batched import BatchedController
+    from equipoise.control.controller.batched import BatchedController
     from equipoise.machine.gpu.kernel import DeviceKernel
     from equipoise.machine.program import Program
 

@@ -81,7 +81,7 @@ def swaying(robot: eq.Robot, rng: np.random.Generator, frames: tuple[str, ...], 
 
 def written(robot: eq.Robot, write: Callable[[Any, Any], dict[str, Any]], size: int) -> Callable[..., dict[str, Array]]:
     """What `write(scene, p)` puts on symbols, as a function of (q, v, p) on NumPy."""
-    from equipoise.control.scene import Scene
+    from equipoise.control.controller.scene import Scene
     from equipoise.equations.symbols import SX
     from equipoise.machine.trace import trace
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from equipoise.control import active_set_loops as loops
-from equipoise.control.active_set import ActiveSetSolver
-from equipoise.control.levels import Level, LevelSolver
 from equipoise.control.qp import QuadraticProgram, Rows, Solver, Status, kkt_residuals, solve_levels
+from equipoise.control.qp import active_set_loops as loops
+from equipoise.control.qp.active_set import ActiveSetSolver
+from equipoise.control.qp.levels import Level, LevelSolver
 
 FIELDS = ("R", "r", "weights", "pulls", "E", "e", "A", "lower", "upper")
 

@@ -11,7 +11,7 @@ from support import load
 import equipoise as eq
 from equipoise.balance import projected_dynamics
 from equipoise.balance.com_dynamics import null_space_rows
-from equipoise.control.com_control import (
+from equipoise.control.closed_form.com_control import (
     PostureCriterion,
     SafeEllipse,
     com_error,
@@ -21,7 +21,7 @@ from equipoise.control.com_control import (
     prioritised_velocity,
     reach,
 )
-from equipoise.control.decoupling import output_dynamics
+from equipoise.control.closed_form.decoupling import output_dynamics
 
 RATE = 3.0  # 1/s
 

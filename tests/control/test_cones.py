@@ -8,12 +8,12 @@ from numpy.testing import assert_allclose
 from support import load
 
 import equipoise as eq
-from equipoise.control.cones import SafeAngle, cone_acceleration_rows, cone_velocity_rows, joint_limit_angle
-from equipoise.control.distances import angle, distances_kernel
-from equipoise.control.motions import frame_motion
+from equipoise.control.closed_form.cones import SafeAngle, cone_acceleration_rows, cone_velocity_rows, joint_limit_angle
+from equipoise.control.closed_form.motions import frame_motion
+from equipoise.control.closed_form.task_space import acceleration_program, velocity_program
 from equipoise.control.qp import Solver, Status
-from equipoise.control.task_space import acceleration_program, velocity_program
-from equipoise.control.vfi import GainError, Gains
+from equipoise.control.safety.vfi import GainError, Gains
+from equipoise.geometry.distances import angle, distances_kernel
 
 pytestmark = pytest.mark.paper("Q5")
 UP = eq.Line((0, 0, 0), (0, 0, 1))

@@ -270,7 +270,7 @@ class Flight:
 
 def _worst_clearance(robot, dt, moving, rng, starts, duration):
     """Least true clearance over runs. σ is that of docs/safety.md for the speeds and accelerations that the limits allow."""
-    from equipoise.control.vfi import chain_rates, rigid_variation
+    from equipoise.control.safety.vfi import chain_rates, rigid_variation
 
     ball = Flight((0.0, 0.3, 0.0) if moving else np.zeros(3))
     speed, acceleration, jerk = chain_rates(REACH, 7 * FASTEST, 7 * MOST)

@@ -15,17 +15,17 @@ from support import load
 from test_active_set import lexicographic
 
 import equipoise as eq
-from equipoise.control.active_set import ActiveSetSolver
-from equipoise.control.chart_programs import FORMS, WholeBodyProblem, chart_program
-from equipoise.control.decoupling import output_dynamics
-from equipoise.control.levels import Level
-from equipoise.control.motions import Motion, com_motion, frame_motion
-from equipoise.control.operational_space import operational_dynamics, task_inverse_dynamics
-from equipoise.control.pairs import PairSet
+from equipoise.control.closed_form.chart_programs import FORMS, WholeBodyProblem, chart_program
+from equipoise.control.closed_form.decoupling import output_dynamics
+from equipoise.control.closed_form.motions import Motion, com_motion, frame_motion
+from equipoise.control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
+from equipoise.control.controller.scene import Scene
+from equipoise.control.controller.solution import ControlStatus
 from equipoise.control.qp import QuadraticProgram, Solver, kkt_residuals
-from equipoise.control.scene import Scene
-from equipoise.control.solution import ControlStatus
+from equipoise.control.qp.active_set import ActiveSetSolver
+from equipoise.control.qp.levels import Level
 from equipoise.control.tasks import Task, TaskError, Terms
+from equipoise.geometry.pairs import PairSet
 
 HOME = np.array([0.2, 0.6, -0.3, -1.2, 0.4, 0.8, 0.1])
 
@@ -578,7 +578,7 @@ def test_steps_at_limits_are_counted(rng):
 
 def test_items_of_a_user_work_and_are_not_kept_on_disk(monkeypatch):
     """Code that is not ours has no name: it is written anew, and what was kept for another class of that name is not taken."""
-    from equipoise.control import kept
+    from equipoise.control.controller import kept
 
     robot = load("arm7")
     rest = LeastConstraint(name="rest", gain=0.0)
@@ -590,7 +590,7 @@ def test_items_of_a_user_work_and_are_not_kept_on_disk(monkeypatch):
 
 
 def test_names_on_disk_tell_apart_what_the_kernel_has_written_in():
-    from equipoise.control import kept
+    from equipoise.control.controller import kept
 
     def name(*items):
         parts = kept.Items(

@@ -12,8 +12,8 @@ from test_hierarchy import FEET, standing
 import equipoise as eq
 from equipoise.balance import contact_bias, contact_jacobian, gravity_torques, projected_dynamics
 from equipoise.balance.contacts import selection
-from equipoise.control.decoupling import output_dynamics, slow_output_dynamics
-from equipoise.control.motions import Motion, com_motion, frame_motion
+from equipoise.control.closed_form.decoupling import output_dynamics, slow_output_dynamics
+from equipoise.control.closed_form.motions import Motion, com_motion, frame_motion
 
 pytestmark = pytest.mark.paper("E7")
 K_P, K_V = np.array([30.0, 40.0, 50.0]), np.array([12.0, 14.0, 15.0])

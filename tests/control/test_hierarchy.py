@@ -11,8 +11,8 @@ from support import load
 
 import equipoise as eq
 from equipoise.balance import contact_jacobian, support_dynamics
-from equipoise.control.hierarchy import WholeBody, prioritised_least_squares, stacked
-from equipoise.control.motions import com_motion, frame_motion
+from equipoise.control.closed_form.hierarchy import WholeBody, prioritised_least_squares, stacked
+from equipoise.control.closed_form.motions import com_motion, frame_motion
 from equipoise.control.qp import Rows, solve_levels
 
 pytestmark = pytest.mark.paper("H6")

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from support import load
 
 import equipoise as eq
-from equipoise.control.solution import ControlStatus
+from equipoise.control.controller.solution import ControlStatus
 
 HOME = np.array([0.2, 0.6, -0.3, -1.2, 0.4, 0.8, 0.1])
 SQUARE = ((1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0))

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from equipoise.control import piecewise
-from equipoise.control.limits import (
+from equipoise.control.safety import piecewise
+from equipoise.control.safety.limits import (
     JointBounds,
     LimitError,
     acceleration_bounds,

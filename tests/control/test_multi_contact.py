@@ -118,7 +118,7 @@ def test_tasks_are_consistent_with_motion(human, rng, kind):
     """ẏ = J v and ÿ = J̇ v at a = 0, by differences along the motion."""
     import casadi
 
-    from equipoise.control.scene import Scene
+    from equipoise.control.controller.scene import Scene
 
     scene = Scene(human)
     if kind == "surface":

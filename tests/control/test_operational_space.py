@@ -13,8 +13,8 @@ from test_hierarchy import FEET, standing
 
 import equipoise as eq
 from equipoise.balance import support_dynamics
-from equipoise.control.motions import Motion, com_motion, frame_motion
-from equipoise.control.operational_space import operational_dynamics, task_inverse_dynamics
+from equipoise.control.closed_form.motions import Motion, com_motion, frame_motion
+from equipoise.control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
 from equipoise.model.urdf_writer import write_urdf
 
 pytestmark = pytest.mark.paper("H6")

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.control.transitions import PosePath, Reference, StanceError, bump, minimum_jerk
+from equipoise.control.stances.transitions import PosePath, Reference, StanceError, bump, minimum_jerk
 
 FAST = {"speed": (0.3, 0.4, 1.5), "load_time": 0.15}
 BOTH = ["left_foot", "right_foot"]
@@ -311,7 +311,7 @@ def test_a_target_is_met_by_its_frame_though_the_model_is_wrong(human, feet):
 
 def test_frames_that_are_led_have_names_of_their_own(human, feet):
     """Two contacts may be on one frame, and a contact may be called as another frame is."""
-    from equipoise.control.stances import _led
+    from equipoise.control.stances.machine import _led
 
     heel, toe = (eq.PointContact("left_foot", name=name, point=(x, 0, 0)) for name, x in (("heel", -0.05), ("toe", 0.1)))
     odd = eq.PointContact("right_foot", name="right_hand")

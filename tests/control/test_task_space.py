@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose
 from support import load
 
 import equipoise as eq
-from equipoise.control.motions import frame_motion
-from equipoise.control.qp import Rows, Solver
-from equipoise.control.task_space import (
+from equipoise.control.closed_form.motions import frame_motion
+from equipoise.control.closed_form.task_space import (
     acceleration_program,
     error_acceleration,
     joint_torque,
@@ -20,6 +19,7 @@ from equipoise.control.task_space import (
     shrinking_bounds,
     velocity_program,
 )
+from equipoise.control.qp import Rows, Solver
 
 pytestmark = pytest.mark.paper("Q3")
 K_P, K_D = 36.0, 13.0  # k_d² > 4 k_p

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.bench import safety
-from equipoise.control import piecewise
-from equipoise.control.vfi import (
+from equipoise.control.safety import piecewise
+from equipoise.control.safety.vfi import (
     Clearance,
     GainError,
     Gains,

@@ -123,7 +123,7 @@ def test_nan_is_the_larger_of_two():
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_upper_factor_is_that_of_cholesky(n, rng):
-    from equipoise.control.active_set_loops import NOT_CONVEX, _padded, _upper_factor
+    from equipoise.control.qp.active_set_loops import NOT_CONVEX, _padded, _upper_factor
 
     def write(f):
         _upper_factor(f, f["M"], f["n"], _padded(f, f["n"]))

@@ -7,7 +7,7 @@ import pytest
 import support
 from numpy.testing import assert_allclose
 
-from equipoise.control.controller import WholeBodyController
+from equipoise.control.controller.controller import WholeBodyController
 from equipoise.model.robots.mobile import rolling_constraint
 from equipoise.papers import qo21_cooperation, qo21_cup
 

@@ -216,7 +216,7 @@ def test_a_state_that_is_not_finite_is_not_shown(opened):
 
 
 def test_a_whole_body_controller_follows_a_handle():
-    from equipoise.control.controller import WholeBodyController
+    from equipoise.control.controller.controller import WholeBodyController
     from equipoise.control.tasks import FrameTask, PostureTask
 
     robot = eq.load("arm6")

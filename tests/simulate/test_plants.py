@@ -9,7 +9,7 @@ from things import FEET, HALF, IDS, LAWS, MASS, SOLE, TOUCHING, G, ball, crate, 
 
 import equipoise as eq
 from equipoise.control.contacts import PointContact
-from equipoise.control.controller import WholeBodyController
+from equipoise.control.controller.controller import WholeBodyController
 from equipoise.control.tasks import CoMTask, FrameTask, PostureTask
 from equipoise.simulate.plant import make_plant
 

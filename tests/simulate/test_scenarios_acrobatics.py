@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from equipoise.control.vfi import Gains
+from equipoise.control.safety.vfi import Gains
 from equipoise.model.robots.mobile import rolling_constraint
 from equipoise.simulate.scenario import ScenarioError, load_scenario
 from equipoise.simulate.scenarios import prepare, run_scenario, verdict

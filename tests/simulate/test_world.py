@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.control.primitives import GeometryError
+from equipoise.geometry.primitives import GeometryError
 from equipoise.simulate.world import gaps, solids
 
 SOLIDS = {

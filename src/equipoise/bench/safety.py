@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.vfi import Gains, admits, approach_speed, chain_rates, continuous_bound, rigid_variation, second_order_bound
+from ..control.safety.vfi import Gains, admits, approach_speed, chain_rates, continuous_bound, rigid_variation, second_order_bound
 
 Array = np.ndarray
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2)  # s
@@ -250,8 +250,8 @@ REACH = 1.3  # m, longest distance of the tool of the built-in arms from their a
 
 def arms(name: str, moving: bool, dt: float, starts: int = 2500, duration: float = 0.5, seed: int = 0) -> Outcome:
     """The tool of an arm and a ball; joint accelerations are held during a step."""
-    from ..control.distances import distance
-    from ..control.primitives import Sphere
+    from ..geometry.distances import distance
+    from ..geometry.primitives import Sphere
     from ..robot import load
 
     robot, rng = load(name), np.random.default_rng((seed, moving))

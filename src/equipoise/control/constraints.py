@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import unknown_name
-from .distances import Distance, angle, distance
-from .primitives import Line, Plane, Primitive
+from ..geometry.distances import Distance, angle, distance
+from ..geometry.primitives import Line, Plane, Primitive
+from .safety.vfi import Gains
 from .tasks import TaskError
-from .vfi import Gains
 
 if TYPE_CHECKING:
     from ..equations.symbols import SX
     from ..robot import Robot
-    from .scene import Scene
+    from .controller.scene import Scene
 
 Array = np.ndarray
 LEVELS = ("velocity", "acceleration", "torque")
@@ -213,7 +213,7 @@ class KeepOut(BarrierConstraint):
         return np.concatenate([[bound], *(p.motion.ravel() for p in d.world)])
 
     def barrier(self, scene: Scene, p: SX) -> Barrier:
-        from .distances import on_symbols
+        from ..geometry.distances import on_symbols
 
         d = self.measured()
         row = on_symbols(scene.robot, d, scene.q, scene.v, p[1:])
@@ -265,7 +265,7 @@ class Cone(BarrierConstraint):
         return np.concatenate([[2 - 2 * np.cos(self.angle)], *(p.motion.ravel() for p in world)])
 
     def barrier(self, scene: Scene, p: SX) -> Barrier:
-        from .distances import on_symbols
+        from ..geometry.distances import on_symbols
 
         row = on_symbols(scene.robot, self.measured(), scene.q, scene.v, p[1:])
         J, zeta = -row["J"], -row["residual"]
@@ -313,7 +313,7 @@ class CoMInSupport(BarrierConstraint):
         return np.concatenate([normals.ravel(), offsets])
 
     def barrier(self, scene: Scene, p: SX) -> Barrier:
-        from .scene import matrix_of
+        from .controller.scene import matrix_of
 
         n = len(np.asarray(self.polygon))
         normals = matrix_of(p, n, 2)

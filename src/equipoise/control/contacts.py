@@ -19,7 +19,7 @@ from .tasks import TaskError
 if TYPE_CHECKING:
     from ..equations.symbols import SX
     from ..robot import Robot
-    from .scene import Scene
+    from .controller.scene import Scene
 
 Array = np.ndarray
 SOLE = ((0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05))
@@ -164,7 +164,7 @@ class PointContact(Contact):
 
     def terms(self, scene: Scene, anchor: SX, p: SX) -> ContactTerms:
         from ..equations.symbols import constant, skew, stack
-        from .scene import matrix_of
+        from .controller.scene import matrix_of
 
         R_WC, s = matrix_of(p, 3, 3), constant(self.point)
         R, place = scene.pose(self.frame)
@@ -243,7 +243,7 @@ class FlatContact(Contact):
 
     def terms(self, scene: Scene, anchor: SX, p: SX) -> ContactTerms:
         from ..equations.symbols import beside, constant, skew, stack, zeros
-        from .scene import matrix_of, rotation_error
+        from .controller.scene import matrix_of, rotation_error
 
         R, place = scene.pose(self.frame)
         w = scene.twist(self.frame)[3:6]
@@ -306,7 +306,7 @@ class SlidingContact(Contact):
 
     def terms(self, scene: Scene, anchor: SX, p: SX) -> ContactTerms:
         from ..equations.symbols import beside, constant, skew, stack, zeros
-        from .scene import matrix_of, rotation_error
+        from .controller.scene import matrix_of, rotation_error
 
         R, place = scene.pose(self.frame)
         V = scene.twist(self.frame)

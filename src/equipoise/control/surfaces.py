@@ -18,7 +18,7 @@ from .tasks import Task, TaskError, Terms
 if TYPE_CHECKING:
     from ..equations.symbols import SX
     from ..robot import Robot
-    from .scene import Scene
+    from .controller.scene import Scene
 
 Array = np.ndarray
 NEVER = -1e3  # m: the offset of a wall that is not there
@@ -159,7 +159,7 @@ class CoMAbove(BarrierConstraint):
 
     def barrier(self, scene: Scene, p: SX) -> Barrier:
         from ..equations.symbols import constant, zeros
-        from .scene import matrix_of
+        from .controller.scene import matrix_of
 
         n, points = self.most, np.asarray(self.points, dtype=float)
         rows = matrix_of(p, n, 3 + len(points))

@@ -27,7 +27,7 @@ from ..errors import EquipoiseError, unknown_name
 if TYPE_CHECKING:
     from ..equations.symbols import SX
     from ..robot import Robot
-    from .scene import Scene
+    from .controller.scene import Scene
 
 Array = np.ndarray
 AXES = {"x": 0, "y": 1, "z": 2, "rx": 3, "ry": 4, "rz": 5}
@@ -215,7 +215,7 @@ class FrameTask(Task):
 
     def terms(self, scene: Scene, p: SX) -> Terms:
         from ..equations.symbols import stack
-        from .scene import matrix_of, rotation_error
+        from .controller.scene import matrix_of, rotation_error
 
         R, place = scene.pose(self.frame)
         error = stack(p[9:12] - place, rotation_error(R, matrix_of(p, 3, 3)))
@@ -380,7 +380,7 @@ class RelativeTask(Task):
     def terms(self, scene: Scene, p: SX) -> Terms:
         """Twist of b less that of a carried to b; the drift keeps the terms that products of both turning rates bring."""
         from ..equations.symbols import beside, constant, cross, skew, stack, zeros
-        from .scene import matrix_of, rotation_error
+        from .controller.scene import matrix_of, rotation_error
 
         (R_a, p_a), (R_b, p_b) = scene.pose(self.seen_from), scene.pose(self.frame)
         r, V_a, V_b = p_b - p_a, scene.twist(self.seen_from), scene.twist(self.frame)
@@ -426,7 +426,7 @@ class AbsoluteTask(Task):
     def terms(self, scene: Scene, p: SX) -> Terms:
         """The half way R turns at ω = ½ Σ r × ṙ over its columns r."""
         from ..equations.symbols import cross, stack
-        from .scene import matrix_of, rotation_error
+        from .controller.scene import matrix_of, rotation_error
 
         (R_a, p_a), (R_b, p_b) = scene.pose(self.frame), scene.pose(self.other)
         R = _half_way_symbols(R_a, R_b)

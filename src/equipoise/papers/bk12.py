@@ -90,11 +90,11 @@ def whole_body_programs() -> Iterator[Figure]:
     """Eqs. 36–38 on a quadruped whose trunk moves over standing feet; torque limits and friction are active."""
     from scipy.linalg import null_space
 
-    from ..control.chart_programs import WholeBodyProblem, chart_program
+    from ..control.closed_form.chart_programs import WholeBodyProblem, chart_program
+    from ..control.closed_form.motions import com_motion
     from ..control.constraints import TorqueLimits
     from ..control.contacts import PointContact
-    from ..control.controller import WholeBodyController
-    from ..control.motions import com_motion
+    from ..control.controller.controller import WholeBodyController
     from ..control.tasks import CoMTask
 
     robot, rng = load("quadruped"), np.random.default_rng(2)

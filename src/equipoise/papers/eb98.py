@@ -16,9 +16,17 @@ from ..balance import (
     projected_dynamics,
     reduced_dynamics,
 )
-from ..control.com_control import PostureCriterion, Reach, SafeEllipse, com_error, hand_error, prioritised_error, reach
-from ..control.decoupling import output_dynamics
-from ..control.motions import com_motion
+from ..control.closed_form.com_control import (
+    PostureCriterion,
+    Reach,
+    SafeEllipse,
+    com_error,
+    hand_error,
+    prioritised_error,
+    reach,
+)
+from ..control.closed_form.decoupling import output_dynamics
+from ..control.closed_form.motions import com_motion
 from ..robot import Robot, RobotBuilder, load
 from .rows import Figure, Row, equal, small
 from .tpn17 import largest

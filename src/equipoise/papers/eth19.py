@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..balance import analyse_contacts, coordinate_rates, impact, point_jacobian, support_dynamics
-from ..control.hierarchy import WholeBody, stacked
-from ..control.motions import com_motion, frame_motion
-from ..control.operational_space import operational_dynamics, task_inverse_dynamics
-from ..control.primitives import Plane
+from ..control.closed_form.hierarchy import WholeBody, stacked
+from ..control.closed_form.motions import com_motion, frame_motion
+from ..control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
 from ..control.qp import Rows, solve_levels
+from ..geometry.primitives import Plane
 from ..robot import Robot, RobotBuilder, load
 from ..simulate.plant import PlantState, make_plant
 from .pictures import sheet

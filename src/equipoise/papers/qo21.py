@@ -10,13 +10,9 @@ import numpy as np
 from ..algebra import dual_quaternions as dq
 from ..algebra import rigid
 from ..balance.support import area_gradient, four_point_area, support_area, support_polygon
-from ..control.collisions import PairSet, line_point_switch, self_collision_pairs, target_region
-from ..control.cones import SafeAngle, cone_velocity_rows, joint_limit_angle
-from ..control.distances import angle, distance, distances_kernel
-from ..control.motions import frame_motion
-from ..control.primitives import Line, Plane, Point, Segment
-from ..control.qp import Solver
-from ..control.task_space import (
+from ..control.closed_form.cones import SafeAngle, cone_velocity_rows, joint_limit_angle
+from ..control.closed_form.motions import frame_motion
+from ..control.closed_form.task_space import (
     acceleration_program,
     error_acceleration,
     joint_torque,
@@ -24,8 +20,12 @@ from ..control.task_space import (
     shrinking_bounds,
     velocity_program,
 )
+from ..control.qp import Solver
 from ..forms import charts, principles
 from ..forms.constrained import ConstrainedDynamics
+from ..geometry.collisions import PairSet, line_point_switch, self_collision_pairs, target_region
+from ..geometry.distances import angle, distance, distances_kernel
+from ..geometry.primitives import Line, Plane, Point, Segment
 from ..model.robots.mobile import rolling_constraint, rolling_constraint_bias
 from ..robot import load
 from .qo21_collision import pictures as collision_pictures

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..bench import safety
-from ..control.distances import distance
-from ..control.primitives import Point
-from ..control.vfi import Clearance, Gains, second_order_bound, squared_variation
+from ..control.safety.vfi import Clearance, Gains, second_order_bound, squared_variation
+from ..geometry.distances import distance
+from ..geometry.primitives import Point
 from ..robot import Robot, load
 from .pictures import LIMIT, sheet
 from .rows import Figure, equal, small

@@ -17,9 +17,9 @@ import numpy as np
 from ..balance.support import support_polygon
 from ..control.constraints import KeepOut, SelfCollision
 from ..control.contacts import FlatContact
-from ..control.multi_contact import MultiContact, Report
-from ..control.primitives import Plane, Sphere
+from ..control.stances.multi_contact import MultiContact, Report
 from ..control.tasks import FrameTask
+from ..geometry.primitives import Plane, Sphere
 from ..robot import Robot, load
 from .pictures import LIMIT, draw, sheet
 from .rows import Figure, equal, small

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ..control.closed_form.rolling import Rolling
 from ..control.constraints import Cone, JointLimits
-from ..control.controller import WholeBodyController
-from ..control.primitives import Line
-from ..control.rolling import Rolling
+from ..control.controller.controller import WholeBodyController
+from ..control.safety.vfi import Gains
 from ..control.tasks import AbsoluteTask, PlaneTask, PostureTask, RelativeTask, Task
-from ..control.vfi import Gains
+from ..geometry.primitives import Line
 from ..model.robots.mobile import rolling_constraint
 from ..robot import Robot, load
 from .rows import Figure, small

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..control.constraints import Cone, JointLimits, KeepOut, TorqueLimits
-from ..control.controller import WholeBodyController
-from ..control.primitives import Capsule, Line, Plane, Point
+from ..control.controller.controller import WholeBodyController
+from ..control.safety.vfi import Gains
 from ..control.tasks import PlaneTask, PostureTask
-from ..control.vfi import Gains
+from ..geometry.primitives import Capsule, Line, Plane, Point
 from ..robot import Robot, load
 from .rows import Figure, small
 

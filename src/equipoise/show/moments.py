@@ -10,8 +10,8 @@ import numpy as np
 
 from ..algebra import rigid
 from ..control.contacts import PointContact
-from ..control.primitives import Primitive
 from ..errors import ShapeError, unknown_name
+from ..geometry.primitives import Primitive
 from ..model.posture import link_poses
 from ..model.types import Array
 from ..robot import Robot

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..control import primitives
 from ..errors import EquipoiseError
+from ..geometry import primitives
 from ..model import types as model_types
 from ..model.joints import JOINT_TYPES
 from .contacts import ContactInfo

@@ -82,7 +82,7 @@ class BatchSimulation:
         return rows
 
     def _traced(self) -> Program:
-        from ..control.scene import Scene
+        from ..control.controller.scene import Scene
         from ..equations import manifold
         from ..equations.forward_dynamics import forward_dynamics
         from ..equations.symbols import SX, stack, zeros

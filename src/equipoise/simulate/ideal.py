@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.primitives import GeometryError
 from ..errors import StateError
+from ..geometry.primitives import GeometryError
 from .contacts import axes_of
 from .integrators import integrator as integrator_named
 from .plant import NO_WRENCHES, OwnPlant, PlantState, Wrenches, require_finite

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algebra import quaternions, rigid
-from ..control.primitives import Capsule, Plane, Sphere
 from ..errors import ModelError, missing_package
+from ..geometry.primitives import Capsule, Plane, Sphere
 from ..model.tree import Body
 from .contacts import ContactInfo
 from .world import Box, Solid, moves, reference

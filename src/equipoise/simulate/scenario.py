@@ -15,9 +15,9 @@ from typing import Any
 
 from ..control import constraints as constraint_kinds
 from ..control import contacts as contact_kinds
-from ..control import primitives
 from ..control import tasks as task_kinds
-from ..control.rolling import Rolling
+from ..control.closed_form.rolling import Rolling
+from ..geometry import primitives
 from .loop import Noise, Push
 from .toml_source import (
     Item,

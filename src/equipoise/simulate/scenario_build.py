@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..control.constraints import JointLimits, TorqueLimits
-from ..control.controller import WholeBodyController
-from ..control.postures import find_posture
-from ..control.primitives import Plane
-from ..control.stances import Stances
+from ..control.controller.controller import WholeBodyController
+from ..control.safety.vfi import Gains
+from ..control.stances.machine import Stances
+from ..control.stances.postures import find_posture
+from ..control.stances.transitions import Stance
 from ..control.tasks import CoMTask, ForceTask, FrameTask, PostureTask, TorqueTask
-from ..control.transitions import Stance
-from ..control.vfi import Gains
 from ..errors import EquipoiseError
+from ..geometry.primitives import Plane
 from ..model.shapes import placement
 from .loop import Push
 from .roles import BODIES, Body, embodied, standing

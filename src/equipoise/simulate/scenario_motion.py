@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.transitions import PosePath, minimum_jerk
+from ..control.stances.transitions import PosePath, minimum_jerk
 from ..model.shapes import placement
 from .scenario import Waypoint, Where
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra import rigid
-from ..control.primitives import Capsule, GeometryError, Plane, Primitive, Sphere
+from ..geometry.primitives import Capsule, GeometryError, Plane, Primitive, Sphere
 from ..model.shapes import is_positive, placement
 from ..model.types import frozen
 

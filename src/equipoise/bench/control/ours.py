@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...control.collisions import self_collision_pairs
 from ...control.constraints import JointLimits, SelfCollision, TorqueLimits
 from ...control.contacts import FlatContact
-from ...control.controller import WholeBodyController
+from ...control.controller.controller import WholeBodyController
 from ...control.tasks import CoMTask, FrameTask, PostureTask, Task
+from ...geometry.collisions import self_collision_pairs
 from .problem import Gain
 from .protocol import Contender
 from .scene import Scene
@@ -57,7 +57,7 @@ def _torques(on: Scene, priorities: str, pairs: int = 0) -> Contender:
 
 def _nearest_pairs(on: Scene, count: int) -> list[Any]:
     """The pairs nearest to each other in the posture, which is the hardest choice: they get rows."""
-    from ...control.pairs import PairSet
+    from ...geometry.pairs import PairSet
 
     pairs = self_collision_pairs(on.robot)
     order = np.argsort(PairSet(on.robot, tuple(pairs)).distances(on.q0))

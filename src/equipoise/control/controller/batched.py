@@ -1,0 +1,133 @@
+"""Whole-body control of many robots at once: one kernel for all programs, one method for all quadratic programs.
+
+The programs of a `WholeBodyController` have one structure, so a batch of states is a batch of arrays, solved together
+(`many_programs`). Every answer comes with its multipliers and the residuals of the program as stated, in its own units: `solved`
+tells which are good to the tolerance; whoever is not is for the single controller to solve.
+
+    many = BatchedController(controller)
+    answer = many(q, v)             # (B, nq), (B, nv): NumPy arrays, or CuPy arrays on a GPU
+    answer.torque[answer.solved]
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...errors import ShapeError
+from ...machine.program import Program
+from ...machine.store import kernel_of
+from ..qp.many_programs import Programs, certificate, finite_ones, library, replaced, solve_batch, times, turned, turned_times
+from ..tasks import TaskError
+
+if TYPE_CHECKING:
+    from .controller import WholeBodyController
+
+Array = Any
+CHUNK = 32_768  # programs that are in memory at once
+
+
+class BatchedSolution(NamedTuple):
+    """One row per robot; NaN where the program had NaN or infinity in it."""
+
+    torque: Array  # (B, nv)
+    acceleration: Array  # (B, nv)
+    x: Array  # (B, n) unknowns
+    multipliers_E: Array  # (B, rows of E)
+    multipliers: Array  # (B, rows of A), positive at upper bounds
+    primal: Array  # (B,) largest violation of a row, by max(1, |bound|)
+    dual: Array  # (B,) largest entry of H x + f + Eᵀ μ + Aᵀ λ, by the largest of its terms
+    gap: Array  # (B,) largest product of a multiplier and the distance from its bound, by max(1, xᵀ H x, fᵀ x)
+    solved: Array  # (B,) whether all three are below the tolerance
+
+
+class BatchedController:
+    """The controller's programs for a batch of states.
+
+    Args:
+        controller: weighted, torque level, with a posture task; called once before, so that its targets and contacts are placed.
+        iterations: the most of any program.
+        tolerance: of the residuals.
+    """
+
+    def __init__(self, controller: WholeBodyController, *, iterations: int = 30, tolerance: float = 1e-6) -> None:
+        c = controller
+        if c.level != "torque" or c.priorities != "weighted":
+            raise TaskError("BatchedController takes controllers of level 'torque' with weighted priorities")
+        if c._near or c._columns is not None:
+            raise TaskError("BatchedController takes controllers with all contacts in force and without SelfCollision")
+        if not c.items.postures:
+            raise TaskError("BatchedController takes controllers with a PostureTask")
+        if not c._started:
+            raise TaskError("call the controller once before: targets of None and contacts are taken from that state")
+        self._set(c._kernel, c._p.copy(), c._regular, c.layout.joints, iterations, tolerance)
+
+    def _set(self, kernel: Any, p: np.ndarray, regular: np.ndarray, joints: int, iterations: int, tolerance: float) -> None:
+        self.kernel, self.p, self.regular, self.joints = kernel, p, regular, joints
+        self.iterations, self.tolerance = iterations, tolerance
+
+    def save(self, path: str | Path) -> None:
+        """Everything in one file, for a machine that has a GPU and neither CasADi nor LLVM."""
+        program = np.frombuffer(self.kernel.program.to_bytes(), np.uint8)
+        numbers = np.array([self.joints, self.iterations, self.tolerance])
+        np.savez(path, program=program, p=self.p, regular=self.regular, numbers=numbers)
+
+    @classmethod
+    def load(cls, path: str | Path) -> BatchedController:
+        """What `save` wrote."""
+        with np.load(path, allow_pickle=False) as data:
+            kernel = kernel_of(Program.from_bytes(data["program"].tobytes()), strict=False)
+            joints, iterations, tolerance = data["numbers"]
+            made = cls.__new__(cls)
+            made._set(kernel, data["p"], data["regular"], int(joints), int(iterations), float(tolerance))
+        return made
+
+    def __call__(self, q: Array, v: Array) -> BatchedSolution:
+        """Torques of all robots. The programs are solved in double precision, whatever the precision of the states."""
+        sizes = [argument.size for argument in self.kernel.program.inputs]
+        if q.ndim != 2 or v.ndim != 2:
+            raise ShapeError(f"wanted q of shape (B, {sizes[0]}) and v of (B, {sizes[1]}), got {q.shape} and {v.shape}")
+        xp = library(q)
+        starts = range(0, max(len(q), 1), CHUNK)
+        with np.errstate(invalid="ignore", over="ignore"):  # states that are no numbers are told in the answer
+            parts = [self._part(xp, q[at : at + CHUNK], v[at : at + CHUNK]) for at in starts]
+        return parts[0] if len(parts) == 1 else BatchedSolution(*(xp.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _part(self, xp: Any, q: Array, v: Array) -> BatchedSolution:
+        p = xp.asarray(np.broadcast_to(self.p, (len(q), len(self.p))), dtype=q.dtype)
+        names = [output.name for output in self.kernel.program.outputs]
+        results = [result.astype(xp.float64, order="C") for result in self.kernel(q, v, p)]
+        data = dict(zip(names, results, strict=True))
+        programs = self._programs(xp, data)
+        finite = finite_ones(xp, programs)
+        good = programs if bool(finite.all()) else replaced(xp, programs, ~finite)
+        x, mu, lam = solve_batch(good, self.iterations)
+        residuals = certificate(good, x, mu, lam)
+        solved = finite & (xp.stack(residuals).max(axis=0) <= self.tolerance)  # NaN is not
+        answer = (*self._motion(xp, data, x, v.shape[1]), x, mu, lam, *residuals)
+        if good is not programs:
+            for array in answer:
+                array[~finite] = np.nan
+        return BatchedSolution(*answer, solved)
+
+    def _programs(self, xp: Any, data: dict[str, Array]) -> Programs:
+        B, n = data["weights"].shape
+        R, r = data.get("R", xp.zeros((B, 0, n))), data.get("r", xp.zeros((B, 0)))
+        H = turned(R) @ R
+        at = xp.arange(n)
+        H[:, at, at] += data["weights"] + xp.asarray(self.regular)
+        f = -turned_times(R, r) - data["pulls"]
+        E, e = data.get("E", xp.zeros((B, 0, n))), data.get("e", xp.zeros((B, 0)))
+        return Programs(H, f, E, e, data["A"], data["lower"], data["upper"])
+
+    def _motion(self, xp: Any, data: dict[str, Array], x: Array, nv: int) -> tuple[Array, Array]:
+        n, first = self.joints, nv - self.joints
+        torque = xp.zeros((len(x), nv))
+        torque[:, first:] = times(data["A"][:, :n], x) + data["t"]
+        a = xp.empty_like(torque)
+        a[:, first:] = x[:, :n]
+        if first:
+            a[:, :first] = times(data["B"], x) + data["b"]
+        return torque, a

@@ -1,0 +1,1 @@
+"""Motions through sequences of contact sets: postures, transitions, the state machine, the multi-contact strategy."""

@@ -1,0 +1,389 @@
+"""The multi-contact strategy of [QO21, Fig. 4.13]: try; make contact and try; enlarge the support and try; slide and try.
+
+    machine = eq.MultiContact(robot, eq.FrameTask("right_hand", ball, axes="position"), feet, hand, table)
+    report = machine.run(q0)                 # kinematic, as in the thesis
+    report.success, report.step, report.attempts
+
+The machine is a controller like any other: called with (t, q, v) it answers a `Solution`, of velocities or of torques.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...balance.support import SupportPolygon, area_gradient, support_polygon
+from ...geometry.collisions import target_region
+from ...geometry.primitives import Plane
+from ...model.types import frozen
+from ..constraints import JointLimits, TorqueLimits
+from ..contacts import Contact, FlatContact, SlidingContact
+from ..controller.controller import WholeBodyController
+from ..controller.solution import Solution
+from ..surfaces import NEVER, CoMAbove, HullAreaTask, PointsInside, SurfaceTask
+from ..tasks import AbsoluteTask, FrameTask, MomentumTask, PostureTask, RelativeTask, Task, TaskError
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+Array = np.ndarray
+TRY, CONTACT, ENLARGE, SLIDE = "try", "make contact and try", "enlarge the support and try", "slide and try"
+APPROACH, GROW, AREA, MAIN = "contact", "area", "support area", "main task"
+RISES, ENTERS = 4.0, 2.0  # 1/s: how fast a hand outside comes above the surface, and between the walls
+BETTER = 0.02  # an error must fall by this part, or
+CLOSER = 1e-3  # by this much (m, rad, m²), within the patience
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One of the four: how it went."""
+
+    name: str
+    success: bool
+    error: float  # of the task at its best
+    seconds: float
+    area: float  # m² of the support at its end
+    reason: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a multi-contact task."""
+
+    success: bool
+    step: int  # 1 to 4: which attempt fulfilled the task; 0 if none
+    attempts: tuple[Attempt, ...]
+    q: Array
+    t: Array  # (N,) of `run`
+    path: Array  # (N, nq)
+
+    def __str__(self) -> str:
+        lines = [f"{'task done' if self.success else 'task failed'} after {len(self.attempts)} of 4 attempts"]
+        lines += [
+            f"  {a.name}: {a.reason} (error {a.error:.3g}, support {a.area:.3g} m², {a.seconds:.1f} s)" for a in self.attempts
+        ]
+        return "\n".join(lines)
+
+
+class MultiContact:
+    """A task with one hand, and another hand that may lean on a surface to fulfil it.
+
+    Args:
+        task: the main task.
+        supports: contacts that stay where they are, such as both feet.
+        hand: the contact that may be made.
+        surface: the plane it is made on, normal towards the robot.
+        region: corners (n, 3) of a convex polygon on the surface in which the hand may be; everywhere if not given.
+        tasks, constraints: more of both; limits of joints and torques are there unless given.
+        level: "velocity", or "torque" for a plant with dynamics. The centre of mass above its support is enough for slow motions
+            only: give torques a near target or one that moves there, and a CoMTask of small weight among `tasks`.
+        cooperative: hold two supports by their relative and absolute pose [QO21, Eqs. (4.58), (4.59)] instead of one by one;
+            only where velocities are commanded.
+        tolerance: of the main task's error; contact_tolerance: of the hand's plane, m and sine of the tilt.
+        patience: s without progress that end an attempt; time_out: s for one.
+        margin: m, kept by the centre of mass from the edges of its support.
+        growth: 1/s, how fast the area should grow.
+        damping: λ of the damped least squares of [QO21, Eq. (3.1), Table 6.2], for velocities only.
+        posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is tried;
+            a hundred times more (ten, for torques) between attempts, which brings the robot back to where more can be reached.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        task: Task,
+        supports: Sequence[Contact],
+        hand: FlatContact,
+        surface: Plane,
+        *,
+        region: Any = None,
+        tasks: Sequence[Task] = (),
+        constraints: Sequence[Any] = (),
+        level: str = "velocity",
+        dt: float | None = None,
+        cooperative: bool = False,
+        tolerance: float = 0.01,
+        contact_tolerance: float = 2e-3,
+        patience: float = 2.0,
+        time_out: float = 20.0,
+        margin: float = 0.02,
+        growth: float = 0.5,
+        damping: float = 0.08,
+        posture_weight: float | None = None,
+    ) -> None:
+        if level not in ("velocity", "torque"):
+            raise TaskError(f"MultiContact commands velocities or torques; got level={level!r}")
+        if cooperative and (len(supports) != 2 or level != "velocity"):
+            raise TaskError("cooperative holds exactly two supports, and only where velocities are commanded")
+        self.robot, self.task, self.supports, self.hand, self.surface = robot, task, tuple(supports), hand, surface
+        self.level, self.dt = level, dt if dt is not None else (0.01 if level == "velocity" else 1e-3)
+        self.cooperative, self.tolerance, self.contact_tolerance = cooperative, tolerance, contact_tolerance
+        self.patience, self.time_out, self.margin, self.growth = patience, time_out, margin, growth
+        self._posture_weight = posture_weight if posture_weight is not None else (1e-4 if level == "velocity" else 1e-3)
+        self.walls = () if region is None else target_region(region, surface.normal)
+        self._slide = replace_as_sliding(hand)
+        self._polygon: SupportPolygon | None = None
+        self._walls_at = np.zeros(0)
+        self.controller = self._made(tasks, constraints, self._posture_weight, damping)
+        self.contacts = (*self.supports, hand)
+        self.reset()
+
+    def _made(
+        self, tasks: Sequence[Task], constraints: Sequence[Any], posture_weight: float, damping: float
+    ) -> WholeBodyController:
+        middle, robot, hand = self.hand.points.mean(0), self.robot, self.hand
+        target = np.append(self.surface.normal, self.surface.offset)
+        own: list[Task] = [
+            self.task,
+            SurfaceTask(hand.frame, target, hand.normal, middle, name=APPROACH, gain=2.0),
+            HullAreaTask(hand.frame, hand.points, name=AREA, gain=1.0),
+            PostureTask(name="posture", weight=posture_weight, gain=1.0 if self.level == "velocity" else 2.0),
+        ]
+        if robot.base_link is not None:
+            own.append(FrameTask(robot.base_link, name="base", axes="orientation", weight=10 * posture_weight, gain=own[-1].gain))
+        if self.level == "torque":
+            own.append(MomentumTask(name="momentum", weight=1e-3))
+        if self.cooperative:
+            a, b = self.supports
+            own += [
+                RelativeTask(a.frame, b.frame, hard=True, name="feet"),
+                AbsoluteTask(a.frame, b.frame, hard=True, name="stand"),
+            ]
+        kinds: list[Any] = [JointLimits] + ([TorqueLimits] if self.level == "torque" else [])
+        limits = [kind() for kind in kinds if not any(isinstance(c, kind) for c in constraints)]
+        points = np.vstack([hand.points, *(middle[None] for _ in self.walls)])
+        normals = np.array([*[self.surface.normal] * len(hand.points), *(wall.normal for wall in self.walls)])
+        most = sum(len(c.points) for c in (*self.supports, hand))
+        own_rules = [
+            CoMAbove(self._edges_now, hand.frame, hand.points, most, margin=self.margin),
+            PointsInside(hand.frame, points, normals, self._offsets_now, name=f"{hand.label} above the surface"),
+        ]
+        feet = () if self.cooperative else self.supports
+        every = [*feet, hand, self._slide]
+        return WholeBodyController(
+            robot, [*own, *tasks], every, [*limits, *own_rules, *constraints], self.level, dt=self.dt, slip_limit=np.inf,
+            motion_weight=damping**2 if self.level == "velocity" else 1e-6,
+        )  # fmt: skip
+
+    # --- state --------------------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Start anew with the first attempt."""
+        self.attempts: list[Attempt] = []
+        self.outcome = "running"
+        self.log: list[tuple[float, str]] = []
+        self._told: list[str] = []
+        self._state = ""
+        self._contact = ""  # of the hand: "", "fixed" or "slides"
+        self._walls_at = np.full(len(self.hand.points) + len(self.walls), NEVER)
+        self._polygon = None
+        self.controller.reset()
+
+    @property
+    def done(self) -> bool:
+        return self.outcome != "running"
+
+    @property
+    def progress(self) -> float:
+        """Part of the attempts that are behind, 1 once the task is done."""
+        return 1.0 if self.outcome == "completed" else len(self.attempts) / 4
+
+    @property
+    def state(self) -> str:
+        """What it does now."""
+        return self._state
+
+    def _edges_now(self, t: float) -> Array:
+        """Rows of the support for `CoMAbove`: each edge with the shares of the hand's points in its motion."""
+        k, polygon = len(self.hand.points), self._polygon
+        if polygon is None:
+            return np.zeros((0, 3 + k))
+        outward, offsets = polygon.rows
+        rows = np.zeros((len(offsets), 3 + k))
+        rows[:, :2], rows[:, 2] = -outward, -offsets
+        n = len(polygon.vertices)
+        if self._contact and n > 2:
+            first = sum(len(c.points) for c in self.supports)
+            for i in range(n):
+                a, b = polygon.vertices[i], polygon.vertices[(i + 1) % n]
+                s = float(np.clip((self._com[:2] - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0))
+                for index, share in ((polygon.indices[i], 1 - s), (polygon.indices[(i + 1) % n], s)):
+                    if index >= first:
+                        rows[i, 3 + index - first] = share
+        return rows
+
+    def _offsets_now(self, t: float) -> Array:
+        return self._walls_at
+
+    # --- the loop -----------------------------------------------------------------------------------------------------------
+
+    def __call__(self, t: float, q: Array, v: Array) -> Solution:
+        """One step of control at time t (s) in state (q, v)."""
+        self._told = []
+        q = np.asarray(q, dtype=float)
+        if not self._state:
+            self._begin(t, q, TRY)
+        self._measure(t, q)
+        solution = self.controller(t, q, v)
+        if not self.done:
+            self._judge(t, q, solution)
+        if self.outcome.startswith("failed") and self.level == "velocity":
+            solution = replace(solution, velocity=np.zeros(self.robot.nv))
+        return replace(solution, events=(*solution.events, *self._told)) if self._told else solution
+
+    def run(self, q0: Array, *, seconds: float = 120.0) -> Report:
+        """Follow the commanded velocities from q0 until the task is done or failed."""
+        if self.level != "velocity":
+            raise TaskError("run follows velocities; simulate a machine of torques with eq.simulate")
+        self.reset()
+        q, v = np.array(q0, dtype=float), np.zeros(self.robot.nv)
+        times, path = [], []
+        for k in range(round(seconds / self.dt)):
+            times.append(k * self.dt)
+            path.append(q)
+            v = self(times[-1], q, v).velocity
+            if self.done:
+                break
+            q = self.robot.integrate(q, v, self.dt)
+        return self.report(np.array(times), np.array(path))
+
+    def report(self, t: Array | None = None, path: Array | None = None) -> Report:
+        """What has come of it so far."""
+        success = self.outcome == "completed"
+        path = np.zeros((0, self.robot.nq)) if path is None else path
+        q = path[-1] if len(path) else self.robot.neutral()
+        step = len(self.attempts) if success else 0
+        return Report(success, step, tuple(self.attempts), frozen(q), np.zeros(0) if t is None else t, path)
+
+    def _tell(self, t: float, text: str) -> None:
+        self.log.append((float(t), text))
+        self._told.append(text)
+
+    # --- what is measured ---------------------------------------------------------------------------------------------------
+
+    def _touching(self, q: Array) -> Array:
+        """Points of all contacts in force, those of the hand last."""
+        every = [*self.supports, *([self.hand] if self._contact else [])]
+        poses = [(self.robot.pose(q, c.frame), c.points) for c in every]
+        return np.concatenate([points @ X[:3, :3].T + X[:3, 3] for X, points in poses])
+
+    def _measure(self, t: float, q: Array) -> None:
+        """The support of now, and where the walls stand."""
+        self._polygon, self._com = support_polygon(self._touching(q)), self.robot.com(q)
+        corners, late = len(self.hand.points), t - self._since
+        self._walls_at[:] = NEVER
+        if self._state == APPROACH:
+            self._walls_at[:corners] = self.surface.offset - self._below * np.exp(-RISES * late)
+        if self._state in (APPROACH, GROW, SLIDE):
+            self._walls_at[corners:] = [w.offset for w in self.walls] - self._outside * np.exp(-ENTERS * late)
+
+    def _area_numbers(self, t: float) -> Array:
+        """∂A/∂x of the hand's points and the error that makes the area grow evenly."""
+        polygon = self._polygon
+        k = len(self.hand.points)
+        g = np.zeros((k, 2))
+        if polygon is None or not self._contact:
+            return np.zeros(2 * k + 1)
+        first = sum(len(c.points) for c in self.supports)
+        for index, gradient in zip(polygon.indices, area_gradient(polygon.vertices), strict=True):
+            if index >= first:
+                g[index - first] = gradient
+        return np.append(g.ravel(), self.growth * polygon.area)
+
+    # --- states -------------------------------------------------------------------------------------------------------------
+
+    def _begin(self, t: float, q: Array, state: str) -> None:
+        """Enter a state: which tasks count, which contact the hand has."""
+        trying = state in (TRY, f"{TRY} again", SLIDE)
+        weight = self.task.weight
+        self.controller.set_weight(self.task.label, weight if trying else 0.0)
+        self.controller.set_weight(APPROACH, 10.0 if state == APPROACH else 0.0)
+        self.controller.set_weight(AREA, 10.0 if state == GROW else 0.0)
+        self.controller.set_target(AREA, self._area_numbers)
+        calm = self._posture_weight * (1.0 if trying else 100.0 if self.level == "velocity" else 10.0)
+        self.controller.set_weight("posture", calm)
+        if self.robot.base_link is not None:
+            self.controller.set_weight("base", 10 * calm)
+        self._contact = {TRY: "", APPROACH: "", f"{TRY} again": "fixed"}.get(state, "slides")
+        names = [] if self.cooperative else [c.label for c in self.supports]
+        extra = {"fixed": [self.hand.label], "slides": [self._slide.label]}.get(self._contact, [])
+        self.controller.set_contacts([*names, *extra], q)
+        self._state, self._since, self._best, self._best_at = state, t, np.inf, t
+        X = self.robot.pose(q, self.hand.frame)
+        corners = self.hand.points @ X[:3, :3].T + X[:3, 3]
+        self._below = np.maximum(0.0, self.surface.offset - corners @ self.surface.normal)
+        self._outside = np.array([max(0.0, float(w.offset - w.normal @ corners.mean(0))) for w in self.walls])
+        self._polygon = None
+        self._tell(t, state)
+
+    def _error(self, solution: Solution) -> float:
+        if self._state == APPROACH:
+            return solution.task_errors[APPROACH]
+        if self._state == GROW:
+            return -self._polygon.area if self._polygon is not None else 0.0
+        return solution.task_errors[self.task.label]
+
+    def _judge(self, t: float, q: Array, solution: Solution) -> None:
+        """Success, failure, or neither yet."""
+        error = self._error(solution)
+        needed = max(CLOSER, BETTER * abs(self._best)) if np.isfinite(self._best) else 0.0
+        if error < self._best - needed:
+            self._best, self._best_at = error, t
+        stuck = t - self._best_at > self.patience or t - self._since > self.time_out
+        if self._state == APPROACH:
+            self._judge_contact(t, q, error, stuck)
+        elif self._state == GROW:
+            if stuck:
+                self._tell(t, f"the support has {-error:.3g} m²")
+                self._begin(t, q, f"{TRY} again")
+        elif error < self.tolerance:
+            self._attempted(t, error, True, "task done")
+            self.outcome = "completed"
+            self._tell(t, self.outcome)
+        elif stuck:
+            self._attempted(t, error, False, "no progress" if t - self._since <= self.time_out else "time-out")
+            self._next(t, q)
+
+    def _judge_contact(self, t: float, q: Array, error: float, stuck: bool) -> None:
+        if error < self.contact_tolerance and not any(self._outside_now(q)):
+            self._tell(t, f"contact made: {self.hand.label}")
+            self._begin(t, q, f"{TRY} again")
+        elif stuck:
+            self._attempted(t, np.inf, False, f"{self.hand.label} does not reach the surface: {error:.3g} away")
+            self._fail(t, "the contact cannot be made")
+
+    def _outside_now(self, q: Array) -> list[bool]:
+        X = self.robot.pose(q, self.hand.frame)
+        place = X[:3, :3] @ self.hand.points.mean(0) + X[:3, 3]
+        return [bool(w.normal @ place < w.offset - 1e-2) for w in self.walls]
+
+    def _attempted(self, t: float, error: float, success: bool, reason: str) -> None:
+        name = (TRY, CONTACT, ENLARGE, SLIDE)[len(self.attempts)]
+        begun = sum(a.seconds for a in self.attempts)
+        area = self._polygon.area if self._polygon is not None else 0.0
+        self.attempts.append(Attempt(name, success, float(min(error, self._best) if success else error), t - begun, area, reason))
+        self._tell(t, f"{name}: {reason}, error {error:.3g}")
+
+    def _next(self, t: float, q: Array) -> None:
+        states: Mapping[int, Callable[[], None]] = {
+            1: lambda: self._begin(t, q, APPROACH),
+            2: lambda: self._begin(t, q, GROW),
+            3: lambda: self._begin(t, q, SLIDE),
+            4: lambda: self._fail(t, "no attempt fulfilled the task"),
+        }
+        states[len(self.attempts)]()
+
+    def _fail(self, t: float, why: str) -> None:
+        self.outcome = f"failed: {why}"
+        self._tell(t, self.outcome)
+        self.controller.set_weight(self.task.label, 0.0)
+        self.controller.set_weight(APPROACH, 0.0)
+
+
+def replace_as_sliding(hand: FlatContact) -> SlidingContact:
+    """The same polygon, free along the surface and about its normal [QO21, Eq. (4.61)]; without friction."""
+    own = {"corners": hand.corners, "normal": hand.normal, "friction": 0.0, "direction": (0.0, 0.0, 0.0)}
+    return SlidingContact(hand.frame, name=f"{hand.label} sliding", **own)

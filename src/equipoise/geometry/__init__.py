@@ -1,0 +1,1 @@
+"""Primitives, distances with their derivatives, capsules of a robot, and sets of pairs that may collide."""
