@@ -26,7 +26,7 @@ Place = tuple[int, Any]
 MAX_BODIES = 2000  # some minutes of tracing and compiling
 
 
-EQUATION_SOURCES = ("algebra", "model/joints", "equations", "machine", "forms", "balance", "control")
+EQUATION_SOURCES = ("algebra", "model/joints", "equations", "machine", "forms", "geometry", "balance", "estimation", "control")
 EMITTER_SOURCES = "body columns cpu emit kernel operations program pycall registers rows sincos target".split()
 
 
@@ -34,7 +34,7 @@ EMITTER_SOURCES = "body columns cpu emit kernel operations program pycall regist
 def sources_digest() -> str:
     """Names the version of everything that writes programs: change a line, and they are traced anew."""
     package = Path(__file__).parent.parent
-    return _digest(path for folder in EQUATION_SOURCES for path in sorted((package / folder).glob("*.py")))
+    return _digest(path for folder in EQUATION_SOURCES for path in sorted((package / folder).rglob("*.py")))
 
 
 @functools.cache
