@@ -144,7 +144,8 @@ def test_batches_are_their_members(rng):
     q, v = random_states(robot, rng, 3)
     space = operational_dynamics(robot, q, v, frame_motion(robot, q, v, "tool"))
     one = operational_dynamics(robot, q[1], v[1], frame_motion(robot, q[1], v[1], "tool"))
-    assert_allclose(space.torque(np.ones((3, 3)))[1], one.torque(np.ones(3)), rtol=1e-9)
+    wanted = one.torque(np.ones(3))  # entries that cancel to zero differ by rounding, which instructions decide
+    assert_allclose(space.torque(np.ones((3, 3)))[1], wanted, rtol=1e-9, atol=1e-12 * np.abs(wanted).max())
 
 
 def test_bad_tasks_are_refused(rng):
