@@ -2,60 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...equations.symbols import SX, SYMBOLS, skew, stack, zeros
+from ...equations.symbols import SX, SYMBOLS, beside, constant, cross, skew, solve_positive_definite, stack, zeros
 
 if TYPE_CHECKING:
-    from ...robot import Robot
+    from ..contacts.contact import ContactTerms
+    from .context import Context
+
+
+@dataclass(frozen=True)
+class Affine:
+    """matrix · x + offset, x the unknowns of the quadratic program."""
+
+    matrix: SX
+    offset: SX
+
+    def take(self, rows: Any) -> Affine:
+        """Some of the rows."""
+        return Affine(self.matrix[rows, :], self.offset[rows])
 
 
 class Scene:
     """The robot at (q, v) on symbols. Twists are mixed: world axes, at the frame's origin; linear part first."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, context: Context) -> None:
         from ...equations.catalogue import SymbolicRobot
 
-        self.robot = robot
-        self.tree = robot.tree
+        robot = context.robot
+        self.context, self.robot = context, robot
         self.symbolic = SymbolicRobot(robot.tree, robot.place)
         self.q, self.v = SX.sym("q", robot.nq), SX.sym("v", robot.nv)
-        self._made: dict[Any, Any] = {}
+        self._made: dict[Hashable, Any] = {}
+        self._contacts: dict[str, ContactTerms] = {}
 
-    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+    def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
 
     # --- frames ---------------------------------------------------------------------------------------------------
 
-    def pose(self, frame: str) -> tuple[SX, SX]:
-        """(R, p) of a frame in the world."""
-        X = self._once(("pose", frame), lambda: self.symbolic.pose(self.q, frame))
-        return X[:3, :3], X[:3, 3]
+    def pose(self, frame: str) -> SX:
+        """X_WF, 4×4."""
+        return self._once(("pose", frame), lambda: self.symbolic.pose(self.q, frame))
 
     def jacobian(self, frame: str) -> SX:
         """6×nv."""
         return self._once(("jacobian", frame), lambda: self.symbolic.jacobian(self.q, frame))
 
     def twist(self, frame: str) -> SX:
+        """V_WF, (6,)."""
         return self._once(("twist", frame), lambda: self.symbolic.velocity(self.q, self.v, frame))
 
     def drift(self, frame: str) -> SX:
-        """J̇ v: how the frame accelerates while a = 0."""
+        """J̇ v, (6,): how the frame accelerates while a = 0."""
         return self._once(("drift", frame), lambda: self.symbolic.bias_acceleration(self.q, self.v, frame))
 
     def point(self, frame: str, s: SX) -> tuple[SX, SX, SX, SX]:
         """(position, Jacobian 3×nv, velocity, drift) of the point s, given in a frame's axes."""
-        R, p = self.pose(frame)
-        arm, J, V, A = R @ s, self.jacobian(frame), self.twist(frame), self.drift(frame)
+        X = self.pose(frame)
+        arm, J, V, A = X[:3, :3] @ s, self.jacobian(frame), self.twist(frame), self.drift(frame)
         w = V[3:6]
         shift = -skew(arm)
-        return p + arm, J[:3, :] + shift @ J[3:, :], V[:3] + shift @ w, A[:3] + shift @ A[3:] + skew(w) @ (skew(w) @ arm)
+        moved = V[:3] + shift @ w, A[:3] + shift @ A[3:] + skew(w) @ (skew(w) @ arm)
+        return X[:3, 3] + arm, J[:3, :] + shift @ J[3:, :], *moved
 
     # --- the whole robot --------------------------------------------------------------------------------------------
 
@@ -97,11 +113,86 @@ class Scene:
 
         from ...equations.manifold import coordinate_rates
 
-        v = SX.sym("rate", self.tree.nv)
-        y_dot = casadi.jtimes(y, self.q, coordinate_rates(self.tree, self.q, v))
+        tree = self.robot.tree
+        v = SX.sym("rate", tree.nv)
+        y_dot = casadi.jtimes(y, self.q, coordinate_rates(tree, self.q, v))
         J = casadi.jacobian(y_dot, v)
         along = casadi.substitute(y_dot, v, self.v)
-        return J, casadi.jtimes(along, self.q, coordinate_rates(self.tree, self.q, self.v))
+        return J, casadi.jtimes(along, self.q, coordinate_rates(tree, self.q, self.v))
+
+    # --- the unknowns of the quadratic program ------------------------------------------------------------------------
+
+    def touch(self, contacts: dict[str, ContactTerms]) -> None:
+        """Tell which contacts there are, before forces and accelerations are asked for."""
+        self._contacts = contacts
+
+    @cached_property
+    def _dynamics(self) -> tuple[Affine, Affine]:
+        """Accelerations (or velocities) and torques of the motors as functions of the unknowns.
+
+        Velocities without a motor (the base, free objects, passive joints) follow from those with one and from contact forces:
+
+            a_u = M_uu⁻¹ (Σ N_uᵀ λ − h_u − M_um a_m),      τ = M_mu a_u + M_mm a_m + h_m − Σ J_mᵀ N λ,
+
+        so a = B x + b and τ = T x + t over x = (a_m, λ). M_uu is always invertible.
+        """
+        context, nv = self.context, self.robot.nv
+        if context.level != "torque":
+            return Affine(SX.eye(nv), zeros(nv)), Affine(zeros(0, nv), zeros(0))
+        m, u = context.motors.tolist(), context.passive.tolist()
+        M, h = self.mass_matrix, self.bias_force
+        pushes = [self.jacobian(context.contacts[k].frame).T @ terms.N for k, terms in self._contacts.items()]
+        push = beside(zeros(nv, 0), *pushes)
+        n = len(m)
+        eye = beside(SX.eye(n), zeros(n, push.shape[1]))
+        solved = solve_positive_definite(M[u, u], beside(-M[u, m], push[u, :], -h[u])) if u else zeros(0, context.unknowns + 1)
+        B_u, b_u = solved[:, :-1], solved[:, -1]
+        B, b = SX(nv, context.unknowns), SX(nv, 1)
+        B[m, :], B[u, :], b[u] = eye, B_u, b_u
+        T = M[m, u] @ B_u + beside(M[m, m], -push[m, :])
+        return Affine(B, b), Affine(T, h[m] + M[m, u] @ b_u)
+
+    @property
+    def acceleration(self) -> Affine:
+        """a = B x + b; at velocity level v itself."""
+        return self._dynamics[0]
+
+    @property
+    def torque(self) -> Affine:
+        """Torques of the motors, τ = T x + t; torque level only."""
+        return self._dynamics[1]
+
+    def motion(self, J: SX, drift: SX) -> Affine:
+        """J a + drift; at velocity level J v."""
+        a = self.acceleration
+        return Affine(J @ a.matrix, J @ a.offset + drift if self.context.level != "velocity" else 0 * drift)
+
+    def force(self, contact: str) -> Affine:
+        """The unknown forces λ of a contact, in its own axes."""
+        start = len(self.context.motors)
+        for name, item in self.context.contacts.items():
+            if name == contact:
+                break
+            start += item.size
+        size = self.context.contacts[contact].size
+        return Affine(SX.eye(self.context.unknowns)[start : start + size, :], zeros(size))
+
+    @cached_property
+    def momentum_rate(self) -> Affine | None:
+        """Rate of momentum about the centre of mass from contact forces and gravity; None where other forces change it."""
+        if self.context.level != "torque" or not self.context.one_floating_tree:
+            return None
+        blocks = [zeros(6, len(self.context.motors))]
+        for name, terms in self._contacts.items():
+            arm = self.pose(self.context.contacts[name].frame)[:3, 3] - self.com
+            blocks.append(stack(terms.N[:3, :], terms.N[3:, :] + cross(arm, terms.N[:3, :])))
+        weight = self.robot.mass * np.asarray(self.robot.model.gravity)
+        return Affine(beside(*blocks), stack(constant(weight), zeros(3)))
+
+
+def pose_error(X_to: SX, X: SX) -> SX:
+    """From X to X_to: translation, then the rotation vector, both in world axes, (6,) [QO21, Eq. (3.2)]."""
+    return stack(X_to[:3, 3] - X[:3, 3], rotation_error(X[:3, :3], X_to[:3, :3]))
 
 
 def rotation_error(R: SX, R_to: SX) -> SX:
@@ -124,12 +215,3 @@ def _axis_of_half_turn(D: SX) -> SX:
         others = [D[j, j] for j in range(3) if j != k]
         longest = SYMBOLS.where((D[k, k] >= others[0]) * (D[k, k] >= others[1]), columns[k], longest)
     return longest / SYMBOLS.sqrt(longest.T @ longest)
-
-
-def matrix_of(entries: SX, rows: int, columns: int) -> SX:
-    """A matrix from its entries, row by row."""
-    M = zeros(rows, columns)
-    for i in range(rows):
-        for j in range(columns):
-            M[i, j] = entries[i * columns + j]
-    return M

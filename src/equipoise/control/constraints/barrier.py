@@ -1,0 +1,138 @@
+"""Barriers: numbers d ≥ 0 with ḋ = J v + ζ and d̈ = J a + J̇ v + ζ̇.
+
+At velocity level they become the vector field inequality ḋ ≥ −η d, at acceleration and torque level its second-order form, both
+with the margin that a sampled controller needs [QO21, Eqs. (4.1)–(4.19)].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..item import Parameters, TaskError
+from ..safety import vfi
+from ..safety.piecewise import symbols as piecewise_symbols
+from .constraint import BoundedRows, Constraint, Start
+
+if TYPE_CHECKING:
+    from ...equations.symbols import SX
+    from ..controller.context import Context
+    from ..controller.scene import Scene
+
+Array = np.ndarray
+USUAL_GAINS = vfi.Gains.of_rates(5.0, 20.0)
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """Numbers d ≥ 0 on symbols, m of them.
+
+    Args:
+        d: (m,).
+        J: (m, nv).
+        residual: ζ, what the world does by itself, (m,).
+        drift: J̇ v + ζ̇, (m,).
+    """
+
+    d: SX
+    J: SX
+    residual: SX
+    drift: SX
+
+
+class _Rates(NamedTuple):
+    """Gains on symbols: as `vfi.Gains`, checked when they were numbers."""
+
+    slow: Any
+    fast: Any
+    fastest: float = 0.0
+
+    @property
+    def eta_d(self) -> Any:
+        return self.slow + self.fast
+
+    @property
+    def eta_p(self) -> Any:
+        return self.slow * self.fast
+
+    def require_step(self, dt: float) -> None:
+        """Done with the numbers."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BarrierConstraint(Constraint):
+    """A constraint made of numbers d ≥ 0. One of one's own has `row_names` and `barrier`.
+
+    Args:
+        gains: of the second-order inequality; its slow rate is also η at velocity level. Rates, 1/s.
+        variation: σ, how fast d̈ may fall within a step, see `second_order_bound`.
+        jump: δ, by how much d̈ may fall at once.
+        braking: the d̈ that can be counted on, m/s²; None for no limit.
+    """
+
+    gains: vfi.Gains = field(default_factory=lambda: USUAL_GAINS)
+    variation: Any = 0.0
+    jump: Any = 0.0
+    braking: Any = None
+    has_margins: ClassVar[bool] = True
+
+    def barrier(self, scene: Scene, numbers: Any) -> Barrier:
+        """The numbers on symbols."""
+        raise NotImplementedError(f"{type(self).__name__} has no barrier()")
+
+    def parameters(self, context: Context) -> Mapping[str, Parameters]:
+        return {"inequality": inequality(self, context, len(self.row_names(context)))}
+
+    def structure(self, context: Context) -> object:
+        return [super().structure(context), self.braking is None]
+
+    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+        barrier, dt = self.barrier(scene, numbers), scene.context.dt
+        rate = barrier.J @ scene.v + barrier.residual
+        rows = scene.motion(barrier.J, barrier.drift)
+        gains = _Rates(numbers.slow, numbers.fast)
+        if scene.context.level == "velocity":
+            least = vfi.first_order_bound(barrier.d, gains.slow, curvature=numbers.jump, dt=0.0) + numbers.jump * (dt / 2)
+            lower = least - barrier.residual
+        else:
+            options = {"variation": numbers.variation, "jump": numbers.jump, "m": piecewise_symbols()}
+            braking = None if self.braking is None else numbers.braking
+            lower = vfi.second_order_bound(barrier.d, rate, gains, dt, braking=braking, **options)  # type: ignore[arg-type]
+        return BoundedRows(rows, lower, 0 * lower + np.inf, barrier.d, rate)
+
+    def start_report(self, start: Start) -> Iterator[str]:
+        return not_admitted(self, start)
+
+
+def inequality(constraint: Any, context: Context, m: int) -> Parameters:
+    """The parameters of the vector field inequality of m rows: rates of the gains, variation, jump, braking."""
+    names = ["slow", "fast", "variation", "jump"] + ([] if constraint.braking is None else ["braking"])
+
+    def numbers(gains: vfi.Gains, variation: Any, jump: Any, braking: Any) -> list[Array]:
+        if not isinstance(gains, vfi.Gains):
+            raise TaskError(f"{constraint.label}: gains are eq.Gains; got {gains!r}")
+        gains.require_step(context.dt)
+        given = [gains.slow, gains.fast, variation, jump] + ([] if constraint.braking is None else [braking])
+        if not all(np.all(np.asarray(x, dtype=float) >= 0) for x in given):
+            raise TaskError(f"{constraint.label}: variation, jump and braking must not be negative")
+        return [np.broadcast_to(np.asarray(x, dtype=float), (m,)) for x in given]
+
+    return Parameters(("gains", "variation", "jump", "braking"), dict.fromkeys(names, (m,)), numbers)
+
+
+def not_admitted(constraint: Any, start: Start) -> Iterator[str]:
+    """One sentence for each row that the theory does not cover from this start [QO21, Lemma 4.1, exact]."""
+    d, rate, gains = start.margins, start.rates, constraint.gains
+    admitted = d >= 0 if start.context.level == "velocity" else vfi.admits(d, rate, gains, constraint.braking)
+    for k in np.flatnonzero(~np.asarray(admitted)):
+        name = start.names[k]
+        if not d[k] >= 0:
+            yield f"{name} starts {-d[k]:.4g} outside: it is led back, and is not safe from the start"
+            continue
+        needed = f"a fast rate of {-rate[k] / d[k]:.4g} 1/s" if d[k] > 0 else "more than any gains"
+        has = f"the gains have {np.max(gains.fast):.4g} 1/s"
+        braking = "" if constraint.braking is None else f" and braking is limited to {constraint.braking:.4g}"
+        yield f"{name} approaches at {-rate[k]:.4g} from {d[k]:.4g} away, which asks for {needed}: {has}{braking}"

@@ -1,0 +1,136 @@
+"""Joints within their limits of position, velocity and acceleration, viable together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..item import Parameters, TaskError
+from ..safety import limits
+from ..safety.piecewise import symbols as piecewise_symbols
+from .constraint import BoundedRows, Constraint, Start
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+    from ..controller.context import Context
+    from ..controller.scene import Scene
+
+Array = np.ndarray
+FAR = 1e6  # stands for a limit of position or velocity that is not there
+
+
+@dataclass(frozen=True, eq=False)
+class JointLimits(Constraint):
+    """Joints within their limits of position, velocity and acceleration, viable together: a joint that nears its end can
+    always still brake [docs/safety.md].
+
+    Args:
+        acceleration: what each joint can count on for braking, rad/s² or m/s²; one number or one per joint rate.
+        position: True for the robot's own limits, False for none, or (lower, upper), one each per joint rate.
+        velocity: the same; or one number per joint rate.
+        margin: kept from the ends, rad or m.
+    """
+
+    acceleration: Any = 100.0
+    position: Any = True
+    velocity: Any = True
+    margin: Any = 0.0
+
+    @property
+    def label(self) -> str:
+        return self.name or "joint limit"
+
+    def row_names(self, context: Context) -> list[str]:
+        return [f"{self.label} of {context.rate_names[k]}" for k in context.joint_rates]
+
+    def parameters(self, context: Context) -> Mapping[str, Parameters]:
+        shapes = dict.fromkeys(("lower", "upper", "velocity", "acceleration"), (len(context.joint_rates),))
+        settings = ("acceleration", "position", "velocity", "margin")
+        return {"limits": Parameters(settings, shapes, lambda *values: self._limits(context, *values))}
+
+    def limits(self, context: Context) -> tuple[Array, Array, Array, Array]:
+        """(lower, upper, velocity, acceleration) of all joint rates; far away where there are none."""
+        return self._limits(context, self.acceleration, self.position, self.velocity, self.margin)
+
+    def _limits(
+        self, context: Context, acceleration: Any, position: Any, velocity: Any, margin: Any
+    ) -> tuple[Array, Array, Array, Array]:
+        robot, at, dt = context.robot, context.joint_rates, context.dt
+        n = len(at)
+        A = np.asarray(acceleration, dtype=float)
+        if A.shape not in ((), (n,)) or not (np.isfinite(A).all() and (A > 0).all()):
+            raise TaskError(f"{self.label}: acceleration must be positive, one number or {n}; got {acceleration!r}")
+        lower, upper = self._ends(robot, at, position)
+        lower, upper = np.clip(lower + margin, -FAR, FAR), np.clip(upper - margin, -FAR, FAR)
+        if not (lower < upper).all():
+            k = int(np.flatnonzero(~(lower < upper))[0])
+            raise TaskError(
+                f"{self.label}: a margin of {margin} leaves {context.rate_names[at[k]]!r} no room: its range would be "
+                f"{lower[k]:.6g} to {upper[k]:.6g}"
+            )
+        V = self._speeds(robot, at, velocity)
+        # Without ends of position there is nothing to brake for: within a step the velocity may turn from one limit to the other.
+        most = 2 * V / dt if position is False else np.minimum(V / dt, (upper - lower) / dt**2)
+        return lower, upper, V, np.minimum(A, most)
+
+    def _speeds(self, robot: Robot, at: Array, velocity: Any) -> Array:
+        if isinstance(velocity, bool | np.bool_):
+            V = robot.limits.velocity[at] if velocity else np.full(len(at), FAR)
+        else:
+            V = np.broadcast_to(np.asarray(velocity, dtype=float), (len(at),))
+        if not (V > 0).all():
+            raise TaskError(f"{self.label}: limits of velocity must be positive; got {velocity!r}")
+        return np.minimum(V, FAR)
+
+    def _ends(self, robot: Robot, at: Array, position: Any) -> tuple[Array, Array]:
+        if not isinstance(position, bool | np.bool_):
+            lower, upper = (np.broadcast_to(np.asarray(end, dtype=float), (len(at),)) for end in position)
+            return lower, upper
+        lower, upper = np.full(robot.nv, -FAR), np.full(robot.nv, FAR)
+        if position:
+            for joint in robot.joints.values():
+                if joint.mimic is None and joint.type.nq == 1:
+                    lower[joint.v], upper[joint.v] = robot.limits.lower[joint.q], robot.limits.upper[joint.q]
+        return lower[at], upper[at]
+
+    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+        """Bounds of accelerations, or of velocities; a joint without a single position has none of those ends."""
+        from ...equations.symbols import SX, zeros
+
+        context, m = scene.context, piecewise_symbols()
+        at = context.joint_rates.tolist()
+        place = joint_positions(scene.robot, scene.q, zeros(scene.robot.nv))[at]
+        if context.level == "velocity":
+            low, high = limits.velocity_bounds(place, numbers.lower, numbers.upper, numbers.velocity, context.dt, m=m)
+        else:
+            given = numbers.lower, numbers.upper, numbers.velocity, numbers.acceleration
+            low, high = limits.acceleration_interval(place, scene.v[at], *given, context.dt, m=m)
+        return BoundedRows(scene.motion(SX.eye(scene.robot.nv)[at, :], zeros(len(at))), low, high)
+
+    def start_report(self, start: Start) -> Iterator[str]:
+        context, at = start.context, start.context.joint_rates
+        q, v = joint_positions(context.robot, start.q, np.zeros(context.robot.nv))[at], start.v[at]
+        lower, upper, velocity, acceleration = (start.numbers[k] for k in ("lower", "upper", "velocity", "acceleration"))
+        outside = np.maximum(lower - q, q - upper)
+        good = limits.viable(q, v, lower, upper, velocity, acceleration, limits.VIABLE)
+        if context.level == "velocity":
+            good = outside <= limits.VIABLE
+        for k in np.flatnonzero(~good):
+            name = start.names[k]
+            if outside[k] > 0:
+                yield f"{name}: it starts {outside[k]:.4g} outside and is led back"
+            elif abs(v[k]) > velocity[k]:
+                yield f"{name}: it starts at {abs(v[k]):.4g}, faster than its limit of {velocity[k]:.4g}"
+            else:
+                yield f"{name}: at {v[k]:.4g} it cannot stop before its end by {acceleration[k]:.4g}"
+
+
+def joint_positions(robot: Robot, q: Any, place: Any) -> Any:
+    """Joint positions in the places of their rates; `place` stays as it is where a joint has no single position."""
+    for joint in robot.joints.values():
+        if joint.mimic is None and joint.type.nq == 1:
+            place[joint.v] = q[joint.q]
+    return place

@@ -1,0 +1,91 @@
+"""Two primitives stay apart, or together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...geometry.distances import Distance, distance
+from ..item import Parameters, TaskError
+from ..tasks.references import moment
+from .barrier import Barrier, BarrierConstraint
+from .obstacles import at_start, described, placed, require_frames, world_motion
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+    from ..controller.context import Context
+    from ..controller.scene import Scene
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOut(BarrierConstraint):
+    """Two primitives stay farther apart than a safe distance: obstacles, self-collisions, planes not to be crossed.
+
+    Args:
+        a: primitive on a frame of the robot or in the world; one of the world may move, or be a function of time.
+        b: the other one.
+        safe: distance to keep, m; a number, or a function of time that returns it, or (distance, rate, acceleration). For squared
+            distances (points and lines) it is squared for you.
+    """
+
+    a: Any
+    b: Any
+    safe: Any = 0.0
+    inside: ClassVar[bool] = False
+
+    @property
+    def label(self) -> str:
+        return self.name or f"{described(self.a)} {'inside' if self.inside else 'away from'} {described(self.b)}"
+
+    @property
+    def _measured(self) -> Distance:
+        """What is measured, of primitives as they are at first."""
+        return distance(at_start(self.a), at_start(self.b))
+
+    def check(self, robot: Robot) -> None:
+        require_frames(robot, self._measured.a, self._measured.b)
+
+    def row_names(self, context: Context) -> list[str]:
+        return [self.label]
+
+    def structure(self, context: Context) -> object:
+        d = self._measured
+        sides = [placed(context.robot, side) for side in (d.a, d.b)]
+        return [d.quantity, d.squared, *sides, d.a is d.b, self.inside, self.braking is None]
+
+    def parameters(self, context: Context) -> Mapping[str, Parameters]:
+        d = self._measured
+        safe = Parameters(("safe",), dict.fromkeys(("safe", "safe_rate", "safe_acceleration"), ()), self._safe)
+        size = sum(p.motion.size for p in d.world)
+        world = Parameters(("a", "b"), {"world": (size,)}, lambda a, b: [world_motion(self.label, d, a, b)])
+        return {**super().parameters(context), "safe": safe, "world": world}
+
+    def _safe(self, safe: Any) -> tuple[float, float, float]:
+        """d_safe, or its square, and the two derivatives."""
+        s, rate, acceleration = (0.0 if x is None else float(x) for x in moment(safe, scalar=True))
+        if not self._measured.squared:
+            return s, rate, acceleration
+        if not s >= 0:
+            raise TaskError(f"{self.label}: safe must be finite and not negative, got {safe!r}")
+        return s**2, 2 * s * rate, 2 * rate**2 + 2 * s * acceleration
+
+    def barrier(self, scene: Scene, numbers: Any) -> Barrier:
+        from ...geometry.distances import on_symbols
+
+        row = on_symbols(scene.robot, self._measured, scene.q, scene.v, numbers.world)
+        sign = -1.0 if self.inside else 1.0
+        zeta = sign * (row["residual"] - numbers.safe_rate)
+        drift = sign * (row["J_dot_v"] + row["residual_rate"] - numbers.safe_acceleration)
+        return Barrier(sign * (row["value"] - numbers.safe), sign * row["J"], zeta, drift)
+
+
+@dataclass(frozen=True, eq=False)
+class KeepIn(KeepOut):
+    """Two primitives stay nearer than `safe` (m): a hand in a region, a point on one side of a plane."""
+
+    inside: ClassVar[bool] = True

@@ -1,0 +1,109 @@
+"""The robot's own parts stay apart: rows for the pairs that are near each other now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...geometry.pairs import PairSet
+from ..item import Parameters, TaskError
+from ..safety import vfi
+from .barrier import USUAL_GAINS, inequality, not_admitted
+from .constraint import BoundedRows, Constraint, Start
+from .outside import OutsideRows, Seen
+
+if TYPE_CHECKING:
+    from ..controller.context import Context
+    from ..controller.scene import Scene
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SelfCollision(Constraint):
+    """Pairs of the robot's own parts stay apart. Those within `range` get rows in each step, at most `most`.
+
+    Args:
+        pairs: of primitives on frames; None takes them from the robot's collision shapes.
+        safe: distance to keep, m.
+        range: m, beyond `safe`.
+        most: rows.
+        gains: as of all barriers, and so are variation, jump and braking.
+    """
+
+    pairs: Any = None
+    safe: Any = 0.01
+    range: float = 0.15
+    most: int = 40
+    gains: vfi.Gains = field(default_factory=lambda: USUAL_GAINS)
+    variation: Any = 0.0
+    jump: Any = 0.0
+    braking: Any = None
+    has_margins: ClassVar[bool] = False
+
+    @property
+    def label(self) -> str:
+        return self.name or "self-collision"
+
+    def row_names(self, context: Context) -> list[str]:
+        return []
+
+    def structure(self, context: Context) -> object:
+        return "outside"
+
+    def parameters(self, context: Context) -> Mapping[str, Parameters]:
+        safe = Parameters(("safe",), {"safe": ()}, self._safe)
+        return {"inequality": inequality(self, context, 1), "safe": safe}
+
+    def _safe(self, safe: Any) -> list[float]:
+        if not np.isfinite(safe):
+            raise TaskError(f"{self.label}: safe must be finite, got {safe!r}")
+        return [float(safe)]
+
+    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+        from ...equations.symbols import zeros
+
+        none = zeros(0, scene.robot.nv)
+        return BoundedRows(scene.motion(none, zeros(0)), zeros(0), zeros(0))
+
+    def outside(self, context: Context) -> OutsideRows:
+        return NearRows(self, context)
+
+    def start_report(self, start: Start) -> Iterator[str]:
+        return not_admitted(self, start)
+
+
+class NearRows:
+    """Rows of one `SelfCollision`: pairs come and go, a controller's reserve of rows stays."""
+
+    def __init__(self, constraint: SelfCollision, context: Context) -> None:
+        from ...geometry.collisions import self_collision_pairs
+
+        self.context, self.braking = context, constraint.braking
+        pairs = constraint.pairs if constraint.pairs is not None else self_collision_pairs(context.robot)
+        self.pairs = PairSet(context.robot, tuple(pairs), range=constraint.safe + constraint.range, most=constraint.most)
+        self.count = min(constraint.most, len(self.pairs.pairs))
+        self.names = tuple(f"{constraint.label} of {a.frame} and {b.frame}" for a, b in self.pairs.pairs)
+        self.largest_margin = constraint.range
+
+    def see(self, q: Array, v: Array, numbers: Mapping[str, Array], B: Array, b: Array) -> Seen:
+        near = self.pairs(q, v)
+        d = near.value - numbers["safe"]
+        lower = self._bound(d, near.rate, numbers)
+        level = self.context.level
+        if level == "velocity":
+            return Seen(near.indices, near.J, lower, d, near.rate)
+        offset = near.bias if level == "acceleration" else near.bias + near.J @ b
+        A = near.J if level == "acceleration" else near.J @ B
+        return Seen(near.indices, A, lower - offset, d, near.rate)
+
+    def _bound(self, d: Array, rate: Array, numbers: Mapping[str, Array]) -> Array:
+        jump, dt = numbers["jump"], self.context.dt
+        if self.context.level == "velocity":
+            return vfi.first_order_bound(d, numbers["slow"], dt, jump)
+        gains = vfi.Gains.of_rates(numbers["slow"][0], numbers["fast"][0])
+        braking = None if self.braking is None else numbers["braking"]
+        return vfi.second_order_bound(d, rate, gains, dt, variation=numbers["variation"], jump=jump, braking=braking)

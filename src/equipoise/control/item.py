@@ -1,0 +1,202 @@
+"""What tasks, contacts and constraints share: a name, named parameters, and what of them is structure.
+
+Structure is compiled, every number is a parameter. An item declares its parameters in groups. A group says which of the
+item's fields it follows from, which shapes it has, and how values become numbers. Those fields are *settings*: each may be
+changed while a controller runs (`controller.set`), and each may be a function of time. All other fields are structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import EquipoiseError, unknown_name
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .controller.context import Context
+
+Array = np.ndarray
+Shape = tuple[int, ...]
+LEVELS = ("velocity", "acceleration", "torque")
+
+
+class TaskError(EquipoiseError, ValueError):
+    """A task, contact or constraint that cannot be: a wrong size, a negative weight, a target of the wrong kind."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A group of numbers that follow together from some settings of an item.
+
+    Args:
+        settings: names of the fields that the numbers follow from.
+        shapes: shape of each number, by the name under which the item's rows read it.
+        numbers: called with the values of the settings, in order; gives the numbers, in the order of `shapes`.
+        unbounded: whether a number may be infinite, which then means that there is no bound.
+    """
+
+    settings: tuple[str, ...]
+    shapes: Mapping[str, Shape]
+    numbers: Callable[..., Sequence[ArrayLike]]
+    unbounded: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many numbers in all."""
+        return sum(prod(shape) for shape in self.shapes.values())
+
+    def flat(self, label: str, values: Sequence[Any]) -> Array:
+        """All numbers of the group, shape (size,); raises `TaskError` where they cannot be used.
+
+        Args:
+            label: of the item, for the error.
+            values: of the settings, in order.
+        """
+        made = np.empty(self.size)
+        start = 0
+        given = self.numbers(*values)
+        for (name, shape), number in zip(self.shapes.items(), given, strict=True):
+            array = np.asarray(number, dtype=float)
+            if array.shape != shape and array.size != prod(shape):
+                raise TaskError(f"{label}: {name} must have shape {shape}; got {array.shape}")
+            made[start : start + array.size] = array.reshape(-1)
+            start += array.size
+        good = not np.isnan(made).any() if self.unbounded else np.isfinite(made).all()
+        if not good:
+            raise TaskError(f"{label}: {' and '.join(self.settings)} must be finite numbers; got {_short(values)}")
+        return made
+
+
+class Numbers:
+    """What a function of time may return instead of a setting: the very numbers of its group, as `Parameters.flat` makes them.
+
+    They are used as they are; for those who make thousands of them per second and know that they are right.
+    """
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: Array) -> None:
+        self.numbers = numbers
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Item:
+    """What all items share.
+
+    Args:
+        name: under which reports and setters know it; two items of a controller have different ones.
+    """
+
+    name: str = ""
+    levels: ClassVar[tuple[str, ...]] = LEVELS
+
+    @property
+    def label(self) -> str:
+        """The name, or a description where none was given."""
+        return self.name or type(self).__name__
+
+    def check(self, robot: Robot) -> None:
+        """Raise if this robot cannot have this item."""
+
+    def parameters(self, context: Context) -> Mapping[str, Parameters]:
+        """Groups of parameters, by name."""
+        return {}
+
+    def structure(self, context: Context) -> object:
+        """Everything that the traced code reads of this item beside its parameters, as plain data: names its kernel in the
+        cache. Frames are named by their place."""
+        numbers = {name for group in self.parameters(context).values() for name in group.settings}
+        read = [field.name for field in fields(self) if field.name not in numbers and field.name != "name"]
+        return [(name, plain(getattr(self, name), context.robot)) for name in read]
+
+    def require_level(self, level: str) -> None:
+        """Raise if this item does not exist at this level."""
+        if level not in LEVELS:
+            raise unknown_name("level", level, LEVELS)
+        if level not in self.levels:
+            raise TaskError(f"{self.label} needs level={self.levels[0]!r}: forces and torques are no variables at level={level!r}")
+
+
+def kind(item: Item) -> object:
+    """Names what an item's class does: our own by their place, a user's own by the code of its methods."""
+    owners = [owner for owner in type(item).__mro__ if not owner.__module__.startswith(("equipoise.", "builtins"))]
+    code = [_code(member) for owner in owners for _, member in sorted(vars(owner).items())]
+    return type(item).__module__, type(item).__qualname__, code
+
+
+def _code(member: Any) -> object:
+    """Instructions, names and constants of a function, of the functions in it and of what it closes over."""
+    member = getattr(member, "fget", getattr(member, "__func__", member))
+    code = getattr(member, "__code__", None)
+    if code is None:
+        return repr(member) if isinstance(member, bool | int | float | str | tuple) else None
+    cells = [plain(cell.cell_contents) for cell in member.__closure__ or ()]
+    return _instructions(code), cells, [plain(x) for x in member.__defaults__ or ()]
+
+
+def _instructions(code: Any) -> object:
+    constants = [_instructions(x) if hasattr(x, "co_code") else repr(x) for x in code.co_consts]
+    return code.co_code, code.co_names, constants
+
+
+class NoNameError(Exception):
+    """Something that has no name of its own: whatever depends on it cannot be cached."""
+
+
+def plain(x: Any, robot: Robot | None = None) -> object:
+    """A value as data that is equal for equal values only; names of frames become their places.
+
+    Raises:
+        NoNameError: the value cannot be told from others of its kind.
+    """
+    if isinstance(x, str) and robot is not None and x in robot.frames:
+        body, X = robot.place(x)
+        return "frame", body, X.tobytes()
+    if x is None or isinstance(x, bool | int | float | str):
+        return repr(x)
+    if isinstance(x, np.ndarray | np.generic):
+        array = np.asarray(x)
+        if array.dtype == object:
+            raise NoNameError(repr(x))
+        return array.shape, array.dtype.str, array.tobytes()
+    if isinstance(x, tuple | list):
+        return [type(x).__name__, *(plain(part, robot) for part in x)]
+    if isinstance(x, Mapping):
+        return ["mapping", *((plain(k), plain(v, robot)) for k, v in x.items())]
+    if hasattr(type(x), "__dataclass_fields__"):
+        return [type(x).__qualname__, *((f.name, plain(getattr(x, f.name), robot)) for f in fields(x))]
+    raise NoNameError(repr(x))
+
+
+def column(label: str, what: str, value: Any, n: int) -> Array:
+    """One number for all rows, or one each, shape (n,): finite and not negative."""
+    array = finite_column(label, what, value, n)
+    if not (array >= 0).all():
+        raise TaskError(f"{label}: {what} must not be negative; got {value!r}")
+    return array
+
+
+def finite_column(label: str, what: str, value: Any, n: int) -> Array:
+    """One number for all rows, or one each, shape (n,): finite."""
+    array = np.asarray(value, dtype=float)
+    if array.shape not in ((), (n,)):
+        raise TaskError(f"{label}: {what} must be one number or {n}, one per row; got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise TaskError(f"{label}: {what} must be finite; got {value!r}")
+    return np.broadcast_to(array, (n,))
+
+
+def labels_of(items: Sequence[Item]) -> Iterator[str]:
+    """Labels of items, in order."""
+    return (item.label for item in items)
+
+
+def _short(values: Sequence[Any]) -> str:
+    text = ", ".join(repr(value) for value in values)
+    return text if len(text) < 200 else text[:200] + "…"

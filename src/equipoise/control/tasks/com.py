@@ -1,0 +1,63 @@
+"""The centre of mass to a place in the world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import unknown_name
+from .references import Reference, VectorReference
+from .task import AXES, KINDS, Task, Terms
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+    from ..controller.context import Context
+    from ..controller.scene import Scene
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CoMTask(Task):
+    """The centre of mass to a place in the world.
+
+    Args:
+        target: m, 3 numbers.
+        axes: "position", or names such as "x y", which leaves the height alone.
+    """
+
+    target: Any = None
+    axes: str = "position"
+
+    def check(self, robot: Robot) -> None:
+        super().check(robot)
+        for axis in KINDS.get(self.axes, self.axes).split():
+            if axis not in "xyz":
+                raise unknown_name("axis of the centre of mass", axis, ["position", "x", "y", "z"])
+
+    @property
+    def label(self) -> str:
+        return self.name or "centre of mass"
+
+    @property
+    def _at(self) -> list[int]:
+        return [AXES[axis] for axis in KINDS.get(self.axes, self.axes).split()]
+
+    def rows(self, context: Context) -> int:
+        return len(self._at)
+
+    def here(self, robot: Robot, q: Array) -> Array:
+        return robot.com(q)
+
+    def reference(self, context: Context) -> Reference:
+        return VectorReference(self.label, 3)
+
+    def terms(self, scene: Scene, reference: Any) -> Terms:
+        from ...equations.symbols import beside, constant, zeros
+
+        J, at = scene.com_jacobian, self._at
+        share = beside(constant(np.eye(3) / scene.robot.mass), zeros(3, 3))
+        parts = reference.value - scene.com, J, J @ scene.v, scene.com_drift, reference.rate, reference.acceleration, share
+        return Terms(*(part[at, :] for part in parts))

@@ -1,0 +1,53 @@
+"""The force of a contact to a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...errors import unknown_name
+from .references import Reference, VectorReference
+from .task import DirectTerms, Task
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+    from ..controller.context import Context
+    from ..controller.scene import Scene
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ForceTask(Task):
+    """The unknown forces of a contact to a value; torque level only.
+
+    Args:
+        contact: its name.
+        target: N and N m, in the contact's axes, on the robot; one number per unknown force of the contact, or one for all.
+    """
+
+    contact: str
+    target: Any = 0.0
+    weight: Any = field(default=1e-4, kw_only=True)
+    levels: ClassVar[tuple[str, ...]] = ("torque",)
+
+    @property
+    def label(self) -> str:
+        return self.name or f"force of {self.contact}"
+
+    def reference(self, context: Context) -> Reference:
+        if self.contact not in context.contacts:
+            raise unknown_name("contact", self.contact, context.contacts)
+        return VectorReference(self.label, context.contacts[self.contact].size, spread=True)
+
+    def structure(self, context: Context) -> object:
+        return [super().structure(context), list(context.contacts).index(self.contact)]
+
+    def here(self, robot: Robot, q: Array) -> float:
+        return 0.0
+
+    def terms(self, scene: Scene, reference: Any) -> DirectTerms:
+        got = scene.force(self.contact)
+        return DirectTerms(got, reference.value, 0 * reference.value)

@@ -1,0 +1,59 @@
+"""Every joint to its position in a configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .references import PostureReference, Reference
+from .task import Task, Terms
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+    from ..controller.context import Context
+    from ..controller.scene import Scene
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PostureTask(Task):
+    """Every joint with a motor to its position in a configuration q; the base part is not looked at.
+
+    Weights and gains are one number, or one per velocity of those joints. Its J is a selection of velocities, which costs the
+    controller next to nothing: it makes every problem well-posed.
+
+    Args:
+        target: q, (nq,).
+    """
+
+    target: Any = None
+    weight: Any = field(default=1e-3, kw_only=True)
+    gain: Any = field(default=5.0, kw_only=True)
+
+    @property
+    def label(self) -> str:
+        return self.name or "posture"
+
+    def rows(self, context: Context) -> int:
+        return len(context.motors)
+
+    def selects(self, context: Context) -> Array:
+        return context.motors
+
+    def here(self, robot: Robot, q: Array) -> Array:
+        return q
+
+    def reference(self, context: Context) -> Reference:
+        robot = context.robot
+        return PostureReference(self.label, robot.nq, robot.nv, tuple(context.motors.tolist()))
+
+    def terms(self, scene: Scene, reference: Any) -> Terms:
+        from ...equations.symbols import zeros
+
+        at = scene.context.motors.tolist()
+        J = type(scene.v).eye(scene.robot.nv)[at, :]
+        error = scene.difference(reference.configuration)[at]
+        return Terms(error, J, scene.v[at], zeros(len(at)), reference.rate, reference.acceleration)

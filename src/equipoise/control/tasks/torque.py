@@ -1,0 +1,44 @@
+"""Joint torques to a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .references import Reference, VectorReference
+from .task import DirectTerms, Task
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+    from ..controller.context import Context
+    from ..controller.scene import Scene
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueTask(Task):
+    """Torques of the motors to a value; torque level only.
+
+    Args:
+        target: N m or N, one number per motor, or one for all.
+    """
+
+    target: Any = 0.0
+    weight: Any = field(default=1e-5, kw_only=True)
+    levels: ClassVar[tuple[str, ...]] = ("torque",)
+
+    @property
+    def label(self) -> str:
+        return self.name or "torques"
+
+    def reference(self, context: Context) -> Reference:
+        return VectorReference(self.label, len(context.motors), spread=True)
+
+    def here(self, robot: Robot, q: Array) -> float:
+        return 0.0
+
+    def terms(self, scene: Scene, reference: Any) -> DirectTerms:
+        return DirectTerms(scene.torque, reference.value, 0 * reference.value)
