@@ -117,6 +117,7 @@ class Joint:
     limits: JointLimits = JointLimits()
     mimic: Mimic | None = None
     dynamics: JointDynamics = JointDynamics()
+    actuated: bool | None = None  # whether a motor acts on it; None, before assembly: by the default rule
     q: slice = field(default_factory=lambda: slice(0, 0))  # where its coordinates are in q; of its leader, for a mimic joint
     v: slice = field(default_factory=lambda: slice(0, 0))
 
@@ -178,6 +179,15 @@ class Model:
         if first is not None and first.parent is None and isinstance(first.type, Floating):
             return first
         return None
+
+    @property
+    def actuated(self) -> Array:
+        """Which velocities have motors, (nv,) of bool, read-only."""
+        found = np.zeros(self.nv, dtype=bool)
+        for joint in self.joints.values():
+            found[joint.v] |= bool(joint.actuated)
+        found.flags.writeable = False
+        return found
 
     @property
     def mass(self) -> float:
