@@ -121,6 +121,10 @@ class Robot:
         check(model, strict=strict, tree=tree)
         return cls(model, tree)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled by its model; the kernels come from the cache."""
+        return _from_checked, (self.model,)
+
     # --- what it is ---------------------------------------------------------------------------------------------
 
     @property
@@ -504,6 +508,10 @@ class Robot:
             for mode in (False,) * single + (True,) * batch:
                 kernel.code("float64", batch=mode)
         return self
+
+
+def _from_checked(model: Model) -> Robot:
+    return Robot(model, tree_of(model))
 
 
 def _seconds(q: Array, v: Array, dt: Any) -> Array:

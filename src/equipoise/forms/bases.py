@@ -21,6 +21,9 @@ class _CentreOfMass:
     def __repr__(self) -> str:
         return "COM"
 
+    def __reduce__(self) -> str:
+        return "COM"  # there is one
+
 
 COM = _CentreOfMass()  # stands for the centre of mass wherever a base frame is named
 

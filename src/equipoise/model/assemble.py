@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from ..errors import ModelError, unknown_name
 from .actuation import settled
@@ -43,14 +42,14 @@ def assemble(
             raise unknown_name(f"link (parent of frame {frame.name!r})", frame.parent, links_by_name)
     return Model(
         name=name,
-        links=MappingProxyType(links_by_name),
-        joints=MappingProxyType({joint.name: joint for joint in all_joints}),
-        frames=MappingProxyType({frame.name: frame for frame in [*link_frames, *frames]}),
-        loops=MappingProxyType({loop.name: loop for loop in loops}),
+        links=links_by_name,
+        joints={joint.name: joint for joint in all_joints},
+        frames={frame.name: frame for frame in [*link_frames, *frames]},
+        loops={loop.name: loop for loop in loops},
         nq=sum(joint.type.nq for joint in all_joints if joint.mimic is None),
         nv=sum(joint.type.nv for joint in all_joints if joint.mimic is None),
         gravity=tuple(float(g) for g in gravity),  # type: ignore[arg-type]
-        standing=MappingProxyType({key: tuple(map(float, value)) for key, value in (standing or {}).items()}),
+        standing={key: tuple(map(float, value)) for key, value in (standing or {}).items()},
         armature=armature,
     )
 
