@@ -27,7 +27,7 @@ from .forms.equations_of_motion import EquationsOfMotion, Origin, at_origin
 from .forms.representations import twist
 from .machine import store
 from .machine.kernel import Kernel
-from .model import assemble, library
+from .model import assemble, changes, library
 from .model.builder import ModelBuilder
 from .model.checks import check
 from .model.posture import standing
@@ -53,6 +53,8 @@ def load(
     floating: bool | None = None,
     joints: Iterable[str] | None = None,
     locked: Mapping[str, float] | Iterable[str] | None = None,
+    passive: Iterable[str] = (),
+    actuated: Iterable[str] = (),
     gravity: Sequence[float] = STANDARD_GRAVITY,
     strict: bool = False,
     **parameters: Any,
@@ -65,6 +67,8 @@ def load(
             robots are as they are described unless this is given.
         joints: the joints to keep; all others are locked at their zero.
         locked: joints to lock: names (locked at zero), or names with positions.
+        passive: joints without a motor. The description says which others there are; see `Robot.actuated`.
+        actuated: joints with a motor, whatever the description says.
         gravity: acceleration of free fall in the world, m/s².
         strict: treat doubtful inertias and the like as errors instead of warnings.
         parameters: of a built-in robot, such as `height` and `mass` of "human".
@@ -72,7 +76,8 @@ def load(
     model = library.read(source, floating=floating, gravity=gravity, **parameters)
     positions = _to_lock(model, joints, locked)
     if positions:
-        model = assemble.locked(model, positions)
+        model = changes.locked(model, positions)
+    model = changes.with_motors(model, actuated=actuated, passive=passive)
     return Robot.from_model(model, strict=strict)
 
 
@@ -115,6 +120,10 @@ class Robot:
         tree = tree_of(model)
         check(model, strict=strict, tree=tree)
         return cls(model, tree)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled by its model; the kernels come from the cache."""
+        return _from_checked, (self.model,)
 
     # --- what it is ---------------------------------------------------------------------------------------------
 
@@ -173,6 +182,21 @@ class Robot:
                 velocity[joint.v], effort[joint.v] = joint.limits.velocity, joint.limits.effort
         return Limits(*map(frozen, (lower, upper, velocity, effort)))
 
+    @property
+    def actuated(self) -> Array:
+        """Which velocities have motors, (nv,) of bool, read-only; `robot.joints[name].actuated` says it joint by joint.
+
+        From the actuators of an MJCF file, or from the transmissions (or ros2_control joints) of a URDF. A description
+        without any gives a motor to each joint with one degree of freedom in the tree of the base. The base, free objects
+        and joints that follow others have none.
+        """
+        return self.model.actuated
+
+    @property
+    def selection_matrix(self) -> Array:
+        """S, (actuated velocities, nv), read-only: motor torques u are the generalised force Sᵀ u [ETH19, slide 15]."""
+        return frozen(np.eye(self.nv)[self.actuated])
+
     def __repr__(self) -> str:
         base = "floating" if self.floating else "fixed"
         parts = f"{len(self.links)} links, {len(self.joints)} joints, {base} base"
@@ -193,8 +217,29 @@ class Robot:
 
     def with_locked(self, joints: Mapping[str, float] | Iterable[str]) -> Robot:
         """The robot with joints held: names (at their zero), or names with positions."""
-        model = assemble.locked(self.model, _to_lock(self.model, None, joints))
+        model = changes.locked(self.model, _to_lock(self.model, None, joints))
         return Robot.from_model(model)
+
+    def with_passive(self, joints: Iterable[str]) -> Robot:
+        """The robot without motors on some joints.
+
+        Args:
+            joints: names of the joints that no motor moves; those that had none before have none now either.
+        """
+        return self._with_motors(passive=joints)
+
+    def with_actuated(self, joints: Iterable[str]) -> Robot:
+        """The robot with motors on some joints, whatever its description says; those that had one keep it.
+
+        Args:
+            joints: names of the joints.
+        """
+        return self._with_motors(actuated=joints)
+
+    def _with_motors(self, **joints: Iterable[str]) -> Robot:
+        """Motors enter no equation: the kernels are shared."""
+        model = changes.with_motors(self.model, **joints)
+        return Robot(model, tree_of(model), dict(self._kernels))
 
     def with_armature(self) -> Robot:
         """The robot with the rotor inertias of its joints in all its equations."""
@@ -463,6 +508,10 @@ class Robot:
             for mode in (False,) * single + (True,) * batch:
                 kernel.code("float64", batch=mode)
         return self
+
+
+def _from_checked(model: Model) -> Robot:
+    return Robot(model, tree_of(model))
 
 
 def _seconds(q: Array, v: Array, dt: Any) -> Array:

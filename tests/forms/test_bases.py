@@ -252,6 +252,46 @@ def test_bad_bases_teach(forms):
         eom.velocity_from(eom, np.zeros(5))
 
 
+@pytest.fixture(scope="module")
+def beside_a_cup():
+    """A trunk with an arm, a free cup with a lid, and a door on the world; all move."""
+    builder = eq.RobotBuilder("scene", floating=False)
+    solid = {"mass": 1.0, "com": (0.1, 0.0, 0.2), "inertia": (0.3, 0.4, 0.5)}
+    builder.link("trunk", **solid).link("arm", **solid).link("cup", **solid).link("lid", **solid).link("door", **solid)
+    builder.joint("root", "floating", "world", "trunk").joint("swing", "revolute", "trunk", "arm", axis=(1, 2, 0))
+    builder.joint("free", "floating", "world", "cup").joint("turn", "revolute", "cup", "lid", position=(0, 0, 0.2))
+    builder.joint("hinge", "revolute", "world", "door")
+    return builder.frame("rim", "lid", position=(0.1, 0, 0)).build()
+
+
+@pytest.mark.parametrize("frame, joint", [("cup", "free"), ("rim", "free"), ("door", "hinge")])
+def test_a_frame_of_another_tree_cannot_be_the_base(beside_a_cup, frame, joint, rng):
+    eom = beside_a_cup.equations_of_motion(*beside_a_cup.random_state(rng))
+    message = f"frame '{frame}' belongs to another tree than the base: it hangs on joint '{joint}', the robot on 'root'"
+    compounds = [eq.Compound(frame), eq.Compound("arm", frame), eq.Compound(eq.COM, frame)]
+    for form in (eom, eom.in_base("arm"), eom.in_representation("body")):
+        for base in (frame, *compounds):
+            with pytest.raises(eq.ModelError, match=message):
+                form.in_base(base)
+        with pytest.raises(eq.ModelError, match=message):
+            form.fixed_at(frame)
+    with pytest.raises(eq.ModelError, match=message):
+        eom.fixed_at("arm").switch(frame)
+
+
+def test_other_trees_go_along_with_a_change_of_base(beside_a_cup, rng):
+    q, v = beside_a_cup.random_state(rng)
+    tau = rng.normal(size=beside_a_cup.nv)
+    eom = beside_a_cup.equations_of_motion(q, v)
+    moved = eom.in_base("arm")
+    a = moved.acceleration(moved.force_from(eom, tau))
+    assert_allclose(moved.kinetic_energy, eom.kinetic_energy, rtol=1e-12)
+    assert_allclose(eom.acceleration_from(moved, a), beside_a_cup.forward_dynamics(q, v, tau), rtol=1e-10, atol=1e-10)
+    still = eom.fixed_at("arm")
+    assert_allclose(still.free.v[:6], 0.0, atol=1e-12)
+    assert_allclose(still.v, v[6:])
+
+
 @pytest.mark.paper("T1")
 def test_twists_wrenches_and_accelerations_between_representations(forms, rng):
     robot, eom = forms["quadruped"]

@@ -496,7 +496,7 @@ def support_dynamics(
 
     Args:
         contacts, kind, axes: as of `contact_jacobian`.
-        actuated: joints with actuators; all but the base and floating joints if not given.
+        actuated: joints with actuators; those of the robot (`Robot.actuated`) if not given.
         consistency: as of `ConstrainedDynamics`.
     """
     J = contact_jacobian(robot, q, contacts, kind, axes)
@@ -507,9 +507,9 @@ def support_dynamics(
 
 
 def selection(robot: Robot, actuated: Sequence[str] | None = None) -> Array:
-    """S with v_actuated = S v, (actuators, nv) [ETH19, slide 15]; by default all joints but floating ones."""
+    """S with v_actuated = S v, (actuators, nv) [ETH19, slide 15]; by default that of the robot's own motors."""
     if actuated is None:
-        actuated = [name for name, joint in robot.joints.items() if joint.mimic is None and not isinstance(joint.type, Floating)]
+        return robot.selection_matrix
     rows = [np.zeros((0, robot.nv))]
     for name in actuated:
         if name not in robot.joints:

@@ -21,6 +21,9 @@ class _CentreOfMass:
     def __repr__(self) -> str:
         return "COM"
 
+    def __reduce__(self) -> str:
+        return "COM"  # there is one
+
 
 COM = _CentreOfMass()  # stands for the centre of mass wherever a base frame is named
 
@@ -45,7 +48,7 @@ def base_kernel(tree: Tree, place_of: Callable[[str], Place], base: Base, repres
     """The kernel that brings M, C and g from the mixed velocity of the robot's own base to another base."""
     if not tree.floating:
         raise ModelError("this robot has a fixed base: there is no base velocity to express in another frame")
-    origin, orientation = _places(place_of, base)
+    origin, orientation = _places(tree, place_of, base)
     if isinstance(origin, str) and sum(body.parent < 0 for body in tree.bodies) > 1:
         raise ModelError(
             "the centre of mass can be the base of one tree only; this robot has other bodies that stand in the world"
@@ -56,23 +59,31 @@ def base_kernel(tree: Tree, place_of: Callable[[str], Place], base: Base, repres
     return kernel_of(cached_program(tree, name, make), strict=False)
 
 
-def _places(place_of: Callable[[str], Place], base: Base) -> tuple[Place | str, Place | str]:
+def _places(tree: Tree, place_of: Callable[[str], Place], base: Base) -> tuple[Place | str, Place | str]:
     own: Place = (0, np.eye(4))
     if base is None:
         return own, own
     if isinstance(base, _CentreOfMass):
         return "G", "G"
     if isinstance(base, Compound):
-        origin: Place | str = "G" if isinstance(base.origin, _CentreOfMass) else _moving(base.origin, place_of)
-        return origin, own if base.orientation is None else _moving(base.orientation, place_of)
-    place = _moving(base, place_of)
+        origin: Place | str = "G" if isinstance(base.origin, _CentreOfMass) else _moving(tree, place_of, base.origin)
+        return origin, own if base.orientation is None else _moving(tree, place_of, base.orientation)
+    place = _moving(tree, place_of, base)
     return place, place
 
 
-def _moving(frame: str, place_of: Callable[[str], Place]) -> Place:
+def _moving(tree: Tree, place_of: Callable[[str], Place], frame: str) -> Place:
+    """Where a frame is, if it moves with the base: only then do its velocity and the joint rates decide that of the base."""
     place = place_of(frame)
     if place[0] < 0:
         raise ModelError(f"frame {frame!r} is fixed to the world, not to the robot: it cannot be the base")
+    root = tree.ancestors(place[0])[-1]
+    if root != 0:
+        raise ModelError(
+            f"frame {frame!r} belongs to another tree than the base: it hangs on joint {tree.bodies[root].name!r}, the robot "
+            f"on {tree.bodies[0].name!r}. Its velocity says nothing of the base's, so it cannot be the base; frames that "
+            "the base carries can"
+        )
     return place
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
-
-import numpy as np
 
 from ..errors import ModelError, unknown_name
+from .actuation import settled
 from .joints import Fixed, Floating
 from .types import STANDARD_GRAVITY, Frame, Joint, Link, LoopClosure, Mimic, Model
 
@@ -36,7 +34,7 @@ def assemble(
     links_by_name = {link.name: link for link in links}
     all_joints = _with_root_attached(links_by_name, list(joints), floating)
     _require_tree(links_by_name, all_joints)
-    all_joints = _numbered(_base_first(all_joints))
+    all_joints = settled(_numbered(_base_first(all_joints)))
     link_frames = [Frame(link.name, link.name) for link in links if not link.virtual]
     require_unique("frame", (frame.name for frame in [*link_frames, *frames]))
     for frame in frames:
@@ -44,14 +42,14 @@ def assemble(
             raise unknown_name(f"link (parent of frame {frame.name!r})", frame.parent, links_by_name)
     return Model(
         name=name,
-        links=MappingProxyType(links_by_name),
-        joints=MappingProxyType({joint.name: joint for joint in all_joints}),
-        frames=MappingProxyType({frame.name: frame for frame in [*link_frames, *frames]}),
-        loops=MappingProxyType({loop.name: loop for loop in loops}),
+        links=links_by_name,
+        joints={joint.name: joint for joint in all_joints},
+        frames={frame.name: frame for frame in [*link_frames, *frames]},
+        loops={loop.name: loop for loop in loops},
         nq=sum(joint.type.nq for joint in all_joints if joint.mimic is None),
         nv=sum(joint.type.nv for joint in all_joints if joint.mimic is None),
         gravity=tuple(float(g) for g in gravity),  # type: ignore[arg-type]
-        standing=MappingProxyType({key: tuple(map(float, value)) for key, value in (standing or {}).items()}),
+        standing={key: tuple(map(float, value)) for key, value in (standing or {}).items()},
         armature=armature,
     )
 
@@ -182,31 +180,3 @@ def _leader(joint: Joint, by_name: Mapping[str, Joint]) -> Joint:
             "both must have exactly one coordinate"
         )
     return leader
-
-
-def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Model:
-    """The robot with the named joints held at given positions. Followers of a locked joint are locked with it."""
-    from ..algebra.quaternions import NUMBERS
-
-    for name in positions:
-        if name not in model.joints:
-            raise unknown_name("joint", name, model.joints)
-        if model.joints[name].mimic is not None:
-            raise ModelError(f"joint {name!r} follows {model.joints[name].mimic.leader!r}; lock that one instead")  # type: ignore[union-attr]
-
-    def change(joint: Joint) -> Joint:
-        leader = joint.name if joint.mimic is None else joint.mimic.leader
-        if leader not in positions:
-            return joint
-        q = np.atleast_1d(np.asarray(positions[leader], dtype=float))
-        if q.shape != (joint.type.nq,) or not np.isfinite(q).all():
-            wanted = f"joint {leader!r} ({joint.type.name}) is locked by {joint.type.nq} finite numbers"
-            raise ModelError(f"{wanted}, got {positions[leader]!r}")
-        if joint.mimic is not None:
-            q = joint.mimic.multiplier * q + joint.mimic.offset
-        R, p = joint.type.pose(q, NUMBERS)
-        X = np.eye(4)
-        X[:3, :3], X[:3, 3] = R, p
-        return replace(joint, type=Fixed(), origin=joint.origin @ X, mimic=None)
-
-    return reassemble(model, change)

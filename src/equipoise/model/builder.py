@@ -102,6 +102,7 @@ class ModelBuilder:
         armature: float = 0.0,
         stiffness: float = 0.0,
         rest: float = 0.0,
+        actuated: bool | None = None,
     ) -> Self:
         """Connect a child link to its parent; joints keep the order in which they are added.
 
@@ -113,6 +114,8 @@ class ModelBuilder:
             child_position, child_rpy: of the child in the joint's frame, which moves with the joint.
             lower, upper, velocity, effort: bounds, in rad or m, their rates, and N m or N.
             mimic: the joint that this one follows.
+            actuated: whether a motor acts on it. By default one acts on every joint with one degree of freedom that
+                belongs to the tree of the base.
         """
         joint_type, turn = _joint_type(name, type, axis)
         origin = placement(f"joint {name!r}", position, rpy) @ rigid.pose(turn)
@@ -121,7 +124,8 @@ class ModelBuilder:
         dynamics = JointDynamics(damping, friction, armature, stiffness, rest)
         _require_dynamics(name, dynamics)
         leader = Mimic(mimic) if isinstance(mimic, str) else mimic
-        self._joints.append(Joint(name, joint_type, _link_or_world(parent), child, origin, tail, limits, leader, dynamics))
+        ends = _link_or_world(parent), child
+        self._joints.append(Joint(name, joint_type, *ends, origin, tail, limits, leader, dynamics, actuated))
         return self
 
     def frame(self, name: str, parent: str | None, *, position: Vector = ORIGIN, rpy: Vector = ORIGIN) -> Self:

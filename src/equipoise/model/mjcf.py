@@ -5,9 +5,8 @@ Configurations keep MuJoCo's numbers: a joint's q is its qpos, whatever `ref` th
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..algebra import quaternions, rigid
-from ..errors import ModelError, ModelWarning, missing_package
-from . import xml
+from ..errors import ModelError, ModelWarning
 from .assemble import assemble
 from .joints import Ball, Continuous, Fixed, Floating, JointType, Prismatic, Revolute
+from .mjcf_compiler import compiled, require_plain, text_of
+from .mjcf_motors import drive_effort, drives, with_motors
 from .types import (
     STANDARD_GRAVITY,
     Frame,
@@ -38,8 +38,6 @@ STANDING_KEYS = ("home", "stand", "standing")  # keyframes taken for the standin
 UNNAMED_MODEL = "MuJoCo Model"  # what MuJoCo calls a model without a name
 FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3  # mjtJoint
 CONNECT, WELD, JOINT = 0, 1, 2  # mjtEq
-JOINT_TRANSMISSIONS = (0, 1)  # mjtTrn: on a joint, and the same in the parent's axes
-PLAIN_MOTOR = (0, 0, 0)  # mjtDyn, mjtGain, mjtBias: none, fixed, none
 GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's colour of a geom that names none
 # mjtGeom → our kind, and how many of MuJoCo's sizes it has
 GEOMS = {0: ("plane", 2), 2: ("sphere", 1), 3: ("capsule", 2), 4: ("ellipsoid", 3), 5: ("cylinder", 2), 6: ("box", 3)}
@@ -55,10 +53,10 @@ def read_mjcf(source: str | Path, *, floating: bool | None = None, gravity: Sequ
             is rigidly on the world is set free.
         gravity: m/s² in W. The file's own <option gravity> is not read, so that every robot falls alike.
     """
-    text, path = _text_of(source)
+    text, path = text_of(source)
     where = "the MJCF text" if path is None else f"{str(path)!r}"
-    _require_plain(text, path, where)
-    mj_model = _compiled(text, path, where)
+    require_plain(text, path, where)
+    mj_model = compiled(text, path, where)
     name = mj_model.names.split(b"\0", 1)[0].decode()
     if name in ("", UNNAMED_MODEL):
         name = "robot" if path is None else path.stem
@@ -85,113 +83,13 @@ def joint_names(mj_model: Any) -> list[str]:
     return _named((mj_model.joint(j).name, spare(j)) for j in range(mj_model.njnt))
 
 
-# --- text and compiler ---------------------------------------------------------------------------------------------
-
-
-def _text_of(source: str | Path) -> tuple[str, Path | None]:
-    """The description, and where it lies if it is a file."""
-    data = xml.load(source)
-    if isinstance(data, str):
-        return data, None
-    return data.decode("utf-8-sig", errors="replace"), Path(source).expanduser()
-
-
-def _require_plain(text: str, path: Path | None, where: str) -> None:
-    """Refuse entities, here and in included files, before MuJoCo sees them.
-
-    Not by a strict parser: MuJoCo reads what one would refuse, such as two dashes in a comment.
-    """
-    root = re.search(r"<\s*([A-Za-z][\w.:-]*)", _without_comments(text))
-    if root is not None and root[1] != "mujoco":
-        raise ModelError(f"{where} is not MJCF: its root element is <{root[1]}>, wanted <mujoco>")
-    folder = Path() if path is None else path.parent
-    waiting, seen = [(where, text, folder)], set[Path]()
-    while waiting:
-        name, text, here = waiting.pop()
-        bare = _without_comments(text)
-        if re.search(r"<!\s*(DOCTYPE|ENTITY)", bare, flags=re.IGNORECASE):
-            raise ModelError(f"{name} declares a DOCTYPE or XML entities; they are refused. Write the values out.")
-        for file in re.findall(r"<(?:include|model)\s[^>]*?\bfile\s*=\s*[\"']([^\"']+)", bare):
-            for part in {(folder / file).resolve(), (here / file).resolve()} - seen:
-                if part.is_file():  # a missing one is MuJoCo's to report
-                    waiting.append((f"{file!r}, included in {name},", _text_of(part)[0], part.parent))
-                seen.add(part)
-
-
-def _without_comments(text: str) -> str:
-    return re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-
-
-def _compiled(text: str, path: Path | None, where: str) -> Any:
-    try:
-        import mujoco
-    except ImportError as error:
-        raise missing_package("mujoco", "mujoco", "reading MJCF") from error
-    try:
-        spec = mujoco.MjSpec.from_string(text) if path is None else mujoco.MjSpec.from_file(str(path))
-        _drop_paint(spec)
-        try:
-            return spec.compile()
-        except ValueError:
-            missing = _missing_files(spec)
-            if not missing:
-                raise
-        _strip(spec, missing, where)
-        return spec.compile()
-    except (ValueError, mujoco.FatalError) as error:
-        raise ModelError(f"MuJoCo cannot read {where}: {' '.join(str(error).split())}") from error
-
-
-def _drop_paint(spec: Any) -> None:
-    """Textures and skins only matter to a renderer; their files need not be there."""
-    for material in spec.materials:
-        material.textures = [""] * len(material.textures)
-    for thing in [*spec.textures, *spec.skins]:
-        spec.delete(thing)
-
-
-def _missing_files(spec: Any) -> dict[str, Any]:
-    """Meshes and height fields whose file is not there, by name."""
-    missing = {}
-    for asset in [*spec.meshes, *spec.hfields]:
-        file = Path(asset.file).name if spec.strippath else asset.file
-        if file and not (Path(spec.modelfiledir) / asset.compiler.meshdir / file).is_file():
-            missing[asset.name or Path(file).stem] = asset
-    return missing
-
-
-def _strip(spec: Any, missing: Mapping[str, Any], where: str) -> None:
-    """Take out what needs the missing files, if no inertia depends on it."""
-    geoms = [geom for geom in spec.geoms if geom.meshname in missing or geom.hfieldname in missing]
-    inferred = sorted({geom.parent.name or "unnamed" for geom in geoms if _gives_mass(spec, geom)})
-    files = ", ".join(sorted({repr(asset.file) for asset in missing.values()}))
-    if inferred:
-        raise ModelError(
-            f"{where} needs mesh files that are missing ({files}): the mass of {', '.join(map(repr, inferred[:8]))} is "
-            "computed from them. Put the files in place, or give each of these bodies an <inertial>."
-        )
-    warnings.warn(f"{where}: mesh files are missing, their shapes are left out: {files}", ModelWarning, stacklevel=4)
-    # sensors and contact pairs may name the geoms; the model holds neither
-    for thing in [*spec.sensors, *spec.pairs, *geoms, *missing.values()]:
-        spec.delete(thing)
-
-
-def _gives_mass(spec: Any, geom: Any) -> bool:
-    """Whether MuJoCo would compute the inertia of the body from this geom."""
-    if geom.parent.name == "world" or geom.mass == 0 or (np.isnan(geom.mass) and geom.density == 0):
-        return False
-    low, high = spec.compiler.inertiagrouprange
-    always = int(spec.compiler.inertiafromgeom) == 1
-    return bool(low <= geom.group <= high and (always or not geom.parent.explicitinertial))
-
-
 # --- the compiled model as parts -------------------------------------------------------------------------------------
 
 
 def _model(m: Any, name: str, floating: bool | None, gravity: Sequence[float]) -> Model:
     bodies, names = body_names(m), joint_names(m)
     links, joints = _tree(m, bodies, names)
-    joints = _with_base(m, bodies, joints, floating)
+    joints = with_motors(m, names, _with_base(m, bodies, joints, floating))
     return assemble(
         name,
         links,
@@ -314,38 +212,20 @@ def _limits(m: Any, j: int) -> JointLimits:
     if m.jnt_type[j] not in (SLIDE, HINGE):
         return JointLimits()
     lower, upper = map(float, m.jnt_range[j]) if m.jnt_limited[j] else (-np.inf, np.inf)
-    drives = [_drive_effort(m, i) for i in _drives(m, j)]
-    effort = sum(drives) if drives else np.inf
+    efforts = [drive_effort(m, i) for i in drives(m, j)]
+    effort = sum(efforts) if efforts else np.inf
     if m.jnt_actfrclimited[j]:
         effort = min(effort, float(np.abs(m.jnt_actfrcrange[j]).max()))
     return JointLimits(lower, upper, effort=effort)
-
-
-def _drives(m: Any, j: int) -> list[int]:
-    """The actuators that act on joint j itself."""
-    on_joint = np.isin(m.actuator_trntype, JOINT_TRANSMISSIONS) & (m.actuator_trnid[:, 0] == j)
-    return [int(i) for i in np.flatnonzero(on_joint)]
-
-
-def _drive_effort(m: Any, i: int) -> float:
-    """Greatest effort of an actuator at its joint."""
-    force = np.inf
-    if m.actuator_forcelimited[i]:
-        force = float(np.abs(m.actuator_forcerange[i]).max())
-    kind = int(m.actuator_dyntype[i]), int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])
-    if m.actuator_ctrllimited[i] and kind == PLAIN_MOTOR:
-        force = min(force, float(np.abs(m.actuator_ctrlrange[i]).max() * abs(m.actuator_gainprm[i, 0])))
-    gear = abs(float(m.actuator_gear[i, 0]))
-    return force * gear if gear > 0 else 0.0
 
 
 def _dynamics(m: Any, j: int) -> JointDynamics:
     """What acts inside the joint; what its actuators add is seen through the gear, squared."""
     dof = m.jnt_dofadr[j]
     single = m.jnt_type[j] in (SLIDE, HINGE)
-    drives = _drives(m, j) if single else []
-    gear2 = m.actuator_gear[drives, 0] ** 2
-    armature, damping = (getattr(m, f"actuator_{name}", np.zeros(m.nu))[drives] for name in ("armature", "damping"))
+    motors = drives(m, j) if single else []
+    gear2 = m.actuator_gear[motors, 0] ** 2
+    armature, damping = (getattr(m, f"actuator_{name}", np.zeros(m.nu))[motors] for name in ("armature", "damping"))
     return JointDynamics(
         damping=float(m.dof_damping[dof] + gear2 @ damping),
         friction=float(m.dof_frictionloss[dof]),

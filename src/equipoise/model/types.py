@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -27,8 +27,16 @@ def _identity() -> Array:
     return frozen(np.eye(4))
 
 
+class _Part:
+    """Data that is copied and pickled by being made again, so that its arrays and mappings are read-only there too."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = (getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
+
+
 @dataclass(frozen=True, eq=False)
-class Inertia:
+class Inertia(_Part):
     """Mass properties of one link, in the axes of the link."""
 
     mass: float  # kg
@@ -47,7 +55,7 @@ class Inertia:
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class Shape(_Part):
     """A geometric shape fixed to a link: for drawing, and for collisions."""
 
     kind: Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"]
@@ -61,7 +69,7 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class Link(_Part):
     """A rigid body, or a mass-less name for a place on one."""
 
     name: str
@@ -102,7 +110,7 @@ class JointDynamics:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(_Part):
     """Connects a parent link (None: the world) to a child link.
 
     The joint frame J stands at `origin` in the parent; it moves with the joint; the child stands at `tail` in it.
@@ -117,6 +125,7 @@ class Joint:
     limits: JointLimits = JointLimits()
     mimic: Mimic | None = None
     dynamics: JointDynamics = JointDynamics()
+    actuated: bool | None = None  # whether a motor acts on it; None, before assembly: by the default rule
     q: slice = field(default_factory=lambda: slice(0, 0))  # where its coordinates are in q; of its leader, for a mimic joint
     v: slice = field(default_factory=lambda: slice(0, 0))
 
@@ -130,7 +139,7 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(_Part):
     """A named place fixed to a link (None: the world)."""
 
     name: str
@@ -142,7 +151,7 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class LoopClosure:
+class LoopClosure(_Part):
     """A constraint that closes a loop of the mechanism. The tree's dynamics do not include it."""
 
     name: str
@@ -155,7 +164,7 @@ class LoopClosure:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(_Part):
     """A tree of links and joints. Made by `assemble`, which checks it and gives every joint its place in q and v."""
 
     name: str
@@ -166,10 +175,12 @@ class Model:
     nq: int
     nv: int
     gravity: tuple[float, float, float] = STANDARD_GRAVITY
-    standing: Mapping[str, tuple[float, ...]] = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # joint positions of the standing posture
+    standing: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # joint positions of the standing posture
     armature: bool = False  # whether rotor armature enters the equations
+
+    def __post_init__(self) -> None:
+        for name in ("links", "joints", "frames", "loops", "standing"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def base(self) -> Joint | None:
@@ -178,6 +189,15 @@ class Model:
         if first is not None and first.parent is None and isinstance(first.type, Floating):
             return first
         return None
+
+    @property
+    def actuated(self) -> Array:
+        """Which velocities have motors, (nv,) of bool, read-only."""
+        found = np.zeros(self.nv, dtype=bool)
+        for joint in self.joints.values():
+            found[joint.v] |= bool(joint.actuated)
+        found.flags.writeable = False
+        return found
 
     @property
     def mass(self) -> float:

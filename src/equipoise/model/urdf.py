@@ -21,6 +21,7 @@ from . import xml
 from .assemble import assemble
 from .joints import Ball, Continuous, Fixed, Floating, JointType, Planar, Prismatic, Revolute
 from .types import STANDARD_GRAVITY, Inertia, Joint, JointDynamics, JointLimits, Link, Mimic, Model, Shape
+from .urdf_motors import with_motors
 from .urdf_writer import UNLIMITED, write_urdf
 from .xml import Element, shortened
 
@@ -94,7 +95,7 @@ def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence
     joints, floating = _with_own_base(links, joints, floating)
     model = assemble(root.get("name") or "robot", links, joints, floating=floating, gravity=gravity)
     notes.warn()
-    return model
+    return with_motors(model, root)
 
 
 def _is_xacro(root: Element) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..algebra import rigid
 from ..errors import ModelWarning
+from .actuation import settled
 from .joints import Ball, Fixed, Floating, Planar, Revolute
 from .joints.axis import AxisJoint
 from .types import Frame, Inertia, Joint, Link, Model, Shape
@@ -23,7 +24,9 @@ def write_urdf(model: Model) -> str:
     """The robot as URDF text.
 
     The base joint is not written: whoever reads the file decides whether the robot floats. Other joints to the world start
-    at a mass-less link "world". URDF knows neither armature, springs, loop closures, ellipsoids nor planes: these are lost.
+    at a mass-less link "world". Motors are transmissions, written where a reader would not assume them by default; joints
+    without one then have an effort limit of zero. URDF knows neither armature, springs, loop closures, ellipsoids nor
+    planes: these are lost.
     """
     frames = [frame for frame in model.frames.values() if frame.name not in model.links]
     world = None if _only_the_base(model, frames) else _free("world", {**model.links, **model.frames})
@@ -38,6 +41,8 @@ def write_urdf(model: Model) -> str:
     for frame in frames:
         lines.append(f"  <link{_attributes(name=frame.name)}/>")
         lines += _fixed_lines(_free(f"{frame.name}_fixed", model.joints), frame.parent or str(world), frame.name, frame.X)
+    if _tells_motors(model):
+        lines += [line for joint in model.joints.values() if joint.actuated for line in _transmission_lines(joint)]
     _warn_of_losses(model)
     return "\n".join([*lines, "</robot>", ""])
 
@@ -54,6 +59,8 @@ def _warn_of_losses(model: Model) -> None:
     for link in model.links.values():
         shapes = (*link.visuals, *link.collisions)
         lost += [f"the {shape.kind} of link {link.name!r}" for shape in shapes if not _geometry(_standard(shape)[0])]
+    if _tells_motors(model) and not model.actuated.any():
+        lost.append("that no joint has a motor")
     if lost:
         warnings.warn(f"URDF cannot say everything: left out {', '.join(lost[:6])}", ModelWarning, stacklevel=3)
 
@@ -123,7 +130,7 @@ def _joint_lines(joint: Joint, parent: str, model: Model) -> Iterator[str]:
     yield f"    <child{_attributes(link=child)}/>"
     if isinstance(joint.type, AxisJoint):
         yield f"    <axis{_attributes(xyz=joint.type.axis)}/>"
-        yield f"    <limit{_limit_attributes(joint)}/>"
+        yield f"    <limit{_limit_attributes(joint, passive=_tells_motors(model) and not _is_driven(joint, model))}/>"
     if isinstance(joint.type, Planar):
         yield f"    <axis{_attributes(xyz=(0.0, 0.0, 1.0))}/>"
     if joint.mimic is not None:
@@ -132,6 +139,26 @@ def _joint_lines(joint: Joint, parent: str, model: Model) -> Iterator[str]:
     if joint.dynamics.damping or joint.dynamics.friction:
         yield f"    <dynamics{_attributes(damping=joint.dynamics.damping, friction=joint.dynamics.friction)}/>"
     yield "  </joint>"
+
+
+def _tells_motors(model: Model) -> bool:
+    """Whether motors are elsewhere than on the joints that have one by default."""
+    joints = [replace(joint, actuated=None) for joint in model.joints.values()]
+    return [joint.actuated for joint in settled(joints)] != [joint.actuated for joint in model.joints.values()]
+
+
+def _is_driven(joint: Joint, model: Model) -> bool:
+    """Whether a motor moves the joint, or the one that it follows."""
+    return bool(model.joints[joint.mimic.leader].actuated if joint.mimic is not None else joint.actuated)
+
+
+def _transmission_lines(joint: Joint) -> Iterator[str]:
+    yield f"  <transmission{_attributes(name=f'{joint.name}_transmission')}>"
+    yield "    <type>transmission_interface/SimpleTransmission</type>"
+    interface = "hardware_interface/EffortJointInterface"
+    yield f"    <joint{_attributes(name=joint.name)}><hardwareInterface>{interface}</hardwareInterface></joint>"
+    yield f"    <actuator{_attributes(name=f'{joint.name}_motor')}><mechanicalReduction>1</mechanicalReduction></actuator>"
+    yield "  </transmission>"
 
 
 def _fixed_lines(name: str, parent: str, child: str, X: np.ndarray) -> Iterator[str]:
@@ -151,8 +178,8 @@ def _type_name(joint: Joint) -> str:
     return joint.type.name
 
 
-def _limit_attributes(joint: Joint) -> str:
-    limits = joint.limits
+def _limit_attributes(joint: Joint, *, passive: bool) -> str:
+    limits = replace(joint.limits, effort=0.0) if passive else joint.limits
     effort, velocity, lower, upper = (
         max(-UNLIMITED, min(UNLIMITED, x)) for x in (limits.effort, limits.velocity, limits.lower, limits.upper)
     )

@@ -45,7 +45,7 @@ def nonholonomic_bimanual() -> Model:
     builder = ModelBuilder("nonholonomic_bimanual", floating=False)
     wheels = [_rolling(WHEEL_RADIUS, 0.0, y) for y in (WHEEL_TRACK / 2, -WHEEL_TRACK / 2)]
     builder.link("platform_link", mass=60.0, shapes=[box(0.7, 0.45, 0.25, position=(0.0, 0.0, 0.225)), *wheels])
-    builder.joint("platform", "planar", "world", "platform_link")
+    builder.joint("platform", "planar", "world", "platform_link", actuated=True)
     add_torso(builder, "platform_link", height=0.35, turning=False)
     return builder.model()
 
@@ -82,7 +82,7 @@ def _on_platform(name: str, wheels: list[Shape]) -> Model:
     builder = ModelBuilder(name, floating=False)
     deck = box(0.7, 0.45, 0.25, position=(0.0, 0.0, 0.225))
     builder.link("platform_link", mass=45.0, shapes=[deck, *wheels])
-    builder.joint("platform", "planar", "world", "platform_link")
+    builder.joint("platform", "planar", "world", "platform_link", actuated=True)
     add_arm(builder, "platform_link", SIX, position=(0.15, 0.0, 0.35))
     builder.standing({f"joint_{i}": angle for i, angle in enumerate(SIX_READY, start=1)})
     return builder.model()

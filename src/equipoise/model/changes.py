@@ -1,0 +1,77 @@
+"""The same robot with something changed: joints locked, motors added or taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..algebra.quaternions import NUMBERS
+from ..errors import ModelError, unknown_name
+from .assemble import reassemble
+from .joints import Fixed, Floating
+from .types import Joint, Model
+
+
+def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Model:
+    """The robot with the named joints held at given positions. Followers of a locked joint are locked with it."""
+    for name in positions:
+        if name not in model.joints:
+            raise unknown_name("joint", name, model.joints)
+        if model.joints[name].mimic is not None:
+            raise ModelError(f"joint {name!r} follows {model.joints[name].mimic.leader!r}; lock that one instead")  # type: ignore[union-attr]
+
+    def change(joint: Joint) -> Joint:
+        leader = joint.name if joint.mimic is None else joint.mimic.leader
+        if leader not in positions:
+            return joint
+        q = np.atleast_1d(np.asarray(positions[leader], dtype=float))
+        if q.shape != (joint.type.nq,) or not np.isfinite(q).all():
+            wanted = f"joint {leader!r} ({joint.type.name}) is locked by {joint.type.nq} finite numbers"
+            raise ModelError(f"{wanted}, got {positions[leader]!r}")
+        if joint.mimic is not None:
+            q = joint.mimic.multiplier * q + joint.mimic.offset
+        R, p = joint.type.pose(q, NUMBERS)
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = R, p
+        return replace(joint, type=Fixed(), origin=joint.origin @ X, mimic=None)
+
+    return reassemble(model, change)
+
+
+def with_motors(model: Model, *, actuated: Iterable[str] = (), passive: Iterable[str] = ()) -> Model:
+    """The robot with motors on more joints, and on fewer.
+
+    Args:
+        actuated: names of joints that have motors, whatever the description says.
+        passive: names of joints that have none.
+    """
+    given, taken = _joint_names("actuated", actuated), _joint_names("passive", passive)
+    for name in [*given, *taken]:
+        _require_own_coordinate(model, name)
+    for name in given & taken:
+        raise ModelError(f"joint {name!r} cannot be actuated and passive at once")
+    for name in given:
+        if isinstance(model.joints[name].type, Floating):
+            raise ModelError(f"joint {name!r} is free, so no motor can act on it; joints between two bodies can have one")
+
+    def change(joint: Joint) -> Joint:
+        return replace(joint, actuated=True if joint.name in given else False if joint.name in taken else joint.actuated)
+
+    return reassemble(model, change) if given or taken else model
+
+
+def _joint_names(what: str, names: Iterable[str]) -> set[str]:
+    if isinstance(names, str):
+        raise ModelError(f"{what} is a list of joint names, got the text {names!r}; write [{names!r}]")
+    return set(names)
+
+
+def _require_own_coordinate(model: Model, name: str) -> None:
+    free = {n: joint for n, joint in model.joints.items() if joint.moving and joint is not model.base}
+    if name not in free:
+        raise unknown_name("joint", name, free)
+    mimic = free[name].mimic
+    if mimic is not None:
+        raise ModelError(f"joint {name!r} follows {mimic.leader!r}, and the motor is that joint's: name {mimic.leader!r}")
