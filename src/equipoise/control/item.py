@@ -95,6 +95,7 @@ class Item:
 
     name: str = ""
     levels: ClassVar[tuple[str, ...]] = LEVELS
+    placed: ClassVar[str | None] = None  # the setting that is where the robot is while nobody gives it another value
 
     @property
     def label(self) -> str:
@@ -103,6 +104,10 @@ class Item:
 
     def check(self, robot: Robot) -> None:
         """Raise if this robot cannot have this item."""
+
+    def here(self, robot: Robot, q: Array) -> Any:
+        """The value of the setting `placed` with the robot at q."""
+        raise NotImplementedError(f"{type(self).__name__} has no here()")
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
         """Groups of parameters, by name."""

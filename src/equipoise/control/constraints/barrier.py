@@ -90,18 +90,20 @@ class BarrierConstraint(Constraint):
         return [super().structure(context), self.braking is None]
 
     def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+        """ḋ ≥ −η d, or its second-order form, with the terms for sampling."""
+        from ...equations.symbols import constant
+
         barrier, dt = self.barrier(scene, numbers), scene.context.dt
         rate = barrier.J @ scene.v + barrier.residual
         rows = scene.motion(barrier.J, barrier.drift)
         gains = _Rates(numbers.slow, numbers.fast)
         if scene.context.level == "velocity":
-            least = vfi.first_order_bound(barrier.d, gains.slow, curvature=numbers.jump, dt=0.0) + numbers.jump * (dt / 2)
-            lower = least - barrier.residual
+            lower = numbers.jump * (dt / 2) - gains.slow * barrier.d - barrier.residual
         else:
             options = {"variation": numbers.variation, "jump": numbers.jump, "m": piecewise_symbols()}
             braking = None if self.braking is None else numbers.braking
             lower = vfi.second_order_bound(barrier.d, rate, gains, dt, braking=braking, **options)  # type: ignore[arg-type]
-        return BoundedRows(rows, lower, 0 * lower + np.inf, barrier.d, rate)
+        return BoundedRows(rows, lower, constant(np.full(barrier.d.shape[0], np.inf)), barrier.d, rate)
 
     def start_report(self, start: Start) -> Iterator[str]:
         return not_admitted(self, start)

@@ -70,6 +70,7 @@ class Contact(Item):
     damping: Any = 20.0
     pivots: ClassVar[bool] = False  # whether the frame may turn on it
     rests: ClassVar[bool] = True  # whether a robot at rest can stand on it
+    placed: ClassVar[str | None] = "anchor"
 
     @property
     def label(self) -> str:
@@ -126,6 +127,10 @@ class Contact(Item):
     def normal_at(self, X: Array) -> Array:
         """The surface's unit normal in world axes, with the frame at pose X, (3,)."""
         return self.surface_axes(X)[:, 2]
+
+    def here(self, robot: Robot, q: Array) -> Array:
+        """Pose of the frame at q, 4×4: where the contact is made."""
+        return robot.pose(q, self.frame)
 
     def wrench_map(self, X: Array) -> Array:
         """N with the frame at pose X: the wrench on the frame is N λ, world axes, (6, k)."""

@@ -3,47 +3,50 @@
     controller = eq.WholeBodyController(robot, tasks, contacts, constraints)
     solution = controller(t, q, v)          # .torque .acceleration .forces .status .explain()
 
-Nothing raises in the loop: a step that cannot be solved as stated lets constraints give way in the order of their ranks, and
-what cannot be solved at all holds the joints with damping. Every step is counted by its status.
+Nothing raises in the loop: a step that cannot be solved as stated relaxes constraints in the order of their ranks, and what cannot
+be solved at all is answered by a fallback. Every step is counted by its status.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...algebra.arrays import finite
-from ...errors import EquipoiseError, ShapeError, unknown_name
+from ...errors import unknown_name
 from ...machine.target import NOT_UNIT, QUATERNION_TOLERANCE
-from .. import qp
-from ..constraints import LEVELS, SelfCollision, TorqueLimits, check_level
-from ..contacts import Contact
-from ..qp.active_set import ActiveSetSolver, Answer
-from ..qp.levels import Level, LevelSolver
-from ..tasks import ForceTask, Numbers, Task, TaskError, TorqueTask, moment
-from .assembly import Items
-from .kept import assembled
-from .near_rows import near_rows
-from .snapshot import Snapshot
-from .solution import ControlStatus, Program, Solution, counted
-from .starts import start_report
+from ..constraints.constraint import Constraint, Start
+from ..constraints.outside import OutsideRows, Seen
+from ..contacts.contact import Contact
+from ..events import ControlEvent, EventKind
+from ..item import LEVELS, TaskError
+from ..qp import UNKNOWN, Status
+from ..qp.stopgap import Answer, CompiledSolver
+from ..tasks.task import Task
+from .context import Context
+from .kernels import kernel_for
+from .layout import Items, Layout
+from .settings import Settings, require_distinct
+from .solution import ControlStatus, Solution, counted
+from .step import Selection, Step, Structure
 
 if TYPE_CHECKING:
     from ...robot import Robot
 
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
-USABLE = 1e-3  # largest residual of an inaccurate answer that is still used
+SEEN = ("errors", "margins", "wrench_maps")  # what a step keeps of the kernel's results
 
 
 class WholeBodyController:
-    """Called with (t, q, v), answers a `Solution`.
+    """Called with (t, q, v), answers a `Solution`. Calls from several threads wait for each other.
 
     Args:
+        robot: which.
         tasks: what to do; priorities are those of the tasks.
         contacts: where the robot touches. All are in force until `set_contacts` says otherwise.
         constraints: what must hold.
@@ -53,7 +56,7 @@ class WholeBodyController:
         force_weight: of the squares of the unknown contact forces, 1/N²; makes them unique.
         motion_weight: of the squares of the unknown accelerations or velocities, for those that no task determines.
         hold_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, all alone.
-        slip_limit: m or rad; a contact that slipped farther is lost: it is taken out, and said so.
+        slip_limit: m or rad; a contact that slipped farther is lost: it is taken out, and an event tells.
 
     Attributes:
         counts: how many steps ended in each status, were at limits, and how many contacts were lost and targets refused.
@@ -65,7 +68,7 @@ class WholeBodyController:
         robot: Robot,
         tasks: Sequence[Task],
         contacts: Sequence[Contact] = (),
-        constraints: Sequence[Any] = (),
+        constraints: Sequence[Constraint] = (),
         level: str = "torque",
         priorities: str = "weighted",
         *,
@@ -79,145 +82,119 @@ class WholeBodyController:
             raise unknown_name("level", level, LEVELS)
         if priorities not in PRIORITIES:
             raise unknown_name("kind of priorities", priorities, PRIORITIES)
-        if not (isfinite(dt) and dt > 0):
-            raise TaskError(f"the step dt must be positive, got {dt!r}")
+        _require_positive(dt=dt, force_weight=force_weight, motion_weight=motion_weight)
+        if not (isfinite(hold_damping) and hold_damping >= 0 and slip_limit > 0):
+            raise TaskError(f"wanted hold_damping ≥ 0, finite, and slip_limit > 0; got {hold_damping!r} and {slip_limit!r}")
+        self._options = {"dt": dt, "force_weight": force_weight, "motion_weight": motion_weight}
+        self._options |= {"hold_damping": hold_damping, "slip_limit": slip_limit}
         self.robot, self.level, self.priorities, self.dt = robot, level, priorities, dt
         self.hold_damping, self.slip_limit = hold_damping, slip_limit
         self.items = Items(tuple(tasks), tuple(contacts), tuple(constraints))
-        self._check()
-        self.layout, self._kernel = assembled(robot, self.items, level, dt)
-        self._sizes = {output.name: output.shape for output in self._kernel.program.outputs}
-        self._near = near_rows(robot, self.items.constraints, self.layout)
-        self._levels = self._in_order() if priorities == "strict" else []
-        self._in_levels = LevelSolver()
-        self._regular = self._regularisation(motion_weight, force_weight)
-        self._rows = self._row_names()
-        self._allocate()
-        self._solver.data["weights"][:] = self._regular  # stays so where no posture writes weights
-        self._targets = {task.label: getattr(task, "target", None) for task in (*self.items.motions, *self.items.postures)}
-        self._fill_settings()
+        self._require_items()
+        self._build(force_weight, motion_weight)
         self.counts = counted()
         self.reset()
 
     # --- before the loop ------------------------------------------------------------------------------------------------
 
-    def _check(self) -> None:
-        for item in (*self.items.tasks, *self.items.constraints):
-            check_level(item, self.level)
-        named = [item.label for item in (*self.items.tasks, *self.items.contacts, *self.items.constraints)]
-        twice = sorted({name for name in named if named.count(name) > 1})
-        if twice:
-            raise TaskError(f"two items are called {twice[0]!r}; give each a name of its own (name=…)")
-        for item in (*self.items.tasks, *self.items.contacts, *self.items.constraints):
+    def _require_items(self) -> None:
+        for items, wanted in (
+            (self.items.tasks, Task),
+            (self.items.contacts, Contact),
+            (self.items.constraints, Constraint),
+        ):
+            for item in items:
+                if not isinstance(item, wanted):
+                    raise TaskError(f"wanted a {wanted.__name__}, got {item!r}")
+        require_distinct([item.label for item in self.items.all])
+        for item in self.items.all:
+            item.require_level(self.level)
             item.check(self.robot)
-        contacts = {contact.label: contact for contact in self.items.contacts}
-        for task in self.items.tasks:
-            if isinstance(task, ForceTask):
-                if task.contact not in contacts:
-                    raise unknown_name("contact", task.contact, contacts)
-                task.wanted(contacts[task.contact].size)
-            elif isinstance(task, TorqueTask):
-                task.wanted(self.robot.nv - (6 if self.robot.floating else 0))
-            else:
-                task.check_target(self.robot, getattr(task, "target", None))
-        for constraint in (*self.items.barriers, *self.items.of(SelfCollision)):
-            constraint.gains.require_step(self.dt)
 
-    def _regularisation(self, motion_weight: float, force_weight: float) -> Array:
-        if not (motion_weight > 0 and force_weight > 0):
-            raise TaskError("motion_weight and force_weight must be positive: they make the answer unique")
-        weights = np.full(self.layout.unknowns, float(motion_weight))
-        for place in self.layout.forces.values():
-            weights[place] = force_weight
-        return weights
-
-    @property
-    def regularisation(self) -> Array:
-        """Weights of the squares of the unknowns that no task asked for: nothing else is hidden in the cost."""
-        return self._regular.copy()
-
-    def _row_names(self) -> tuple[str, ...]:
-        names = []
-        for contact in self.items.contacts:
-            names += [f"{contact.label} holds"] * contact.size
-        return (*names, *self.layout.hard_rows, *self.layout.rows)
-
-    def _in_order(self) -> list[tuple[Any, bool]]:
-        """Of each priority: which rows of R, and whether postures are among its tasks."""
-        levels = []
-        for rank in sorted({task.priority for task in self.items.tasks if not task.hard}):
-            labels = [task.label for task in self.items.tasks if task.priority == rank and not task.hard]
-            places = [self.layout.task_rows[label] for label in labels if label in self.layout.task_rows]
-            at = np.concatenate([np.zeros(0, int), *(np.arange(place.start, place.stop) for place in places)])
-            together = len(at) > 0 and at[-1] - at[0] == len(at) - 1  # then no copy is needed
-            rows = slice(int(at[0]), int(at[-1]) + 1) if together else at
-            levels.append((rows, any(label in self.layout.diagonal_tasks for label in labels)))
-        return levels or [(slice(0, 0), False)]
-
-    def _fill_settings(self) -> None:
-        for task in (*self.items.motions, *self.items.postures):
-            self._p[self.layout.parameters["settings", task.label]] = task.settings(self.robot, self.level)
-        for contact in self.items.contacts:
-            most = contact.max_force
-            settings = [*contact.numbers(), contact.stiffness, contact.damping, contact.min_force, most]
-            self._p[self.layout.parameters["contact", contact.label]] = settings
-        for constraint in self.items.barriers:
-            self._p[self.layout.parameters["barrier", constraint.label]] = constraint.numbers(self.robot, 0.0)
-        if self.level == "torque":
-            limits = self.items.of(TorqueLimits)
-            largest = np.min([c.largest(self.robot) for c in limits], axis=0) if limits else np.inf
-            self._p[self.layout.parameters["torque limits"]] = largest
-
-    def _allocate(self) -> None:
+    def _build(self, force_weight: float, motion_weight: float) -> None:
         """Memory, once: the kernel writes where the solver reads."""
-        rows = {name: self._sizes.get(name, (0,))[0] for name in ("R", "E", "A")}
-        near = sum(extra.count for extra in self._near)
-        self._solver = ActiveSetSolver(self.layout.unknowns, rows["R"], rows["E"], rows["A"] + near)
-        self._few = self._solver  # the same while all contacts are in force
+        context = Context(self.robot, self.level, self.dt, {c.label: c for c in self.items.contacts})
+        made = [(c.label, c.outside(context)) for c in self.items.constraints]
+        self._outside: dict[str, OutsideRows] = {label: rows for label, rows in made if rows is not None}
+        reserves = {label: rows.count for label, rows in self._outside.items()}
+        layout = self.layout = Layout(context, self.items, self.priorities == "strict", reserves)
+        self.settings = Settings(layout)
+        bounding = [c for c in self.items.constraints if type(c).torque_bounds is not Constraint.torque_bounds]
+        self._bounding = [(c, self.settings.numbers(c.label)) for c in bounding]
+        kernel = kernel_for(layout)
+        regular = np.full(layout.unknowns, float(motion_weight))
+        for place in layout.forces.values():
+            regular[place] = force_weight
+        names = {label: rows.names for label, rows in self._outside.items()}
+        margins = {label: rows.largest_margin for label, rows in self._outside.items()}
+        self._structure = Structure(layout, kernel, regular, names, margins)
+        classes_E, classes_A = layout.classes
+        sizes = len(classes_E), len(classes_A)
+        self._solver = CompiledSolver(layout.unknowns, layout.level_sizes, *sizes, classes_E, classes_A, regular)
         self._q, self._v = np.zeros(self.robot.nq), np.zeros(self.robot.nv)
-        self._p = np.zeros(max(self.layout.size, 1))
-        shared = self._solver.data
         self._data = {
-            name: shared[name][: shape[0]] if name in shared else np.zeros(shape) for name, shape in self._sizes.items()
+            output.name: self._solver.data[output.name][: output.shape[0]]
+            if output.name in self._solver.data
+            else np.zeros(output.shape)
+            for output in kernel.program.outputs
         }
-        self._evaluate = self._kernel.bound((self._q, self._v, self._p), list(self._data.values()))
+        self._evaluate: Callable[[], int] = kernel.bound((self._q, self._v, self.settings.p), list(self._data.values()))
+        self._lock, self._inside = threading.RLock(), False
 
     def reset(self) -> None:
         """Forget where the robot was: targets of None and contacts are taken anew at the next call; counts stay."""
         self._started = False
         self.start_report: tuple[str, ...] = ()
         self._anchor_next: set[str] = set()
-        self._functions: list[tuple[Task, Any, slice]] = []
-        self._few = self._solver
-        self._forget()
-        self._contacts = {contact.label for contact in self.items.contacts}
-        self._columns: tuple[Array, Array, Array] | None = None
-        self._last_torque = np.zeros(self.robot.nv)
-        self._moving = [c for c in self.items.barriers if c.moving]
-
-    def _forget(self) -> None:
+        self._contacts = tuple(contact.label for contact in self.items.contacts)
+        self._selection: Selection | None = None
+        self._solver.select(None, None, None)
         self._solver.forget()
-        self._few.forget()
-        self._in_levels.forget()
-        for extra in self._near:
-            extra.forget()
+        self._last_torque = np.zeros(self.robot.nv)
+        self.settings.feed_back(None)
+        self.step: Step | None = None
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
         """All contacts it knows, in force or not."""
         return self.items.contacts
 
+    @property
+    def regularisation(self) -> Array:
+        """Weights of the squares of the unknowns that no task asked for: nothing else is hidden in the cost."""
+        return self._structure.regularisation.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = self.robot, self.items.tasks, self.items.contacts, self.items.constraints, self.level, self.priorities
+        return _restored, (arguments, self._options, self._contacts, dict(self.counts))
+
     # --- while it runs --------------------------------------------------------------------------------------------------
+
+    def set(self, name: str, **settings: Any) -> None:
+        """Change settings of a task, contact or constraint from now on; nothing is compiled.
+
+        Args:
+            name: its label.
+            settings: values by name; each may be a function of time. A target of None is where the robot is.
+
+        Raises:
+            UnknownNameError: there is no such item or setting.
+            TaskError: a value cannot be used; then nothing is changed.
+        """
+        with self._lock:
+            self.settings.set(name, settings, self._q if self._started else None)
 
     def set_target(self, name: str, target: Any) -> None:
         """Give a task another target from now on; None for where it is."""
-        tasks = {task.label: task for task in (*self.items.motions, *self.items.postures)}
-        if name not in tasks:
-            raise unknown_name("task", name, tasks)
-        tasks[name].check_target(self.robot, target)
-        self._targets[name] = target
-        if self._started:
-            self._place_target(tasks[name], target, None)
+        self.set(name, target=target)
+
+    def set_weight(self, name: str, weight: Any) -> None:
+        """Give a task another weight from now on."""
+        self.set(name, weight=weight)
+
+    def set_force_bounds(self, contact: str, least: float, most: float) -> None:
+        """Bounds of a contact's normal force from now on, N: how load is shifted smoothly."""
+        self.set(contact, min_force=least, max_force=most)
 
     def set_contacts(self, names: Sequence[str], q: Array | None = None) -> None:
         """Which contacts are in force from now on; new ones are anchored at q, or where they are at the next call."""
@@ -225,113 +202,146 @@ class WholeBodyController:
         for name in names:
             if name not in known:
                 raise unknown_name("contact", name, known)
-        new = set(names) - self._contacts
-        self._contacts = set(names)
-        self._select()
-        if q is None:
-            self._anchor_next |= new
-            return
-        for name in new:
-            self._anchor(known[name], q)
-        self._anchor_next -= new
-
-    def set_force_bounds(self, contact: str, least: float, most: float) -> None:
-        """Bounds of a contact's normal force from now on, N: how load is shifted smoothly."""
-        key = ("contact", contact)
-        if key not in self.layout.parameters:
-            raise unknown_name("contact", contact, [c.label for c in self.items.contacts])
-        if not least <= most:
-            raise TaskError(f"{contact}: the least normal force, {least!r}, must not exceed the largest, {most!r}")
-        place = self.layout.parameters[key]
-        self._p[place.stop - 2 : place.stop] = least, most
-
-    def set_weight(self, name: str, weight: Any) -> None:
-        """Give a task another weight from now on."""
-        tasks = {task.label: task for task in (*self.items.motions, *self.items.postures)}
-        if name not in tasks:
-            raise unknown_name("task", name, tasks)
-        n = tasks[name].rows(self.robot)
-        start = self.layout.parameters["settings", name].start
-        self._p[start : start + n] = np.sqrt(tasks[name]._column("weight", weight, n))
+        with self._lock:
+            new = set(names) - set(self._contacts)
+            self._contacts = tuple(label for label in known if label in set(names))
+            self._select()
+            if q is None:
+                self._anchor_next |= new
+                return
+            for name in new:
+                self.settings.place_again(name, q)
+            self._anchor_next -= new
 
     def _select(self) -> None:
         """Unknowns, rows of E and rows of A that are left when some contacts are not in force."""
-        self._columns = None
-        self._few = self._solver
-        if self._contacts != {contact.label for contact in self.items.contacts}:
-            layout = self.layout
-            x, E, A = (np.ones(n, bool) for n in (layout.unknowns, self._solver.n_E, self._solver.n_A))
+        layout, self._selection = self.layout, None
+        if len(self._contacts) < len(self.items.contacts):
+            E, A = layout.classes
+            x, E, A = (np.ones(n, bool) for n in (layout.unknowns, len(E), len(A)))
             for contact in self.items.contacts:
                 if contact.label not in self._contacts:
-                    E[layout.contact_rows[contact.label]] = False
-                    E[self._hard_rows_on(contact)] = False
+                    E[layout.equality_rows[contact.label]] = False
+                    for task in layout.hard:
+                        if task.needs_contact == contact.label:
+                            E[layout.equality_rows[task.label]] = False
                     if self.level == "torque":
                         x[layout.forces[contact.label]] = False
-                        A[layout.row_slices[f"contact {contact.label}"]] = False
-            self._columns = x.nonzero()[0], E.nonzero()[0], A.nonzero()[0]
-            self._few = ActiveSetSolver(len(self._columns[0]), self._solver.n_R, len(self._columns[1]), len(self._columns[2]))
-            self._places = _places(layout.unknowns, self._solver.n_R, *self._columns)
-        self._forget()
-
-    def _hard_rows_on(self, contact: Contact) -> list[int]:
-        """Rows of E that ask for forces of a contact, which has none when it is not in force."""
-        tasks = [t.label for t in self.items.tasks if isinstance(t, ForceTask) and t.contact == contact.label]
-        before = len(self._rows) - len(self.layout.rows) - len(self.layout.hard_rows)
-        return [before + k for label in tasks for k in _range(self.layout.hard_slices.get(label))]
-
-    def _start(self) -> None:
-        q = self._q
-        for task in (*self.items.motions, *self.items.postures):
-            self._place_target(task, self._targets[task.label], q)
-        for contact in self.items.contacts:
-            self._anchor(contact, q)
-        self._anchor_next = set()
-        self._started = True
-
-    def _place_target(self, task: Task, target: Any, q: Array | None) -> None:
-        """Constant targets are written once; functions of time are kept for every step."""
-        self._functions = [entry for entry in self._functions if entry[0] is not task]
-        if callable(target):
-            self._functions.append((task, target, self.layout.parameters["reference", task.label]))
-            return
-        if target is None:
-            target = task.here(self.robot, q if q is not None else self._q)
-        values = moment(target, task.scalar)
-        self._p[self.layout.parameters["reference", task.label]] = task.reference(self.robot, values)
-
-    def _anchor(self, contact: Contact, q: Array) -> None:
-        X = self.robot.pose(q, contact.frame)
-        self._p[self.layout.parameters["anchor", contact.label]] = np.concatenate([X[:3, :3].ravel(), X[:3, 3]])
+                        A[layout.inequality_rows[contact.label]] = False
+            self._selection = Selection(x.nonzero()[0], E.nonzero()[0], A.nonzero()[0])
+        s = self._selection
+        self._solver.select(*(None, None, None) if s is None else (s.x, s.E, s.A))
+        self._solver.forget()
 
     # --- the loop ---------------------------------------------------------------------------------------------------------
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
-        self._read_state(q, v)
-        if not finite(self._q, self._v):
-            return self._held(t, ControlStatus.NOT_FINITE)
+        with self._lock:
+            if self._inside:
+                return self._fallback(t, ControlStatus.FAILED, (ControlEvent(EventKind.BUSY, detail=_BUSY),))
+            self._inside = True
+            try:
+                return self._control(t, q, v)
+            except Exception as error:  # nothing raises in the loop: an error of our own is an event, and is counted
+                self.counts["errors"] += 1
+                event = ControlEvent(EventKind.ERROR, detail=f"{type(error).__name__}: {error}")
+                return self._fallback(t, ControlStatus.FAILED, (event,))
+            finally:
+                self._inside = False
+
+    def _control(self, t: float, q: Array, v: Array) -> Solution:
+        problem = self._read_state(t, q, v)
+        if problem is not None:
+            return self._fallback(t, *problem, saw_state=False)
         first = not self._started
         if first:
-            if not self._has_unit_quaternions():
-                return self._held(t, ControlStatus.NOT_UNIT)
             self._start()
-        events = self._read_time(t)
+        events = self.settings.refresh(t)
+        self.counts["target_refused"] += len(events)
+        if self._anchor_next:
+            for label in self._anchor_next:
+                self.settings.place_again(label, self._q)
+            self._anchor_next = set()
         if self._evaluate() & NOT_UNIT:
-            return self._held(t, ControlStatus.NOT_UNIT, events)
+            return self._fallback(t, ControlStatus.NOT_UNIT, events, saw_state=False)
+        outside = self._see_outside()
         if first:
-            self.start_report = start_report(self)
-            events += self.start_report
+            events += self._report_start(outside)
         events += self._lost_contacts()
-        answer = self._solved()
-        if not answer.solved:
-            return self._rescued(t, events)
-        return self._solution(t, answer, ControlStatus.OPTIMAL, events)
+        return self._answered(t, self._solver.solve(), outside, events)
 
-    def _has_unit_quaternions(self) -> bool:
-        squares = [self._q[k : k + 4] @ self._q[k : k + 4] for k in self.robot.tree.quaternions]
-        return all(abs(square - 1) < QUATERNION_TOLERANCE for square in squares)
+    def _read_state(self, t: float, q: Array, v: Array) -> tuple[ControlStatus, tuple[ControlEvent, ...]] | None:
+        """Copy the state; what is wrong with it, if anything."""
+        try:
+            self._q[:], self._v[:] = self._checked(q, self._q), self._checked(v, self._v)
+            good_time = isfinite(t)
+        except (TypeError, ValueError) as error:
+            self._v[:] = 0.0
+            return ControlStatus.BAD_STATE, (ControlEvent(EventKind.BAD_STATE, detail=str(error)),)
+        if not good_time or not finite(self._q, self._v):
+            return ControlStatus.NOT_FINITE, ()
+        for k in self.robot.tree.quaternions if not self._started else ():
+            if not abs(self._q[k : k + 4] @ self._q[k : k + 4] - 1) < QUATERNION_TOLERANCE:
+                return ControlStatus.NOT_UNIT, ()
+        return None
 
-    def _lost_contacts(self) -> tuple[str, ...]:
+    def _checked(self, given: Any, like: Array) -> Array:
+        array = np.asarray(given)
+        if array.shape != like.shape or array.dtype.kind not in "fiu":
+            raise ValueError(f"wanted numbers of shape {like.shape}, got shape {array.shape} of {array.dtype}")
+        return array
+
+    def _start(self) -> None:
+        self.settings.place(self._q)
+        for label, item in ((item.label, item) for item in self.items.all):
+            if item.placed is not None and callable(self.settings.constant(label, item.placed)):
+                self.settings.place_again(label, self._q)  # where the robot is, should the first value be refused
+        self._anchor_next = set()
+        self._started = True
+
+    def _see_outside(self) -> dict[str, Seen]:
+        """Rows that are made outside of the kernel, written behind those of the kernel."""
+        seen: dict[str, Seen] = {}
+        data = self._solver.data
+        for label, rows in self._outside.items():
+            now = seen[label] = rows.see(self._q, self._v, self.settings.numbers(label), *self._accelerations())
+            at, k = self.layout.inequality_rows[label], len(now.keys)
+            middle = at.start + k
+            data["A"][at.start : middle], data["A"][middle : at.stop] = now.A, 0.0
+            data["lower"][at.start : middle], data["lower"][middle : at.stop] = now.lower, -np.inf
+            data["upper"][at] = np.inf
+        return seen
+
+    def _accelerations(self) -> tuple[Array, Array]:
+        """(B, b) with a = B x + b, of all velocities; torque level."""
+        n, nv = self.layout.unknowns, self.robot.nv
+        B, b = np.zeros((nv, n)), np.zeros(nv)
+        if self.level == "torque":
+            motors, passive = self.layout.context.motors, self.layout.context.passive
+            B[motors, np.arange(len(motors))] = 1.0
+            if len(passive):
+                B[passive], b[passive] = self._data["B"], self._data["b"]
+        return B, b
+
+    def _report_start(self, outside: dict[str, Seen]) -> tuple[ControlEvent, ...]:
+        """What cannot be promised from here: barriers by the exact condition of Lemma 4.1, joints by viability."""
+        layout, lines = self.layout, []
+        for c in self.items.constraints:
+            if c.label in outside:
+                seen, names = outside[c.label], self._outside[c.label].names
+                start = ([names[k] for k in seen.keys], seen.margins, seen.rates)
+            else:
+                at = layout.margins.get(c.label, slice(0, 0))
+                none = np.zeros(0)
+                margins, rates = self._data.get("margins", none)[at], self._data.get("rates", none)[at]
+                start = (c.row_names(layout.context), margins, rates)
+            numbers = self.settings.numbers(c.label)
+            lines += [(c.label, line) for line in c.start_report(Start(layout.context, self._q, self._v, *start, numbers))]
+        self.start_report = tuple(line for _, line in lines)
+        return tuple(ControlEvent(EventKind.START, label, line) for label, line in lines)
+
+    def _lost_contacts(self) -> tuple[ControlEvent, ...]:
         """Contacts that slipped too far are taken out."""
         slips = self._data.get("slips")
         if slips is None or not slips.max() > self.slip_limit:
@@ -341,194 +351,114 @@ class WholeBodyController:
         if lost:
             self.counts["contact_lost"] += len(lost)
             self.set_contacts([name for name in self._contacts if name not in lost])
-        return tuple(f"contact {name} lost: it slipped more than {self.slip_limit:g}" for name in lost)
-
-    def _solved(self) -> Answer:
-        self._finish_data()
-        if self.priorities == "strict":
-            d = self._few.data
-            rows = (d["E"], d["e"], d["A"], d["lower"], d["upper"])
-            return self._in_levels.solve(
-                self._strict(), *rows, self._regular if self._columns is None else self._regular[self._columns[0]]
-            )
-        answer = self._few.solve_in_place()
-        end = self._few.n_A
-        for extra in reversed(self._near):
-            extra.keep_sides(self._few.data["sides"][end - extra.count : end])
-            end -= extra.count
-        return answer
-
-    def _read_state(self, q: Array, v: Array) -> None:
-        q, v = np.asarray(q), np.asarray(v)
-        if q.shape != self._q.shape or v.shape != self._v.shape:
-            raise ShapeError(f"wanted q of shape {self._q.shape} and v of {self._v.shape}, got {q.shape} and {v.shape}")
-        self._q[:] = q
-        self._v[:] = v
-
-    def _read_time(self, t: float) -> tuple[str, ...]:
-        events: tuple[str, ...] = ()
-        for task, function, place in self._functions:
-            events += self._refreshed(place, task.label, partial(self._wanted, task, function, t))
-        for constraint in self._moving:
-            place = self.layout.parameters["barrier", constraint.label]
-            events += self._refreshed(place, constraint.label, partial(constraint.numbers, self.robot, t))
-        if self._anchor_next:
-            for contact in self.items.contacts:
-                if contact.label in self._anchor_next:
-                    self._anchor(contact, self._q)
-            self._anchor_next = set()
-        return events
-
-    def _wanted(self, task: Task, function: Any, t: float) -> Array:
-        value = function(t)
-        return value.numbers if type(value) is Numbers else task.reference(self.robot, moment(value, task.scalar))
-
-    def _refreshed(self, place: slice, label: str, numbers: Callable[[], Array]) -> tuple[str, ...]:
-        """Numbers that change with time; those that cannot be used are refused, and the last ones stay."""
-        try:
-            new = numbers()
-            if finite(new):
-                self._p[place] = new
-                return ()
-            reason = "it is not finite"
-        except EquipoiseError as error:
-            reason = str(error)
-        self.counts["target_refused"] += 1
-        return (f"target of {label} refused, the last one stays: {reason.rstrip('.')}",)
-
-    def _finish_data(self) -> None:
-        """What the kernel leaves to be done: regularisation, and the smaller problem where some contacts are not in force."""
-        full = self._solver.data
-        full["weights"] += self._regular
-        first = len(self.layout.rows)
-        for extra in self._near:
-            extra.write(full, first, self._q, self._v, self._data.get("B"), self._data.get("b"))
-            first += extra.count
-        if self._columns is None:
-            return
-        few = self._few.data
-        for name, places in self._places.items():
-            full[name].take(places, out=few[name], mode="clip")  # any other mode copies twice
-        if self._near:
-            kept = sum(extra.count for extra in self._near)
-            few["sides"][-kept:] = full["sides"][-kept:]
-
-    def _strict(self) -> list[Level]:
-        """Rows of each priority; postures are rows of single unknowns."""
-        R, r = self._few.data["R"], self._few.data["r"]
-        return [Level(R[at], r[at], self._posture_rows() if posture else None) for at, posture in self._levels]
-
-    def _posture_rows(self) -> tuple[Array, Array, Array]:
-        d, n = self._few.data, self.layout.joints
-        start = 0 if self.level == "torque" else self.layout.first
-        columns = np.arange(start, start + n)
-        weights = d["weights"][columns] - self._regular[columns]
-        used = weights > 0
-        return columns[used], np.sqrt(weights[used]), d["pulls"][columns][used] / weights[used]
+        detail = f"it slipped more than {self.slip_limit:g}"
+        return tuple(ControlEvent(EventKind.CONTACT_LOST, name, detail) for name in lost)
 
     # --- answers ----------------------------------------------------------------------------------------------------------
 
-    def _solution(
-        self, t: float, answer: Answer, status: ControlStatus, events: tuple[str, ...], program: Program | None = None,
-        relaxed: dict[str, float] | None = None,
-    ) -> Solution:  # fmt: skip
+    def _answered(self, t: float, answer: Answer, outside: dict[str, Seen], events: tuple[ControlEvent, ...]) -> Solution:
+        status = _STATUSES.get(answer.status, ControlStatus.FAILED)
+        if status is ControlStatus.OPTIMAL and answer.relaxed:
+            status = ControlStatus.RELAXED
+        if status.fallback:
+            return self._fallback(t, status, events, outside=outside)
+        torque, a, command = self._commands(answer.x)
+        if not finite(torque, a) or not finite(command):
+            return self._fallback(t, ControlStatus.NOT_FINITE, events, outside=outside)
         self.counts[status.name.lower()] += 1
-        if answer.pushing:
+        if answer.active:
             self.counts["at_limits"] += 1
-        x = self._full(answer.x)
-        torque, a, command = self._commands(x)
-        self._last_torque = torque
-        seen = Snapshot(self, frozenset(self._contacts), program)
-        multipliers = answer.multipliers.copy()
-        return Solution(t, status, torque, a, command, answer.residuals, x, multipliers, relaxed or {}, events, seen)
+        self._sent(torque)
+        step = self.step = self._step_of(answer.x, outside, answer)
+        return Solution(t, status, torque, a, command, answer.residuals, events, step)
 
-    def _full(self, x: Array) -> Array:
-        if self._columns is None:
-            return x.copy()
-        full = np.zeros(self.layout.unknowns)
-        full[self._columns[0]] = x
-        return full
+    def _sent(self, torque: Array) -> None:
+        """Remember the command that leaves."""
+        self._last_torque = torque
+        if self.level == "torque":
+            self.settings.feed_back(torque[self.layout.context.motors])
+
+    def _step_of(self, x: Array, outside: dict[str, Seen], answer: Answer | None, saw_state: bool = True) -> Step:
+        n_E, n_A = (len(classes) for classes in self.layout.classes)
+        if answer is None:
+            found = np.zeros(n_E), np.zeros(n_A), np.zeros(n_E), np.zeros(n_A)
+        else:
+            found = answer.multipliers_E, answer.multipliers, answer.excess_E, answer.excess
+        seen = {name: self._data[name].copy() for name in SEEN if name in self._data}
+        state = self._q.copy(), self._v.copy(), self.settings.p.copy()
+        return Step(self._structure, *state, self._contacts, self._selection, outside, x, *found, seen, saw_state)
 
     def _commands(self, x: Array) -> tuple[Array, Array, Array]:
         """(torque, acceleration, velocity)."""
-        layout, torque, data = self.layout, np.zeros(self.robot.nv), self._data
+        torque, data = np.zeros(self.robot.nv), self._data
         if self.level == "velocity":
-            return torque, (x - self._v) / self.dt, x
+            return torque, (x - self._v) / self.dt, x.copy()
         if self.level == "acceleration":
-            return torque, x, self._v.copy()
-        n, first = layout.joints, layout.first
-        torque[first:] = data["A"][:n] @ x + data["t"]  # torque rows are the first
+            return torque, x.copy(), self._v.copy()
+        motors, passive = self.layout.context.motors, self.layout.context.passive
+        torque[motors] = self._within_bounds(data["T"] @ x + data["t"], relaxable=True)
         a = np.empty(self.robot.nv)
-        a[first:] = x[:n]
-        if first:
-            a[:first] = data["B"] @ x + data["b"]
+        a[motors] = x[: len(motors)]
+        if len(passive):
+            a[passive] = data["B"] @ x + data["b"]
         return torque, a, self._v.copy()
 
-    def _rescued(self, t: float, events: tuple[str, ...]) -> Solution:
-        """Nothing satisfies all: hard tasks and constraints give way by rank, then contacts; then the joints are held."""
-        program = Snapshot(self, frozenset(self._contacts)).program
-        relaxation = qp.relaxed(program.stated, self._giving_way(program.names))
-        result = relaxation.result
-        if not (np.isfinite(result.x).all() and result.residuals.worst <= USABLE):
-            return self._held(t, ControlStatus.FAILED, events, program)
-        status = ControlStatus.RELAXED if relaxation.amounts else ControlStatus.OPTIMAL
-        if not result.solved:
-            status = ControlStatus.INACCURATE
-        answer = self._strictly(result.problem) if self.priorities == "strict" else None
-        if answer is None or not answer.solved:
-            n_E = len(program.E)
-            multipliers = result.multipliers[:n_E], result.multipliers[n_E:]
-            pushing = int(np.count_nonzero(multipliers[1]))
-            answer = Answer(result.status, result.x, *multipliers, program.A @ result.x, result.residuals, 0, pushing)
-        return self._solution(t, answer, status, events, program, dict(relaxation.amounts))
+    def _within_bounds(self, torque: Array, relaxable: bool) -> Array:
+        """Torques of the motors within the bounds that constraints set; `relaxable`: only within those that are never relaxed."""
+        for constraint, numbers in self._bounding:
+            if relaxable and constraint.rank > 0:
+                continue
+            bounds = constraint.torque_bounds(numbers, self.settings.previous_torque)
+            if bounds is not None:
+                torque = np.minimum(np.maximum(torque, bounds[0]), bounds[1])
+        return torque
 
-    def _strictly(self, widened: qp.QuadraticProgram) -> Answer:
-        """Strict priorities within bounds that were widened; rows that still are equalities come first."""
-        equal, n_E = widened.lower == widened.upper, self._few.n_E
-        A, lower, upper = (part[~equal] for part in (widened.A, widened.lower, widened.upper))
-        regular = self._regular if self._columns is None else self._regular[self._columns[0]]
-        answer = LevelSolver().solve(self._strict(), widened.A[equal], widened.lower[equal], A, lower, upper, regular)
-        multipliers = np.zeros(len(equal))
-        multipliers[~equal] = answer.multipliers
-        return answer._replace(multipliers=multipliers[n_E:])
-
-    def _giving_way(self, names: Sequence[str]) -> list[set[str]]:
-        """Names of rows in the order in which they give way: highest rank first, contacts that should hold last."""
-        present, classes = set(names), []
-        soft = [c for c in self.items.constraints if c.rank > 0]
-        for rank in sorted({c.rank for c in soft}, reverse=True):
-            of_rank = [c for c in soft if c.rank == rank]
-            rows = {self.layout.rows[k] for c in of_rank for k in _range(self.layout.row_slices.get(c.label))}
-            near = {
-                name for extra in self._near if extra.constraint in of_rank for name in (*extra.names, extra.constraint.label)
-            }
-            classes.append((rows | near) & present)
-        classes.insert(0, set(self.layout.hard_rows) & present)
-        classes.append({name for name in present if name.endswith(" holds")})
-        return [c for c in classes if c]
-
-    def _held(self, t: float, status: ControlStatus, events: tuple[str, ...] = (), program: Program | None = None) -> Solution:
-        """The fallback: the last good torques and damping, within the torque limits; or slowing down; or standing still."""
+    def _fallback(
+        self,
+        t: float,
+        status: ControlStatus,
+        events: tuple[ControlEvent, ...] = (),
+        saw_state: bool = True,
+        outside: dict[str, Seen] | None = None,
+    ) -> Solution:
+        """The last good torques and damping, within the torque limits; or slowing down; or standing still. Always finite."""
         self.counts[status.name.lower()] += 1
-        self._forget()
-        first, nv = self.layout.first, self.robot.nv
+        self._solver.forget()
+        nv, motors = self.robot.nv, self.layout.context.motors
         torque, a, v = np.zeros(nv), np.zeros(nv), np.zeros(nv)
         rates = np.where(np.isfinite(self._v), self._v, 0.0)
         if self.level == "torque":
-            largest = self._p[self.layout.parameters["torque limits"]]
-            torque[first:] = np.clip(self._last_torque[first:] - self.hold_damping * rates[first:], -largest, largest)
+            effort = self.robot.limits.effort[motors]
+            wanted = self._last_torque[motors] - self.hold_damping * rates[motors]
+            torque[motors] = self._within_bounds(np.minimum(np.maximum(wanted, -effort), effort), relaxable=False)
+            self._sent(torque)
         elif self.level == "acceleration":
             a = -self.hold_damping * rates
-        seen = Snapshot(self, frozenset(self._contacts), program)
-        return Solution(t, status, torque, a, v, qp.UNKNOWN, np.zeros(self.layout.unknowns), np.zeros(0), {}, events, seen)
+        step = self.step = self._step_of(np.zeros(self.layout.unknowns), outside or {}, None, saw_state)
+        t = float(t) if isinstance(t, int | float | np.number) else float("nan")
+        return Solution(t, status, torque.copy(), a, v, UNKNOWN, events, step)
 
 
-def _places(n: int, n_R: int, x: Array, E: Array, A: Array) -> dict[str, Array]:
-    """Where the numbers of the smaller problem are in each array of the full one, which has n columns."""
-    R = np.arange(n_R)
-    matrices = {name: rows[:, None] * n + x for name, rows in (("R", R), ("E", E), ("A", A))}
-    return matrices | {"r": R, "weights": x, "pulls": x, "e": E, "lower": A, "upper": A}
+_BUSY = "the controller was called from inside of its own call, by a function of time; it answers with its fallback"
+_STATUSES = {
+    Status.OPTIMAL: ControlStatus.OPTIMAL,
+    Status.INACCURATE: ControlStatus.INACCURATE,
+    Status.NOT_FINITE: ControlStatus.NOT_FINITE,
+}
 
 
-def _range(place: slice | None) -> range:
-    return range(0) if place is None else range(place.start, place.stop)
+def _require_positive(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if not (isinstance(value, int | float) and isfinite(value) and value > 0):
+            raise TaskError(f"{name} must be positive and finite, got {value!r}")
+
+
+def _restored(
+    arguments: tuple[Any, ...], options: dict[str, float], contacts: tuple[str, ...], counts: dict[str, int]
+) -> WholeBodyController:
+    """A controller from its arguments, as if it had not been called yet; contacts in force and counts are as they were."""
+    robot, tasks, touches, constraints, level, priorities = arguments
+    made = WholeBodyController(robot, tasks, touches, constraints, level, priorities, **options)
+    made.set_contacts(contacts)
+    made.counts.update(counts)
+    return made

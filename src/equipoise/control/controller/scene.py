@@ -31,13 +31,14 @@ class Affine:
 class Scene:
     """The robot at (q, v) on symbols. Twists are mixed: world axes, at the frame's origin; linear part first."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, previous_torque: SX | None = None, previous_known: SX | None = None) -> None:
         from ...equations.catalogue import SymbolicRobot
 
         robot = context.robot
         self.context, self.robot = context, robot
         self.symbolic = SymbolicRobot(robot.tree, robot.place)
         self.q, self.v = SX.sym("q", robot.nq), SX.sym("v", robot.nv)
+        self.previous_torque, self.previous_known = previous_torque, previous_known  # of the motors, and whether there were any
         self._made: dict[Hashable, Any] = {}
         self._contacts: dict[str, ContactTerms] = {}
 

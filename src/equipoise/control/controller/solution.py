@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...algebra.arrays import length
 from .. import qp
-from ..qp import Residuals
-
-if TYPE_CHECKING:
-    from .snapshot import Snapshot
+from ..events import ControlEvent
+from ..qp import QuadraticProgram, Residuals
+from .step import Step
 
 Array = np.ndarray
 
@@ -24,11 +21,12 @@ class ControlStatus(Enum):
     """How one step of control ended."""
 
     OPTIMAL = "optimal"
-    RELAXED = "relaxed: some constraints gave way"
-    INACCURATE = "solved, but the residuals are larger than they should be"
-    NOT_FINITE = "held: the state is not finite"
-    NOT_UNIT = "held: a quaternion of the state is not of unit length"
-    FAILED = "held: nothing satisfies what never gives way"
+    RELAXED = "relaxed"
+    INACCURATE = "inaccurate"
+    NOT_FINITE = "not finite"
+    NOT_UNIT = "not of unit length"
+    BAD_STATE = "bad state"
+    FAILED = "failed"
 
     @property
     def ok(self) -> bool:
@@ -36,132 +34,142 @@ class ControlStatus(Enum):
         return self is ControlStatus.OPTIMAL
 
     @property
-    def held(self) -> bool:
-        """Whether the torques are those of the fallback, a damped hold."""
-        return self in (ControlStatus.NOT_FINITE, ControlStatus.NOT_UNIT, ControlStatus.FAILED)
-
-
-@dataclass(frozen=True, eq=False)
-class Program:
-    """The quadratic program of one step: ½ xᵀ H x + fᵀ x subject to E x = e, lower ≤ A x ≤ upper."""
-
-    H: Array
-    f: Array
-    E: Array
-    e: Array
-    A: Array
-    lower: Array
-    upper: Array
-    names: tuple[str, ...]  # of the rows of E, then of A
+    def fallback(self) -> bool:
+        """Whether the command is that of the fallback: the last torques with damping."""
+        return self not in (ControlStatus.OPTIMAL, ControlStatus.RELAXED, ControlStatus.INACCURATE)
 
     @property
-    def finite(self) -> bool:
-        """Whether every number is, but for bounds, which may be infinite."""
-        numbers = (self.H, self.f, self.E, self.e, self.A)
-        return all(np.isfinite(x).all() for x in numbers) and not np.isnan([self.lower, self.upper]).any()
-
-    @cached_property
-    def stated(self) -> qp.QuadraticProgram:
-        """The same as one set of rows."""
-        rows, lower, upper = (
-            np.vstack((self.E, self.A)),
-            np.concatenate((self.e, self.lower)),
-            np.concatenate((self.e, self.upper)),
-        )
-        return qp.QuadraticProgram(self.H, self.f, rows, lower, upper, names=self.names)
+    def text(self) -> str:
+        """In words."""
+        return _TEXTS[self]
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """One step of control. Arrays are as long as v; the base part of `torque` is zero."""
-
-    t: float
-    status: ControlStatus
-    torque: Array  # N m
-    acceleration: Array
-    velocity: Array  # the command at velocity level, else the velocity that was measured
-    residuals: Residuals  # of the quadratic program as stated; where constraints gave way, of the one with widened bounds
-    x: Array  # its unknowns
-    multipliers: Array  # of its rows A
-    relaxed: Mapping[str, float]  # by how much constraints gave way
-    events: tuple[str, ...]  # what happened in this step beside solving
-    _seen: Snapshot = field(repr=False)
-
-    @property
-    def program(self) -> Program:
-        """The quadratic program of this step."""
-        return self._seen.program
-
-    @cached_property
-    def forces(self) -> dict[str, Array]:
-        """Wrench (force, torque) on the robot at each contact's frame, world axes."""
-        return self._seen.forces(self.x)
-
-    @cached_property
-    def task_errors(self) -> dict[str, float]:
-        """Length of each task's error."""
-        return {name: length(error) for name, error in self._seen.errors.items()} if self.saw_state else {}
-
-    @property
-    def saw_state(self) -> bool:
-        """Whether the state was one that a robot can have."""
-        return self.status not in (ControlStatus.NOT_FINITE, ControlStatus.NOT_UNIT)
-
-    @cached_property
-    def margins(self) -> dict[str, float]:
-        """Least distance of each barrier from its limit; negative outside."""
-        return {name: float(d.min()) for name, d in self._seen.margins.items()} if self.saw_state else {}
-
-    @cached_property
-    def active(self) -> tuple[str, ...]:
-        """Names of the rows that push."""
-        if not self.multipliers.size:
-            return ()
-        n_E = len(self.program.E)
-        names = (self.program.names[n_E + k] for k in np.flatnonzero(self.multipliers))
-        return tuple(dict.fromkeys(names))
-
-    @cached_property
-    def conflict(self) -> tuple[str, ...]:
-        """The smallest set of rows that could not hold together; empty where all did."""
-        if self.status not in (ControlStatus.RELAXED, ControlStatus.FAILED):
-            return ()
-        return tuple(qp.conflict(self.program.stated))
-
-    @property
-    def _reason(self) -> str:
-        if self.status is ControlStatus.NOT_FINITE:
-            return "q or v holds NaN or infinity."
-        if self.status is ControlStatus.NOT_UNIT:
-            return "Quaternions (w, x, y, z) must have length 1."
-        if not self.program.finite:
-            return "Some number of the quadratic program is not finite."
-        return "What never gives way cannot hold." if self.conflict else "The solver found no answer."
-
-    def explain(self) -> str:
-        """In words: how it ended, what limits it, what gave way, and why."""
-        lines = [f"t = {self.t:.3f} s: {self.status.value}."]
-        if self.status.held:
-            lines.append(f"{self._reason} The joints are held at their last torques with damping.")
-        if self.relaxed:
-            amounts = ", ".join(f"{name} by {amount:.3g}" for name, amount in self.relaxed.items())
-            lines.append(f"Gave way: {amounts}.")
-        if self.conflict:
-            lines.append(f"Cannot hold together: {' × '.join(self.conflict)}.")
-        if self.active:
-            lines.append(f"At their limits: {', '.join(self.active)}.")
-        outside = {} if self.status.held else {name: d for name, d in self.margins.items() if d < 0}
-        if outside:
-            lines.append("Outside and coming back: " + ", ".join(f"{name} by {-d:.3g}" for name, d in outside.items()) + ".")
-        lines.extend(f"{event[:1].upper()}{event[1:]}." for event in self.events)
-        if not np.isnan(self.residuals.worst):
-            lines.append(f"Largest KKT residual: {self.residuals.worst:.1e}.")
-        return "\n".join(lines)
-
-
-COUNTED = ("at_limits", "contact_lost", "target_refused")  # beside the statuses: steps, contacts, targets
+_TEXTS = {
+    ControlStatus.OPTIMAL: "optimal",
+    ControlStatus.RELAXED: "relaxed: not all constraints can hold",
+    ControlStatus.INACCURATE: "solved, but the residuals are larger than they should be",
+    ControlStatus.NOT_FINITE: "fallback: the state, or a number of the quadratic program, is not finite",
+    ControlStatus.NOT_UNIT: "fallback: a quaternion of the state is not of unit length",
+    ControlStatus.BAD_STATE: "fallback: the state is not one of this robot",
+    ControlStatus.FAILED: "fallback: what is never relaxed cannot hold, or nothing was found",
+}
+COUNTED = ("at_limits", "contact_lost", "target_refused", "errors")  # beside the statuses: steps, contacts, targets, errors
 
 
 def counted() -> dict[str, int]:
     """A count for each status, and for the rest of what is counted, at zero."""
     return {status.name.lower(): 0 for status in ControlStatus} | dict.fromkeys(COUNTED, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """One step of control. Arrays are as long as v, and the caller's own.
+
+    Attributes:
+        t: s, when.
+        status: how it ended.
+        torque: N m; zero where there is no motor.
+        acceleration: that the command makes, by the model.
+        velocity: the command at velocity level, else the velocity that was measured.
+        residuals: of the quadratic program as stated; where constraints were relaxed, of the one with widened bounds.
+        events: what happened in this step beside solving.
+        step: what it saw and found, as data.
+    """
+
+    t: float
+    status: ControlStatus
+    torque: Array
+    acceleration: Array
+    velocity: Array
+    residuals: Residuals
+    events: tuple[ControlEvent, ...]
+    step: Step = field(repr=False)
+
+    @property
+    def x(self) -> Array:
+        """Unknowns of the quadratic program."""
+        return self.step.x
+
+    @property
+    def multipliers(self) -> Array:
+        """Of the rows of A."""
+        return self.step.multipliers
+
+    @property
+    def relaxed(self) -> dict[str, float]:
+        """By how much constraints were relaxed."""
+        return self.step.relaxed
+
+    @property
+    def program(self) -> QuadraticProgram:
+        """The quadratic program of this step."""
+        return self.step.program
+
+    @property
+    def forces(self) -> dict[str, Array]:
+        """Wrench (force, torque; N, N m) on the robot at each contact's frame, world axes."""
+        return self.step.forces
+
+    @cached_property
+    def task_errors(self) -> dict[str, float]:
+        """Length of each task's error."""
+        return {name: length(error) for name, error in self.step.errors.items()}
+
+    @property
+    def saw_state(self) -> bool:
+        """Whether the state was one that a robot can have."""
+        return self.step.saw_state
+
+    @cached_property
+    def margins(self) -> dict[str, float]:
+        """Least distance of each barrier from its limit; negative outside."""
+        return {name: float(d.min()) for name, d in self.step.margins.items()}
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Names of the active constraints."""
+        return self.step.active
+
+    @cached_property
+    def conflict(self) -> tuple[str, ...]:
+        """A smallest set of rows that cannot hold together; empty where all can. Worked out when it is asked for."""
+        if self.status not in (ControlStatus.RELAXED, ControlStatus.FAILED) or not self.saw_state or not self.step.finite:
+            return ()
+        return tuple(qp.conflict(self.program))
+
+    @property
+    def _reason(self) -> str:
+        if self.status is ControlStatus.NOT_UNIT:
+            return "Quaternions (w, x, y, z) must have length 1."
+        if self.status is ControlStatus.BAD_STATE:
+            return "q and v must be arrays of numbers of the robot's size, t a number."
+        if not self.saw_state:
+            return "q or v holds NaN or infinity."
+        if not self.step.finite:
+            return "Some number of the quadratic program is not finite."
+        return "What is never relaxed cannot hold." if self.conflict else "The solver found no answer."
+
+    def explain(self) -> str:
+        """In words: how it ended, what limits it, what was relaxed and why, what each task asked for and got."""
+        lines = [f"t = {self.t:.3f} s: {self.status.text}."]
+        if self.status.fallback:
+            lines.append(f"{self._reason} The command is the last torques with damping.")
+        if self.relaxed:
+            amounts = ", ".join(f"{name} by {amount:.3g}" for name, amount in self.relaxed.items())
+            lines.append(f"Relaxed: {amounts}.")
+        if self.conflict:
+            lines.append(f"Cannot hold together: {' × '.join(self.conflict)}.")
+        if self.active:
+            lines.append(f"Active constraints: {', '.join(self.active)}.")
+        outside = {} if self.status.fallback else {name: d for name, d in self.margins.items() if not d >= 0}
+        if outside:
+            lines.append("Outside and coming back: " + ", ".join(f"{name} by {-d:.3g}" for name, d in outside.items()) + ".")
+        if not self.status.fallback and self.step.finite:
+            lines += [
+                f"Task {name}: {100 * share:.3g} % of the cost; asked for {asked:.3g}, lacks {lacks:.3g}."
+                for name, (share, asked, lacks) in self.step.shares.items()
+            ]
+        lines.extend(f"{text[:1].upper()}{text[1:]}." for text in map(str, self.events))
+        if not np.isnan(self.residuals.worst):
+            lines.append(f"Largest KKT residual: {self.residuals.worst:.1e}.")
+        return "\n".join(lines)

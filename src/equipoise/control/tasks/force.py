@@ -32,10 +32,15 @@ class ForceTask(Task):
     target: Any = 0.0
     weight: Any = field(default=1e-4, kw_only=True)
     levels: ClassVar[tuple[str, ...]] = ("torque",)
+    has_error: ClassVar[bool] = False
 
     @property
     def label(self) -> str:
         return self.name or f"force of {self.contact}"
+
+    @property
+    def needs_contact(self) -> str:
+        return self.contact
 
     def reference(self, context: Context) -> Reference:
         if self.contact not in context.contacts:
@@ -50,4 +55,4 @@ class ForceTask(Task):
 
     def terms(self, scene: Scene, reference: Any) -> DirectTerms:
         got = scene.force(self.contact)
-        return DirectTerms(got, reference.value, 0 * reference.value)
+        return DirectTerms(got, reference.value)

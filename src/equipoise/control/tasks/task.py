@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -74,7 +74,6 @@ class DirectTerms:
 
     got: Affine
     wanted: SX
-    error: SX
 
     def rows(self, scene: Scene, gains: SimpleNamespace) -> tuple[Affine, SX]:
         return self.got, self.wanted
@@ -102,6 +101,13 @@ class Task(Item):
     per: str = "acceleration"
     priority: int = 0
     hard: bool = False
+    placed: ClassVar[str | None] = "target"
+    has_error: ClassVar[bool] = True  # whether it has an error beside what it asks for
+
+    @property
+    def needs_contact(self) -> str:
+        """The contact without which the task has no meaning; empty for none."""
+        return ""
 
     def reference(self, context: Context) -> Reference:
         """How targets become numbers."""

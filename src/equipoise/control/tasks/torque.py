@@ -29,6 +29,7 @@ class TorqueTask(Task):
     target: Any = 0.0
     weight: Any = field(default=1e-5, kw_only=True)
     levels: ClassVar[tuple[str, ...]] = ("torque",)
+    has_error: ClassVar[bool] = False
 
     @property
     def label(self) -> str:
@@ -41,4 +42,4 @@ class TorqueTask(Task):
         return 0.0
 
     def terms(self, scene: Scene, reference: Any) -> DirectTerms:
-        return DirectTerms(scene.torque, reference.value, 0 * reference.value)
+        return DirectTerms(scene.torque, reference.value)

@@ -1,0 +1,178 @@
+"""The user's settings of all items, and the numbers that follow from them: constants once, functions of time in every step.
+
+Outside of the loop a setting that cannot be used raises. In the loop nothing does: the last good numbers stay, and an event tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import unknown_name
+from ..events import ControlEvent, EventKind
+from ..item import Item, Numbers, Parameters, TaskError
+from .layout import Layout
+
+Array = np.ndarray
+
+
+def varies(value: Any) -> bool:
+    """Whether a setting changes with time: a function of it, or a thing that moves."""
+    return callable(value) or bool(getattr(value, "moves", False))
+
+
+def value_at(value: Any, t: float) -> Any:
+    """A setting at time t."""
+    if callable(value):
+        return value(t)
+    return value.at(t) if getattr(value, "moves", False) else value
+
+
+class Settings:
+    """Values of settings by item, and the vector p of parameters that kernels read."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.p = np.zeros(layout.size)
+        self._items: dict[str, Item] = {item.label: item for item in layout.items.all}
+        self._values: dict[str, dict[str, Any]] = {label: {} for label in self._items}
+        for (label, _), (group, _) in layout.groups.items():
+            for name in group.settings:
+                self._values[label][name] = getattr(self._items[label], name, None)
+        self._varying: list[tuple[Item, Parameters, slice, list[Any]]] = []
+        for label in self._items:
+            self._write(label, self._values[label], None, first=True)
+        self._find_varying()
+
+    # --- outside of the loop ------------------------------------------------------------------------------------------
+
+    def check(self, label: str, changes: Mapping[str, Any]) -> None:
+        """Raise unless an item of that label has settings of these names."""
+        if label not in self._items:
+            raise unknown_name("task, contact or constraint", label, self._items)
+        for name in changes:
+            if name not in self._values[label]:
+                raise unknown_name(f"setting of {label!r}", name, self._values[label])
+
+    def set(self, label: str, changes: Mapping[str, Any], q: Array | None) -> None:
+        """Change settings of one item; all of them or, if one cannot be used, none.
+
+        Args:
+            changes: values by name; a target or anchor of None is where the robot is.
+            q: where the robot is; None if that is not known yet.
+        """
+        self.check(label, changes)
+        values = {**self._values[label], **changes}
+        self._write(label, values, q, changed=set(changes))
+        self._values[label] = values
+        self._find_varying()
+
+    def place(self, q: Array) -> None:
+        """Give targets and anchors of None the place where the robot is."""
+        for label, item in self._items.items():
+            if item.placed is not None and self._values[label][item.placed] is None:
+                self._place(item, q)
+
+    def place_again(self, label: str, q: Array) -> None:
+        """The target or anchor of one item is where the robot is now."""
+        item = self._items[label]
+        if item.placed is not None:
+            self._place(item, q)
+
+    def _place(self, item: Item, q: Array) -> None:
+        for group, place in self._groups(item.label):
+            if item.placed in group.settings:
+                here = item.here(self.layout.context.robot, q)
+                values = [here if s == item.placed else self._values[item.label][s] for s in group.settings]
+                self.p[place] = group.flat(item.label, values)
+
+    def _write(
+        self, label: str, values: Mapping[str, Any], q: Array | None, changed: set[str] | None = None, first: bool = False
+    ) -> None:
+        """Numbers of the groups that follow from what changed; nothing is written where one cannot be used."""
+        item, made = self._items[label], []
+        for group, place in self._groups(label):
+            if changed is not None and not changed & set(group.settings):
+                continue
+            given = [values[s] for s in group.settings]
+            unplaced = item.placed in group.settings and values[item.placed] is None
+            if unplaced and q is not None:
+                given = [item.here(self.layout.context.robot, q) if s == item.placed else values[s] for s in group.settings]
+            elif unplaced or (item.placed in group.settings and callable(values[item.placed])):
+                continue  # known when the robot's place, or the time, is
+            if any(varies(value) for value in given):
+                if not first:
+                    continue
+                given = [value_at(value, 0.0) for value in given]
+            made.append((place, group.flat(label, given)))
+        for place, numbers in made:
+            self.p[place] = numbers
+
+    def _groups(self, label: str) -> Iterator[tuple[Parameters, slice]]:
+        return (entry for (owner, _), entry in self.layout.groups.items() if owner == label)
+
+    def _find_varying(self) -> None:
+        self._varying = []
+        for (label, _), (group, place) in self.layout.groups.items():
+            given = [self._values[label][s] for s in group.settings]
+            if any(varies(value) for value in given):
+                self._varying.append((self._items[label], group, place, given))
+
+    # --- in the loop ----------------------------------------------------------------------------------------------------
+
+    def refresh(self, t: float) -> tuple[ControlEvent, ...]:
+        """Numbers that follow from functions of time; those that cannot be used are refused, and the last ones stay."""
+        events: tuple[ControlEvent, ...] = ()
+        for item, group, place, given in self._varying:
+            try:
+                values = [value_at(value, t) for value in given]
+                new = values[0].numbers if type(values[0]) is Numbers else group.flat(item.label, values)
+                reason = "" if new.shape == (group.size,) and _usable(new, group) else "it is not finite, or of the wrong size"
+            except Exception as error:  # a user's function may raise anything
+                reason = str(error) or type(error).__name__
+            if reason:
+                events += (ControlEvent(EventKind.SETTING_REFUSED, item.label, reason.rstrip(".")),)
+            else:
+                self.p[place] = new
+        return events
+
+    def numbers(self, label: str) -> dict[str, Array]:
+        """An item's parameters by name: views of p, which always show the present values."""
+        made: dict[str, Array] = {}
+        for group, place in self._groups(label):
+            start = place.start
+            for name, shape in group.shapes.items():
+                size = int(np.prod(shape))
+                made[name] = self.p[start : start + size].reshape(shape)
+                start += size
+        return made
+
+    def feed_back(self, torque: Array | None) -> None:
+        """The torques of the motors that were commanded; None for none."""
+        place, known = self.layout.feedback
+        self.p[known] = 0.0 if torque is None else 1.0
+        if torque is not None:
+            self.p[place] = torque
+
+    @property
+    def previous_torque(self) -> Array | None:
+        """Torques of the motors in the last step, N m; None before the first."""
+        place, known = self.layout.feedback
+        return self.p[place].copy() if self.p[known] else None
+
+    def constant(self, label: str, name: str) -> Any:
+        """The value of a setting, as it was given."""
+        return self._values[label][name]
+
+
+def _usable(numbers: Array, group: Parameters) -> bool:
+    return not np.isnan(numbers).any() if group.unbounded else bool(np.isfinite(numbers).all())
+
+
+def require_distinct(labels: list[str]) -> None:
+    """Raise if two items have one label."""
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        raise TaskError(f"two items are called {twice[0]!r}; give each a name of its own (name=…)")

@@ -1,0 +1,201 @@
+"""One step of control as data: what it saw, what it found. Everything else about the step can be made from it, at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...machine.kernel import Kernel
+from ..constraints.outside import Seen
+from ..qp import QuadraticProgram
+from .layout import Layout
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What all steps of a controller share: places and names, the kernel, the regularisation."""
+
+    layout: Layout
+    kernel: Kernel
+    regularisation: Array  # of the squares of the unknowns, (n,)
+    outside_names: Mapping[str, tuple[str, ...]]  # of rows made outside, by constraint and key
+    outside_margins: Mapping[str, float]  # reported where nothing is near
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(output.name for output in self.kernel.program.outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Unknowns, rows of E and rows of A in force."""
+
+    x: Array
+    E: Array
+    A: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """State, parameters and contacts of one step, and what the solver found."""
+
+    structure: Structure
+    q: Array
+    v: Array
+    p: Array
+    contacts: tuple[str, ...]  # in force
+    selection: Selection | None  # None where all is in force
+    outside: Mapping[str, Seen]
+    x: Array  # unknowns, (n,)
+    multipliers_E: Array
+    multipliers: Array  # of A, positive at upper bounds
+    excess_E: Array  # by which rows are violated, signed
+    excess: Array
+    seen: Mapping[str, Array]  # errors, margins and wrench maps of the kernel
+    saw_state: bool = True
+
+    # --- the quadratic program ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def data(self) -> dict[str, Array]:
+        """Arrays of the program with everything in force: R r weights pulls E e A lower upper, and B b T t."""
+        layout = self.structure.layout
+        n = layout.unknowns
+        made = dict(zip(self.structure.outputs, self.structure.kernel(self.q, self.v, self.p), strict=True))
+        for name in ("R", "E", "A"):
+            made.setdefault(name, np.zeros((0, n)))
+        for name in ("r", "e", "lower", "upper"):
+            made.setdefault(name, np.zeros(0))
+        for name in ("weights", "pulls"):
+            made.setdefault(name, np.zeros(n))
+        for label, count in layout.reserves.items():
+            rows = self.outside.get(label)
+            k = 0 if rows is None else len(rows.keys)
+            A, lower = np.zeros((count, n)), np.full(count, -np.inf)
+            if rows is not None:
+                A[:k], lower[:k] = rows.A, rows.lower
+            made["A"], made["lower"] = np.vstack((made["A"], A)), np.concatenate((made["lower"], lower))
+            made["upper"] = np.concatenate((made["upper"], np.full(count, np.inf)))
+        return made
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the rows of E, then of those of A, with everything in force."""
+        layout = self.structure.layout
+        made = list(layout.names)
+        n_E = len(layout.classes[0])
+        for label in layout.reserves:
+            rows = self.outside.get(label)
+            for k, key in enumerate([] if rows is None else rows.keys.tolist()):
+                made[n_E + layout.inequality_rows[label].start + k] = self.structure.outside_names[label][key]
+        return tuple(made)
+
+    @cached_property
+    def program(self) -> QuadraticProgram:
+        """The quadratic program of this step, of what is in force; equalities are rows with lower = upper."""
+        d, n_E = self.data, len(self.structure.layout.classes[0])
+        x, E, A = self._in_force
+        R = d["R"][:, x]
+        H = R.T @ R + np.diag(d["weights"][x] + self.structure.regularisation[x])
+        f = -(d["r"] @ R) - d["pulls"][x]
+        rows = np.vstack((d["E"][np.ix_(E, x)], d["A"][np.ix_(A, x)]))
+        lower, upper = np.concatenate((d["e"][E], d["lower"][A])), np.concatenate((d["e"][E], d["upper"][A]))
+        names = tuple(self.names[k] for k in (*E, *(n_E + A)))
+        return QuadraticProgram(H, f, rows, lower, upper, names=names)
+
+    @property
+    def _in_force(self) -> tuple[Array, Array, Array]:
+        if self.selection is not None:
+            return self.selection.x, self.selection.E, self.selection.A
+        E, A = self.structure.layout.classes
+        return np.arange(len(self.x)), np.arange(len(E)), np.arange(len(A))
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether every number of the program is, but for bounds, which may be infinite."""
+        d = self.data
+        numbers = all(np.isfinite(d[name]).all() for name in ("R", "r", "weights", "pulls", "E", "e", "A"))
+        return numbers and not (np.isnan(d["lower"]).any() or np.isnan(d["upper"]).any())
+
+    # --- what was found -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def forces(self) -> dict[str, Array]:
+        """Wrench (force, torque) on the robot at each contact's frame, world axes."""
+        layout, maps = self.structure.layout, self.seen.get("wrench_maps")
+        if maps is None:
+            return {}
+        return {c: maps[:, layout.wrench_maps[c]] @ self.x[layout.forces[c]] for c in self.contacts if c in layout.forces}
+
+    @cached_property
+    def errors(self) -> dict[str, Array]:
+        """Of each task."""
+        return {label: self.seen["errors"][at] for label, at in self.structure.layout.errors.items()} if self.saw_state else {}
+
+    @cached_property
+    def margins(self) -> dict[str, Array]:
+        """Of barriers their d; of pairs that are near each other the distance beyond the safe one, or the range if none is."""
+        if not self.saw_state:
+            return {}
+        made = {label: self.seen["margins"][at] for label, at in self.structure.layout.margins.items()}
+        for label, rows in self.outside.items():
+            made[label] = rows.margins if len(rows.margins) else np.array([self.structure.outside_margins[label]])
+        return made
+
+    @cached_property
+    def active(self) -> tuple[str, ...]:
+        """Names of the active constraints."""
+        n_E = len(self.multipliers_E)
+        return tuple(dict.fromkeys(self.names[n_E + k] for k in np.flatnonzero(self.multipliers)))
+
+    @cached_property
+    def relaxed(self) -> dict[str, float]:
+        """By how much rows are violated, by name: the largest of each."""
+        amounts: dict[str, float] = {}
+        for k, excess in enumerate(np.concatenate((self.excess_E, self.excess))):
+            if excess != 0:
+                amounts[self.names[k]] = max(amounts.get(self.names[k], 0.0), abs(float(excess)))
+        return amounts
+
+    @cached_property
+    def shares(self) -> dict[str, tuple[float, float, float]]:
+        """Of each task of the cost: (its part of the cost, 0 to 1; what it asked for; what it lacks), lengths in its own unit."""
+        d, layout = self.data, self.structure.layout
+        costs: dict[str, tuple[float, float, float]] = {}
+        for task in layout.soft:
+            at = layout.task_rows[task.label]
+            lacks, asked = d["R"][at] @ self.x - d["r"][at], d["r"][at]
+            roots = self._roots(task.label)
+            costs[task.label] = float(lacks @ lacks) / 2, _length(asked, roots), _length(lacks, roots)
+        selecting = [task.label for task in layout.items.tasks if layout.diagonal(task)]
+        if selecting:
+            costs[" and ".join(selecting)] = self._diagonal_cost()
+        total = sum(cost for cost, _, _ in costs.values())
+        return {k: (cost / total if total > 0 else 0.0, asked, lacks) for k, (cost, asked, lacks) in costs.items()}
+
+    def _roots(self, label: str) -> Array:
+        _, place = self.structure.layout.groups[label, "gains"]
+        return self.p[place][: (place.stop - place.start) // 3]
+
+    def _diagonal_cost(self) -> tuple[float, float, float]:
+        """Of tasks that select unknowns, together: squares of unknowns, each with its weight."""
+        weights, pulls = self.data["weights"], self.data["pulls"]
+        used = np.flatnonzero(weights > 0)
+        wanted = pulls[used] / weights[used]
+        lacks = self.x[used] - wanted
+        return float(weights[used] @ lacks**2) / 2, _norm(wanted), _norm(lacks)
+
+
+def _length(x: Array, roots: Array) -> float:
+    """Length of rows without their weights."""
+    used = roots > 0
+    return _norm(x[used] / roots[used])
+
+
+def _norm(x: Array) -> float:
+    return float(np.sqrt(x @ x))

@@ -1,0 +1,39 @@
+"""What happened in a step beside solving: kinds are data, texts are made from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class EventKind(Enum):
+    """What an event of a controller is about."""
+
+    START = "start"  # something cannot be promised from where the robot starts
+    SETTING_REFUSED = "setting refused"  # a function of time gave what cannot be used
+    CONTACT_LOST = "contact lost"
+    BAD_STATE = "bad state"
+    BUSY = "busy"  # called again from inside of a call
+    ERROR = "error"  # an error of our own, caught
+
+
+@dataclass(frozen=True)
+class ControlEvent:
+    """One event.
+
+    Args:
+        kind: what it is about.
+        item: label of the task, contact or constraint; empty for the controller itself.
+        detail: in words.
+    """
+
+    kind: EventKind
+    item: str = ""
+    detail: str = ""
+
+    def __str__(self) -> str:
+        if self.kind is EventKind.SETTING_REFUSED:
+            return f"target of {self.item} refused, the last one stays: {self.detail}"
+        if self.kind is EventKind.CONTACT_LOST:
+            return f"contact {self.item} lost: {self.detail}"
+        return self.detail
