@@ -7,7 +7,6 @@ needs [QO21, Eqs. (4.1)–(4.19)].
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from ..errors import unknown_name
 from ..geometry.distances import Distance, angle, distance
-from ..geometry.primitives import Line, Plane, Primitive
+from ..geometry.primitives import Line, Plane, at_time
 from .safety.vfi import Gains
 from .tasks import TaskError
 
@@ -205,7 +204,7 @@ class KeepOut(BarrierConstraint):
 
     @property
     def moving(self) -> bool:
-        return any(callable(p) or p.velocity is not None for p in (self.a, self.b))
+        return any(callable(p) or p.moves for p in (self.a, self.b))
 
     def numbers(self, robot: Robot, t: float) -> Array:
         d = self.measured(t)
@@ -244,8 +243,13 @@ class Cone(BarrierConstraint):
     axis: Any
     angle: float = 0.1
 
-    def measured(self) -> Distance:
-        return angle(self.line, self.axis)
+    def measured(self, t: float = 0.0) -> Distance:
+        """The angle at time t."""
+        return angle(at_time(self.line, t), at_time(self.axis, t))
+
+    @property
+    def moving(self) -> bool:
+        return any(p.moves for p in (self.line, self.axis))
 
     @property
     def label(self) -> str:
@@ -261,7 +265,7 @@ class Cone(BarrierConstraint):
                 robot.place(primitive.frame)
 
     def numbers(self, robot: Robot, t: float) -> Array:
-        world = self.measured().world
+        world = self.measured(t).world
         return np.concatenate([[2 - 2 * np.cos(self.angle)], *(p.motion.ravel() for p in world)])
 
     def barrier(self, scene: Scene, p: SX) -> Barrier:
@@ -369,30 +373,6 @@ class SelfCollision(Constraint):
     @property
     def label(self) -> str:
         return self.name or "self-collision"
-
-
-def at_time(primitive: Primitive | Callable[[float], Primitive], t: float) -> Primitive:
-    """A primitive at time t: one of the world that has a velocity moves from where it was at t = 0."""
-    from dataclasses import replace
-
-    if callable(primitive):
-        return primitive(t)
-    if t == 0.0 or primitive.velocity is None:
-        return primitive
-    motion = primitive.motion
-    moved = motion[0] + t * motion[1] + 0.5 * t * t * motion[2]
-    return _with_parameters(primitive, moved, replace)
-
-
-def _with_parameters(primitive: Primitive, numbers: Array, replace: Callable[..., Primitive]) -> Primitive:
-    """The same primitive elsewhere."""
-    if primitive.core == "plane":
-        normal = numbers[3:6] / np.linalg.norm(numbers[3:6])
-        return replace(primitive, normal=normal, offset=float(normal @ numbers[:3]))
-    names = {"Point": ("position",), "Sphere": ("centre",), "Line": ("point", "direction")}
-    wanted = names.get(type(primitive).__name__, ("a", "b"))
-    values = {name: numbers[3 * k : 3 * k + 3] for k, name in enumerate(wanted)}
-    return replace(primitive, **values)
 
 
 def _described(primitive: Any) -> str:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...geometry.primitives import at_time
 from ...machine.cache import key
 from ...machine.kernel import Kernel
 from ...machine.program import Program
 from ...machine.store import kernel_of, shared_cache, sources_digest
-from ..constraints import SelfCollision, at_time
+from ..constraints import SelfCollision
 from ..tasks import ForceTask, Task, TorqueTask
 from .assembly import Assembly, Items, Layout, laid_out
 
