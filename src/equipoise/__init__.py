@@ -72,6 +72,7 @@ _MODULES = {
     "charts": "forms.charts",
     "principles": "forms.principles",
     "dual_quaternions": "algebra.dual_quaternions",
+    "geometry": "geometry",
     "balance": "balance",
     "autograd": "autograd",
     "control": "control",

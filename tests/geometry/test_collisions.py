@@ -16,10 +16,12 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.geometry.capsules import collision_capsules, smallest_capsule, volume
-from equipoise.geometry.collisions import line_point_switch, self_collision_pairs, sorted_pairs, target_region
+from equipoise.geometry.collisions import self_collision_pairs, sorted_pairs
 from equipoise.geometry.distances import DistanceKernel, distances_kernel
+from equipoise.geometry.line_point import line_point_switch
 from equipoise.geometry.pairs import PairSet
 from equipoise.geometry.primitives import GeometryError
+from equipoise.geometry.regions import target_region
 from equipoise.model.meshes import read_mesh
 from equipoise.model.types import Shape
 
@@ -328,7 +330,7 @@ def all_pairs(robot, rng, count):
 
 
 def program_of(kernel: DistanceKernel, q, v):
-    value, J, residual, J_dot_v, residual_rate = kernel.kernel.program.evaluate(q, v, *kernel._given)
+    value, J, residual, J_dot_v, residual_rate = kernel.kernel.program.evaluate(q, v, *kernel.motion(kernel.world))
     return value, J, J @ v + residual, J_dot_v + residual_rate
 
 

@@ -1,39 +1,26 @@
-"""Which parts of a robot may hit each other, and the switch between line and point of [QO21, Sec. 4.3].
-
-`self_collision_pairs` goes from the shapes of a robot to the pairs worth watching; `PairSet` watches them.
-"""
+"""Which parts of a robot may hit each other: from its shapes to the pairs worth watching. `PairSet` watches them."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ShapeError, unknown_name
-from .capsules import Round, collision_capsules, smallest_capsule
-from .distances import DistanceKernel, DistanceValues, distance, distances_kernel
-from .pairs import NearPairs, Pair, PairSet
-from .primitives import GeometryError, Line, Plane, Point, Segment
+from ..errors import unknown_name
+from .capsules import Round, collision_capsules
+from .pairs import Pair, PairSet
 
 if TYPE_CHECKING:
     from ..robot import Robot
-
-__all__ = [
-    "LinePointSwitch", "NearPairs", "PairSet", "SortedPairs", "collision_capsules", "line_point_switch",
-    "self_collision_pairs", "smallest_capsule", "sorted_pairs", "target_region",
-]  # fmt: skip
 
 Array = np.ndarray
 RANGE = 0.05  # m: pairs that never come nearer need no watching
 STARTS = 4  # postures from which each pair out of range is moved towards each other
 DESCENTS = 20  # steps of that
 STEP = 0.4  # rad or m, of one joint in one such step
-
-
-# --- self-collision pairs -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -170,85 +157,3 @@ def _nearest(every: PairSet, which: Array, q: Array, reach: float) -> Array:
         q[open_] = turn.evaluate(q[open_], v, np.ones((len(open_), 1)))
         q[:, at] = np.clip(q[:, at], limits.lower[at], limits.upper[at])
     return least
-
-
-# --- line or point [QO21, Eqs. (4.37), (4.38)] -------------------------------------------------------------------------
-
-Part = Literal["line", "first end", "second end"]
-
-
-@dataclass(frozen=True, eq=False)
-class LinePointSwitch:
-    """The torso–arm distance of [QO21, Eqs. (4.37), (4.38)]: line to line, or an end of the arm to the line.
-
-    The thesis keeps two infinite lines apart, and switches to the nearer of elbow and hand where the lines pass each other
-    beyond the arm. It switches when the distance of the lines is 0, a set no computer meets; the switch here is made where
-    the point of the arm's line nearest to the torso leaves the arm. So it is continuous, and equal to the distance of a Line
-    and a Segment, value and derivatives alike.
-    """
-
-    torso: Line
-    arm: Segment
-    kernel: DistanceKernel = field(repr=False)
-
-    def __call__(self, q: Array, v: Array) -> tuple[Part, DistanceValues]:
-        """Which part of the arm is nearest, and its squared distance from the torso's line, at one state."""
-        where = self.arm_on_torso(q)
-        part: Part = "line" if 0 <= where <= 1 else "first end" if where < 0 else "second end"
-        row = ("line", "first end", "second end").index(part)
-        now = self.kernel(q, v)
-        return part, DistanceValues(*(x[row] for x in (now.value, now.J, now.residual, now.J_dot_v, now.residual_rate)))
-
-    def arm_on_torso(self, q: Array) -> float:
-        """Where the arm's line is nearest to the torso's: 0 at one end of the arm, 1 at the other; ½ where parallel."""
-        robot = self.kernel.robot
-        (p, l), (a, b) = (_in_world(robot, q, x) for x in (self.torso, self.arm))
-        across, beside = np.cross(b - a, l), np.cross(a - p, l)
-        square = float(across @ across)
-        return float(-across @ beside / square) if square > 0 else 0.5
-
-
-def _in_world(robot: Robot, q: Array, primitive: Line | Segment) -> tuple[Array, Array]:
-    X = np.eye(4) if primitive.frame is None else robot.pose(q, primitive.frame)
-    placed = [X[:3, :3] @ p + X[:3, 3] for p in primitive.points] + [X[:3, :3] @ d for d in primitive.directions]
-    return placed[0], placed[1]
-
-
-def line_point_switch(robot: Robot, torso: Line, arm: Segment) -> LinePointSwitch:
-    """The distance of [QO21, Eq. (4.37)] for a robot: `torso` an infinite line, `arm` from elbow to hand."""
-    if not isinstance(torso, Line) or not isinstance(arm, Segment):
-        raise GeometryError(f"line_point_switch: wanted a Line and a Segment, got {torso!r} and {arm!r}")
-    if arm.frame is None:
-        raise GeometryError("line_point_switch: the arm is on a frame of the robot; this one is in the world")
-    line = Line(arm.a, arm.b - arm.a, arm.frame)
-    ends = (Point(end, arm.frame) for end in (arm.a, arm.b))
-    return LinePointSwitch(torso, arm, distances_kernel(robot, [distance(part, torso) for part in (line, *ends)]))
-
-
-# --- target regions [QO21, Eqs. (4.39), (4.40)] ------------------------------------------------------------------------
-
-
-def target_region(corners: Any, up: Any = (0.0, 0.0, 1.0), frame: str | None = None) -> tuple[Plane, ...]:
-    """Planes along `up` through the edges of a convex polygon, normals inwards: the walls around a target [QO21, Fig. 4.8].
-
-    A point is between them where its distance from each is positive; keep a `Point` of the hand there and it cannot
-    reach a table from below.
-
-    Args:
-        corners: (n, 3) m, in order, either way round.
-        up: direction of the walls.
-        frame: of the robot, or None for the world.
-    """
-    corners = np.asarray(corners, dtype=float)
-    if corners.ndim != 2 or corners.shape[1] != 3 or len(corners) < 3 or not np.isfinite(corners).all():
-        raise ShapeError(f"target_region: wanted at least three corners, shape (n, 3), finite; got {corners!r}")
-    up = np.asarray(up, dtype=float) / np.linalg.norm(up)
-    edges = np.roll(corners, -1, axis=0) - corners
-    normals = np.cross(up, edges)
-    if (turns := np.cross(edges, np.roll(edges, -1, axis=0)) @ up).sum() < 0:
-        normals, turns = -normals, -turns
-    if (turns <= 0).any():
-        raise GeometryError(
-            "target_region: the corners, in their order, are those of a convex polygon seen along `up`; these are not"
-        )
-    return tuple(Plane(n, float(n @ c) / float(np.linalg.norm(n)), frame) for n, c in zip(normals, corners, strict=True))

@@ -25,7 +25,7 @@ from ..machine.kernel import Kernel
 from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
-from .distances import Placed, _root, segment_segment
+from .formulas import Placed, root, segment_segment
 from .primitives import GeometryError, Primitive
 
 if TYPE_CHECKING:
@@ -256,10 +256,10 @@ def _kinematics_traced(tree: Tree, placed: Sequence[Any], columns: Sequence[tupl
     """Segments of the robot relative to its base, (n, 6) and (n, 12), and the twists of its joints there, (6, columns)."""
     from ..equations.symbols import SX, beside, stack
     from ..machine.trace import trace
-    from .distances import _scene
+    from .rows import scene_of
 
     q, v = SX.sym("q", tree.nq), SX.sym("v", tree.nv)
-    scene = _scene(tree, q, v, ())
+    scene = scene_of(tree, q, v, ())
     rows = [_segment_row(scene, *place) for place in placed]
     places, motions = (stack(*(row[:, part] for row in rows)) for part in (slice(0, PLACE), slice(PLACE, None)))
     twists = []
@@ -321,7 +321,7 @@ def _distance(one: Any, other: Any) -> Any:
     from ..equations.symbols import SYMBOLS
 
     a, b = (Placed(_three(x[0:3]), _three(x[0:3] + x[3:6])) for x in (one, other))
-    return _root(segment_segment(a, b, SYMBOLS), SYMBOLS)
+    return root(segment_segment(a, b, SYMBOLS), SYMBOLS)
 
 
 def _three(x: Any) -> tuple[Any, Any, Any]:

@@ -1,29 +1,31 @@
 """Points, lines, planes and bodies made of them: fixed to a frame of the robot, or in the world, where they may move.
 
 Each primitive is a core (a point, a line, a segment or a plane) with or without a radius around it. What is written in a
-frame is in the axes of that frame; `frame=None` means the world. A primitive of the world may move: `velocity` is the twist
-(linear, angular) of its reference point in world axes, `acceleration` the time derivative of those numbers. Three numbers
-mean the linear part alone.
+frame is in the axes of that frame; `frame=None` means the world. A primitive of the world may move as a rigid body: `velocity` is
+the twist (linear, angular) of its reference point in world axes at t = 0, `acceleration` the time derivative of those numbers,
+which stays constant. Three numbers mean the linear part alone. `at(t)` is the same body at another time.
 
-    primitive   core       reference point      numbers of its parameters
-    Point       point      position             3
-    Sphere      point      centre               3 + radius
-    Line        line       point                3 + unit direction
-    Segment     segment    a                    3 + 3
-    Capsule     segment    a                    3 + 3 + radius
-    Plane       plane      offset · normal      3 + unit normal
+    primitive   core       reference point             numbers of its parameters
+    Point       point      position                    3
+    Sphere      point      centre                      3 + radius
+    Line        line       point                       3 + unit direction
+    Segment     segment    a                           3 + 3
+    Capsule     segment    a                           3 + 3 + radius
+    Plane       plane      point (offset · normal)     3 + unit normal
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..algebra import dual_quaternions as dq
 from ..errors import EquipoiseError, ShapeError, StateError
 from ..model.types import frozen
+from .motion import displacement
 
 Array = np.ndarray
 Vector = Any  # three numbers
@@ -39,6 +41,7 @@ class Primitive:
     """What all primitives share; each is points and unit vectors that move as one rigid body."""
 
     core: ClassVar[Core]
+    placed_by: ClassVar[tuple[str, ...]]  # fields of its points, then of its directions
     frame: str | None
     velocity: Array | None
     acceleration: Array | None
@@ -70,8 +73,8 @@ class Primitive:
 
         Points move as ṗ + ω × r, unit vectors as ω × n, and a radius stays.
         """
-        linear, w = np.split(_zeros_if_none(self.velocity), 2)
-        linear_rate, alpha = np.split(_zeros_if_none(self.acceleration), 2)
+        linear, w = np.split(six_numbers(self.velocity), 2)
+        linear_rate, alpha = np.split(six_numbers(self.acceleration), 2)
         arms = [p - self.points[0] for p in self.points] + list(self.directions)
         base = np.array([1.0] * len(self.points) + [0.0] * len(self.directions))[:, None]
         turn = np.cross(w, arms)
@@ -79,6 +82,28 @@ class Primitive:
         second = base * linear_rate + np.cross(alpha, arms) + np.cross(w, turn)
         still = np.zeros(0 if self.thickness is None else 1)
         return np.stack([self.parameters, np.r_[rates.ravel(), still], np.r_[second.ravel(), still]])
+
+    @property
+    def moves(self) -> bool:
+        """Whether its place in the world depends on time."""
+        return any(x is not None and bool(np.any(x)) for x in (self.velocity, self.acceleration))
+
+    def at(self, t: float) -> Self:
+        """The same body t seconds later, with the velocity it has then: its points and unit vectors turn, its size stays.
+
+        What is on a frame moves with that frame, and is returned as it is.
+        """
+        if not self.moves:
+            return self
+        R, p, twist = displacement(six_numbers(self.velocity), six_numbers(self.acceleration), t)
+        r = self.points[0]
+        points = [r + p + R @ (x - r) for x in self.points]
+        placed = self._placed(points, [R @ u for u in self.directions])
+        return replace(self, **placed, velocity=twist)  # type: ignore[type-var]
+
+    def _placed(self, points: list[Array], directions: list[Array]) -> dict[str, Any]:
+        """The fields that place it there."""
+        return dict(zip(self.placed_by, points + directions, strict=True))
 
     def _check(self) -> None:
         """Numbers of the right shape, read-only; motion only in the world."""
@@ -147,6 +172,7 @@ class Point(Primitive):
     velocity: Twist | None = None
     acceleration: Twist | None = None
     core: ClassVar[Core] = "point"
+    placed_by: ClassVar[tuple[str, ...]] = ("position",)
 
     def __post_init__(self) -> None:
         self._set_vectors("position")
@@ -176,6 +202,7 @@ class Line(Primitive):
     velocity: Twist | None = None
     acceleration: Twist | None = None
     core: ClassVar[Core] = "line"
+    placed_by: ClassVar[tuple[str, ...]] = ("point", "direction")
 
     def __post_init__(self) -> None:
         self._set_vectors("point")
@@ -210,6 +237,7 @@ class Segment(Primitive):
     velocity: Twist | None = None
     acceleration: Twist | None = None
     core: ClassVar[Core] = "segment"
+    placed_by: ClassVar[tuple[str, ...]] = ("a", "b")
 
     def __post_init__(self) -> None:
         self._set_vectors("a", "b")
@@ -227,7 +255,8 @@ class Plane(Primitive):
     Args:
         normal: n, of any length but zero.
         offset: d, distance of the plane from the origin along the unit normal, m.
-        velocity: twist at the point d n of the plane; only what moves the plane matters.
+        velocity: twist at `point`; only what moves the plane matters.
+        point: of the plane, m: the one that `velocity` is of, such as a hinge; d n if not given.
     """
 
     normal: Vector
@@ -235,7 +264,9 @@ class Plane(Primitive):
     frame: str | None = None
     velocity: Twist | None = None
     acceleration: Twist | None = None
+    point: Vector | None = None
     core: ClassVar[Core] = "plane"
+    placed_by: ClassVar[tuple[str, ...]] = ("point", "normal")
 
     def __post_init__(self) -> None:
         self._set_unit("normal")
@@ -246,10 +277,16 @@ class Plane(Primitive):
             raise StateError(f"Plane.offset is {self.offset!r}; every number must be finite")
         self._set("offset", float(offset))
         self._check()
+        if self.point is None:
+            return
+        self._set_vectors("point")
+        height = float(self.normal @ self.point - self.offset)
+        if abs(height) > 1e-9 * (1 + np.abs(self.point).max()):
+            raise GeometryError(f"Plane.point must be a point of the plane; {self.point.tolist()} is {height:.3g} m above it")
 
     @property
     def points(self) -> tuple[Array, ...]:
-        return (self.offset * self.normal,)
+        return (self.offset * self.normal if self.point is None else self.point,)
 
     @property
     def directions(self) -> tuple[Array, ...]:
@@ -258,6 +295,9 @@ class Plane(Primitive):
     @property
     def dual_quaternion(self) -> dq.DualQuaternion:
         return dq.pure(self.normal) + self.offset * dq.E
+
+    def _placed(self, points: list[Array], directions: list[Array]) -> dict[str, Any]:
+        return {**super()._placed(points, directions), "offset": float(directions[0] @ points[0])}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,6 +310,7 @@ class Sphere(Primitive):
     velocity: Twist | None = None
     acceleration: Twist | None = None
     core: ClassVar[Core] = "point"
+    placed_by: ClassVar[tuple[str, ...]] = ("centre",)
 
     def __post_init__(self) -> None:
         self._set_vectors("centre")
@@ -296,6 +337,7 @@ class Capsule(Primitive):
     velocity: Twist | None = None
     acceleration: Twist | None = None
     core: ClassVar[Core] = "segment"
+    placed_by: ClassVar[tuple[str, ...]] = ("a", "b")
 
     def __post_init__(self) -> None:
         self._set_vectors("a", "b")
@@ -324,7 +366,13 @@ def _numbers(name: str, values: Any, *sizes: int) -> Array:
     return frozen(array)
 
 
-def _zeros_if_none(twist: Array | None) -> Array:
+def six_numbers(twist: Array | None) -> Array:
+    """A twist in full, (6,): None is no motion, three numbers are the linear part."""
     if twist is None:
         return np.zeros(6)
     return twist if len(twist) == 6 else np.concatenate([twist, np.zeros(3)])
+
+
+def at_time(primitive: Primitive | Callable[[float], Primitive], t: float) -> Primitive:
+    """A primitive at time t (s), or what a function of time gives."""
+    return primitive(t) if callable(primitive) else primitive.at(t)

@@ -23,9 +23,12 @@ from ..control.closed_form.task_space import (
 from ..control.qp import Solver
 from ..forms import charts, principles
 from ..forms.constrained import ConstrainedDynamics
-from ..geometry.collisions import PairSet, line_point_switch, self_collision_pairs, target_region
+from ..geometry.collisions import self_collision_pairs
 from ..geometry.distances import angle, distance, distances_kernel
+from ..geometry.line_point import line_point_switch
+from ..geometry.pairs import PairSet
 from ..geometry.primitives import Line, Plane, Point, Segment
+from ..geometry.regions import target_region
 from ..model.robots.mobile import rolling_constraint, rolling_constraint_bias
 from ..robot import load
 from .qo21_collision import pictures as collision_pictures

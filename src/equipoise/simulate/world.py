@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra import rigid
-from ..geometry.primitives import Capsule, GeometryError, Plane, Primitive, Sphere
+from ..geometry.motion import displacement
+from ..geometry.primitives import Capsule, GeometryError, Plane, Primitive, Sphere, six_numbers
 from ..model.shapes import is_positive, placement
 from ..model.types import frozen
 
@@ -89,20 +89,9 @@ def moves(solid: Solid) -> bool:
     return any(rates is not None and np.any(rates) for rates in (solid.velocity, solid.acceleration))
 
 
-def _six(rates: Array | None) -> Array:
-    six = np.zeros(6)
-    if rates is not None:
-        six[: len(rates)] = rates
-    return six
-
-
 def placed(solid: Solid, t: float) -> tuple[Array, Array, Array]:
     """(R, p, twist) that carry a solid from time 0 to t: a point x of it is at R (x − r) + r + p, r its reference point."""
-    velocity, acceleration = _six(solid.velocity), _six(solid.acceleration)
-    step = velocity * t + acceleration * (t * t / 2)
-    angle = float(np.linalg.norm(step[3:]))
-    R = rigid.rotation_about(step[3:] / angle, angle) if angle > 0 else np.eye(3)
-    return R, step[:3], velocity + acceleration * t
+    return displacement(six_numbers(solid.velocity), six_numbers(solid.acceleration), t)
 
 
 def reference(solid: Solid) -> Array:

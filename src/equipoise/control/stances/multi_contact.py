@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...balance.support import SupportPolygon, area_gradient, support_polygon
-from ...geometry.collisions import target_region
 from ...geometry.primitives import Plane
+from ...geometry.regions import target_region
 from ...model.types import frozen
 from ..constraints import JointLimits, TorqueLimits
 from ..contacts import Contact, FlatContact, SlidingContact
