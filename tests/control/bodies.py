@@ -79,24 +79,45 @@ def swaying(robot: eq.Robot, rng: np.random.Generator, frames: tuple[str, ...], 
     return null_space(J) @ (speed * rng.normal(size=robot.nv - np.linalg.matrix_rank(J)))
 
 
-def written(robot: eq.Robot, write: Callable[[Any, Any], dict[str, Any]], size: int) -> Callable[..., dict[str, Array]]:
-    """What `write(scene, p)` puts on symbols, as a function of (q, v, p) on NumPy."""
+def written(
+    robot: eq.Robot, item: Any, write: Callable[[Any, Any], dict[str, Any]], level: str = "torque"
+) -> Callable[..., dict[str, Array]]:
+    """What `write(scene, numbers)` puts on symbols for an item, as a function of (q, v, t, settings) on NumPy."""
+    from equipoise.control.controller.assembly import named_numbers
+    from equipoise.control.controller.context import Context
     from equipoise.control.controller.scene import Scene
+    from equipoise.control.controller.settings import value_at
     from equipoise.equations.symbols import SX
     from equipoise.machine.trace import trace
 
-    scene, p = Scene(robot), SX.sym("p", max(size, 1))
-    outputs = {name: SX(value) for name, value in write(scene, p).items()}
+    context = Context(robot, level)
+    groups, start = [], 0
+    for group in item.parameters(context).values():
+        groups.append((group, slice(start, start + group.size)))
+        start += group.size
+    scene, p = Scene(context), SX.sym("p", max(start, 1))
+    outputs = {name: SX(value) for name, value in write(scene, named_numbers(groups, p)).items()}
     columns = {name: (value.shape[0],) for name, value in outputs.items() if value.shape[1] == 1}
     program = trace("looked at", {"q": scene.q, "v": scene.v, "p": p}, outputs, shapes=columns)
 
-    def at(q: Array, v: Array, numbers: Array) -> dict[str, Array]:
-        given = np.append(numbers, np.zeros(max(size, 1) - len(numbers)))
-        results = program.evaluate(q[None], v[None], given[None])
+    def at(q: Array, v: Array, t: float = 0.0, **settings: Any) -> dict[str, Array]:
+        numbers = np.zeros(max(start, 1))
+        for group, place in groups:
+            values = [settings.get(name, getattr(item, name, None)) for name in group.settings]
+            numbers[place] = group.flat(item.label, [value_at(value, t) for value in values])
+        results = program.evaluate(q[None], v[None], numbers[None])
         results = results if isinstance(results, tuple | list) else (results,)
         return {output.name: np.asarray(x)[0] for output, x in zip(program.outputs, results, strict=True)}
 
     return at
+
+
+def numbers_of(robot: eq.Robot, item: Any, group: str, level: str = "torque", **settings: Any) -> Array:
+    """The numbers of one group of an item's parameters."""
+    from equipoise.control.controller.context import Context
+
+    parameters = item.parameters(Context(robot, level))[group]
+    return parameters.flat(item.label, [settings.get(name, getattr(item, name, None)) for name in parameters.settings])
 
 
 def slope(function: Callable[[float], Array], step: float = STEP) -> Array:

@@ -11,8 +11,10 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 import equipoise as eq
-from equipoise.control.contacts import Contact, axes_from_normal, wrench_cone
-from equipoise.control.tasks import TaskError
+from equipoise.control.contacts import Contact
+from equipoise.control.contacts.cones import wrench_cone
+from equipoise.control.contacts.contact import axes_from_normal
+from equipoise.control.item import TaskError
 
 SOLE = ((0.12, 0.05), (0.12, -0.05), (-0.08, -0.04), (-0.08, 0.04))
 CONTACTS: dict[str, Contact] = {
@@ -29,17 +31,16 @@ def contact(request) -> Contact:
 
 def terms_of(contact: Contact, robot: eq.Robot):
     """The contact's terms as a function of (q, v, pose of the anchor)."""
-    n = len(contact.numbers())
 
-    def write(scene, p):
-        terms = contact.terms(scene, p[:12], p[12 : 12 + n])
+    def write(scene, numbers):
+        terms = contact.terms(scene, numbers)
         V, drift = scene.twist(contact.frame), scene.drift(contact.frame)
         return {
-            "S": terms.S, "N": terms.N, "error": terms.error, "motion": terms.S.T @ V, "drift": terms.S.T @ drift + terms.S_dot_V,
+            "S": terms.S, "N": terms.N, "cone": terms.cone, "error": terms.error, "motion": terms.S.T @ V, "drift": terms.S.T @ drift + terms.S_dot_V,
         }  # fmt: skip
 
-    at = written(robot, write, 12 + n)
-    return lambda q, v, X: at(q, v, np.concatenate([X[:3, :3].ravel(), X[:3, 3], contact.numbers()]))
+    at = written(robot, contact, write)
+    return lambda q, v, X, **settings: at(q, v, anchor=X, **settings)
 
 
 def test_forbidden_motion_and_its_drift_along_a_motion(contact, rng):
@@ -81,7 +82,7 @@ def test_forces_that_hold_do_no_work_and_sliding_ones_do(contact, rng):
 
 
 def _in_plane(contact, n):
-    d = contact.numbers()
+    d = np.array(contact.direction) / np.linalg.norm(contact.direction)
     return d - n * (n @ d)
 
 
@@ -108,7 +109,7 @@ def test_the_cone_of_a_flat_contact_is_exactly_what_corner_forces_make(seed, cor
     """Both ways, against a linear program: points inside, outside, and near the border."""
     local, rng = soles(seed, corners)
     contact = eq.FlatContact("foot", corners=local, friction=friction, edges=edges)
-    G, directions = wrench_cone("", contact._local, contact._directions()), contact._directions()
+    G, directions = contact.cone, contact.friction_edges
     weights = rng.exponential(size=(corners, edges)) * (rng.random((corners, edges)) < 0.5)
     force = np.einsum("ce,ek->ck", weights, directions)
     inside = np.concatenate([force.sum(axis=0), np.cross(local, force).sum(axis=0)])
@@ -117,6 +118,23 @@ def test_the_cone_of_a_flat_contact_is_exactly_what_corner_forces_make(seed, cor
         far = (G @ wrench).max()
         if abs(far) > 1e-6:
             assert reachable(local, directions, wrench) == (far < 0)
+
+
+@pytest.mark.parametrize("name", ["point", "flat"])
+@pytest.mark.parametrize("friction", [0.05, 0.3, 0.7, 2.0])
+def test_cones_of_any_friction_are_those_of_one_scaled(name, friction, rng):
+    """On symbols friction is a parameter; the cone is that of a contact made with it, by its own hull."""
+    robot, q = monopod(), monopod().random_state(rng)[0]
+    terms = terms_of(CONTACTS[name], robot)
+    G = terms(q, np.zeros(robot.nv), robot.pose(q, "foot"), friction=friction)["cone"]
+    edges = CONTACTS[name].pyramid(friction)
+    corners = np.zeros((1, 3)) if name == "point" else CONTACTS[name].local_corners
+    rays = np.concatenate(
+        [np.tile(edges, (len(corners), 1)), np.cross(np.repeat(corners, 4, axis=0), np.tile(edges, (len(corners), 1)))], 1
+    )
+    rays = rays[:, : G.shape[1]]
+    assert (G @ rays.T).max() <= 1e-9  # every ray is inside
+    assert np.all((np.abs(G @ rays.T) < 1e-9).sum(axis=1) >= G.shape[1] - 1)  # and every row is a facet
 
 
 def test_the_centre_of_pressure_stays_in_the_sole(rng):
@@ -157,10 +175,15 @@ def test_pyramids_lie_inside_or_around_the_friction_cone(edges, rng):
 
 
 def test_without_friction_the_force_is_along_the_normal():
-    G = eq.PointContact("foot", friction=0.0).cone
-    assert (G @ [0, 0, 1.0]).max() <= 0
-    for other in ([1e-3, 0, 1], [0, -1e-3, 1], [0, 0, -1]):
-        assert (G @ other).max() > 0
+    contact = eq.PointContact("foot", friction=0.0)
+    assert (contact.cone @ [0, 0, 1.0]).max() <= 0
+    for other in ([1e-3, 0, 1], [0, -1e-3, 1]):
+        assert (contact.cone @ other).max() > 0
+    robot, q = tripod(), standing(tripod())
+    feet = [eq.PointContact(foot, friction=0.0) for foot in FEET]
+    solution = eq.WholeBodyController(robot, [eq.CoMTask(), eq.PostureTask()], feet)(0.0, q, np.zeros(robot.nv))
+    for force in solution.forces.values():
+        assert np.abs(force[:2]).max() < 1e-6 and force[2] > 0
 
 
 def test_a_sliding_sole_presses_within_itself():
@@ -180,7 +203,8 @@ def test_a_sliding_sole_presses_within_itself():
         (eq.PointContact("foot", normal=(0, 0, 0)), "normal"),
         (eq.FlatContact("foot", corners=((0, 0), (1, 0))), "three or more"),
         (eq.FlatContact("foot", corners=((0, 0), (1, 0), (2, 0))), "one line"),
-        (eq.FlatContact("foot", friction=0.0), "friction must not be zero"),
+        (eq.FlatContact("foot", stiffness=-1.0), "stiffness"),
+        (eq.FlatContact("foot", friction=(0.1, 0.2)), "one number"),
         (eq.FlatContact("foot", margin=0.06), "between 0 and 0.05"),
         (eq.FlatContact("foot", margin=-0.01), "between 0 and 0.05"),
     ],
@@ -263,7 +287,7 @@ def test_bounds_of_the_normal_force_shift_the_load():
         solution = controller(0.0, q, np.zeros(robot.nv))
         assert solution.status.ok
         assert least - 1e-6 <= solution.forces["foot_1"][2] <= most + 1e-6
-    with pytest.raises(TaskError, match="must not exceed"):
+    with pytest.raises(TaskError, match="min_force ≤ max_force"):
         controller.set_force_bounds("foot_1", 2.0, 1.0)
     with pytest.raises(eq.EquipoiseError, match="foot_0"):
         controller.set_force_bounds("foot_9", 0.0, 1.0)

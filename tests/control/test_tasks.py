@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bodies import FEET, monopod, slope, standing, tripod, written
+from bodies import FEET, monopod, numbers_of, slope, standing, tripod, written
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 import equipoise as eq
-from equipoise.control.tasks import Task, TaskError, Terms, moment
+from equipoise.control.controller.context import Context
+from equipoise.control.item import TaskError
+from equipoise.control.tasks import Task, Terms
+from equipoise.control.tasks.references import moment
 
 CORNERS = tuple((foot, (0.01 * k, 0.02, -0.01)) for k, foot in enumerate(FEET))
 TASKS: dict[str, Task] = {
@@ -29,15 +32,13 @@ TASKS: dict[str, Task] = {
 
 def terms_of(task: Task, robot: eq.Robot):
     """The task's terms as a function of (q, v, target)."""
-    here = (task.here(robot, robot.neutral()), None, None)
-    size = len(task.reference(robot, here))
 
-    def write(scene, p):
-        terms = task.terms(scene, p)
+    def write(scene, reference):
+        terms = task.terms(scene, reference)
         return {name: getattr(terms, name) for name in ("error", "J", "rate", "drift", "rate_to", "acceleration_to")}
 
-    at = written(robot, write, size)
-    return lambda q, v, *target: at(q, v, task.reference(robot, (*target, *(None,) * (3 - len(target)))))
+    at = written(robot, task, write)
+    return lambda q, v, *target: at(q, v, target=target if len(target) > 1 else target[0])
 
 
 @pytest.fixture(params=TASKS.values(), ids=TASKS.keys())
@@ -51,7 +52,7 @@ def test_rates_and_drifts_are_derivatives_along_the_motion(task, rng):
     q, v = robot.random_state(rng)
     terms, here = terms_of(task, robot), task.here(robot, q)
     now = terms(q, v, here)
-    assert now["J"].shape == (task.rows(robot), robot.nv)
+    assert now["J"].shape == (task.rows(Context(robot)), robot.nv)
     assert_allclose(now["rate"], now["J"] @ v, rtol=0, atol=1e-12)
     drift = slope(lambda s: terms(robot.integrate(q, v, s), v, here)["rate"])
     assert_allclose(now["drift"], drift, rtol=0, atol=1e-8 * (1 + np.abs(drift).max()))
@@ -164,8 +165,9 @@ def test_shares_of_momentum_give_what_the_jacobian_gives(rng):
     a = rng.normal(size=robot.nv)
     rate = robot.momentum_matrix(q) @ a + robot.momentum_bias(q, v)
     for task in (TASKS["centre of mass, two axes"], TASKS["momentum"], TASKS["angular momentum"]):
-        at = written(robot, lambda scene, p, task=task: _shared(task.terms(scene, p)), 12)
-        now = at(q, v, np.zeros(12))
+        now = written(robot, task, lambda scene, reference, task=task: _shared(task.terms(scene, reference)))(
+            q, v, target=task.here(robot, q)
+        )
         assert_allclose(now["share"] @ rate, now["J"] @ a + now["drift"], rtol=0, atol=1e-10)
 
 
@@ -187,10 +189,21 @@ def test_a_target_is_numbers_or_a_function_with_up_to_three_values():
 
 def test_gains_set_stiffness_and_damping_unless_they_are_given():
     robot = monopod()
-    settings = eq.CoMTask(gain=4.0, weight=(1.0, 4.0, 9.0)).settings(robot, "torque")
-    assert_allclose(settings, [1, 2, 3, 16, 16, 16, 8, 8, 8])
-    assert_allclose(eq.CoMTask(gain=4.0).settings(robot, "velocity")[3:6], 4)
-    assert_allclose(eq.CoMTask(stiffness=50.0, damping=3.0).settings(robot, "acceleration")[3:], [50] * 3 + [3] * 3)
+    gains = numbers_of(robot, eq.CoMTask(gain=4.0, weight=(1.0, 4.0, 9.0)), "gains")
+    assert_allclose(gains, [1, 2, 3, 16, 16, 16, 8, 8, 8])
+    assert_allclose(numbers_of(robot, eq.CoMTask(gain=4.0), "gains", "velocity")[3:6], 4)
+    given = eq.CoMTask(stiffness=50.0, damping=3.0)
+    assert_allclose(numbers_of(robot, given, "gains", "acceleration")[3:], [50] * 3 + [3] * 3)
+
+
+def test_a_weight_per_error_does_not_depend_on_the_gain():
+    """A task that lacks w · stiffness of acceleration is as dear as one that lacks w of its error."""
+    robot = monopod()
+    for gain in (1.0, 5.0, 20.0):
+        root = numbers_of(robot, eq.CoMTask(gain=gain, weight=4.0, per="error"), "gains")[:3]
+        assert_allclose(root * gain**2, 2.0)
+        root = numbers_of(robot, eq.CoMTask(gain=gain, weight=4.0, per="error"), "gains", "velocity")[:3]
+        assert_allclose(root * gain, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -210,9 +223,10 @@ def test_gains_set_stiffness_and_damping_unless_they_are_given():
         (eq.PlaneTask("foot", normal=(0, 0, 0)), "normal"),
         (eq.SupportAreaTask((("foot", (0, 0, 0)),)), "three corners"),
         (eq.RelativeTask("foot", "hnd"), "hand"),
-        (eq.ForceTask("sole", target=(1.0, 2.0)), "one number or 6"),
+        (eq.ForceTask("sole", target=(1.0, 2.0)), "must have 6 numbers"),
         (eq.ForceTask("hand"), "contact"),
-        (eq.TorqueTask((1.0, 2.0)), "one number or 8"),
+        (eq.TorqueTask((1.0, 2.0)), "must have 8 numbers"),
+        (eq.CoMTask(per="second"), "'acceleration' or 'error'"),
     ],
 )
 def test_bad_tasks_are_refused_with_the_reason(task, words):
@@ -229,6 +243,6 @@ def test_names_must_be_told_apart():
 def test_places_may_have_rates_of_three_numbers():
     robot = monopod()
     task = eq.FrameTask("hand", axes="position")
-    numbers = task.reference(robot, ((0.1, 0.2, 0.3), (1.0, 2.0, 3.0), None))
-    assert_allclose(numbers[9:15], [0.1, 0.2, 0.3, 1, 2, 3])
+    pose, twist, rate = task.reference(Context(robot)).numbers((np.array([0.1, 0.2, 0.3]), (1.0, 2.0, 3.0)))
+    assert_allclose([*pose[:3, 3], *twist, *rate], [0.1, 0.2, 0.3, 1, 2, 3, *np.zeros(9)])
     assert task.here(robot, standing(robot)).shape == (4, 4)

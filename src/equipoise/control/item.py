@@ -125,7 +125,9 @@ class Item:
         if level not in LEVELS:
             raise unknown_name("level", level, LEVELS)
         if level not in self.levels:
-            raise TaskError(f"{self.label} needs level={self.levels[0]!r}: forces and torques are no variables at level={level!r}")
+            raise TaskError(
+                f"{self.label} needs level={self.levels[0]!r}: forces and torques are no variables at level={level!r}"
+            )
 
 
 def kind(item: Item) -> object:

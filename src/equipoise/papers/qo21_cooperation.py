@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.closed_form.rolling import Rolling
+from ..control.tasks.rolling import Rolling
 from ..control.constraints import Cone, JointLimits
 from ..control.controller.controller import WholeBodyController
 from ..control.safety.vfi import Gains

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..algebra import rigid
-from ..control.contacts import PointContact
 from ..errors import ShapeError, unknown_name
 from ..geometry.primitives import Primitive
 from ..model.posture import link_poses
@@ -110,11 +109,9 @@ def normals_in_world(X: Array, contact: ContactPlace, com: Array) -> Array:
     A controller's contacts say. A plant's contacts do not: three points or more span the surface, on whose side the centre of
     mass is; fewer are taken to stand on level ground.
     """
-    given = getattr(contact, "normal", None)
-    if given is not None and isinstance(contact, PointContact):
-        n = np.broadcast_to(np.asarray(given, dtype=float), (len(X), 3))
-    elif given is not None:
-        n = X[:, :3, :3] @ np.asarray(given, dtype=float)
+    given = getattr(contact, "normal_at", None)
+    if given is not None:
+        n = np.array([given(pose) for pose in X]).reshape(-1, 3)
     else:
         points = np.atleast_2d(np.asarray(contact.points, dtype=float))
         _, extents, axes = np.linalg.svd(points - points.mean(axis=0))

@@ -82,13 +82,14 @@ class BatchSimulation:
         return rows
 
     def _traced(self) -> Program:
+        from ..control.controller.context import Context
         from ..control.controller.scene import Scene
         from ..equations import manifold
         from ..equations.forward_dynamics import forward_dynamics
         from ..equations.symbols import SX, stack, zeros
         from ..machine.trace import trace
 
-        scene, tree = Scene(self.robot), self.robot.tree
+        scene, tree = Scene(Context(self.robot)), self.robot.tree
         tau, p = SX.sym("tau", tree.nv), SX.sym("parameters", len(PARAMETERS))
         frames = list(self.points)
         wrenches = [self._ground(scene, frame, p[1]) / p[0] for frame in frames]
@@ -107,7 +108,8 @@ class BatchSimulation:
         from ..equations.symbols import constant, cross, stack, zeros
 
         k, c, slip = self._law
-        R, place = scene.pose(frame)
+        X = scene.pose(frame)
+        R, place = X[:3, :3], X[:3, 3]
         V = scene.twist(frame)
         total = zeros(6)
         for s in self.points[frame]:

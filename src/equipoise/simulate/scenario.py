@@ -16,7 +16,6 @@ from typing import Any
 from ..control import constraints as constraint_kinds
 from ..control import contacts as contact_kinds
 from ..control import tasks as task_kinds
-from ..control.closed_form.rolling import Rolling
 from ..geometry import primitives
 from .loop import Noise, Push
 from .toml_source import (
@@ -95,13 +94,13 @@ TASKS = {
     "com": task_kinds.CoMTask, "frame": task_kinds.FrameTask, "posture": task_kinds.PostureTask,
     "momentum": task_kinds.MomentumTask, "relative": task_kinds.RelativeTask, "absolute": task_kinds.AbsoluteTask,
     "plane": task_kinds.PlaneTask, "force": task_kinds.ForceTask, "torque": task_kinds.TorqueTask,
-    "rolling": Rolling,
+    "rolling": task_kinds.Rolling,
 }  # fmt: skip
 CONSTRAINTS = {
     "torque limits": constraint_kinds.TorqueLimits, "joint limits": constraint_kinds.JointLimits,
     "keep out": constraint_kinds.KeepOut, "keep in": constraint_kinds.KeepIn, "com in support": constraint_kinds.CoMInSupport,
     "cone": constraint_kinds.Cone, "self-collision": constraint_kinds.SelfCollision,
-    "momentum limits": constraint_kinds.MomentumLimits,
+    "momentum limits": constraint_kinds.MomentumLimits, "torque rate": constraint_kinds.TorqueRate,
 }  # fmt: skip
 SOLIDS = {
     "point": primitives.Point, "line": primitives.Line, "segment": primitives.Segment, "plane": primitives.Plane,

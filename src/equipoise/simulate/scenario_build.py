@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..control.constraints import JointLimits, TorqueLimits
+from ..control.controller.context import Context
 from ..control.controller.controller import WholeBodyController
+from ..control.controller.settings import require_settings
 from ..control.safety.vfi import Gains
 from ..control.stances.machine import Stances
 from ..control.stances.postures import find_posture
 from ..control.stances.transitions import Stance
-from ..control.tasks import CoMTask, ForceTask, FrameTask, PostureTask, TorqueTask
+from ..control.tasks import ForceTask
 from ..errors import EquipoiseError
 from ..geometry.primitives import Plane
 from ..model.shapes import placement
@@ -188,10 +190,15 @@ class _Builder:
                 constraint: Any = CONSTRAINTS[item.kind](**options)
                 constraint.check(self.robot)
                 made.append(constraint)
-        kinds = {type(constraint) for constraint in made}
-        if TorqueLimits not in kinds and self.scenario.control.level == "torque":
+        at_rest = [constraint.at_rest(self.robot) for constraint in made]
+        if self.scenario.control.level == "torque" and all(rest.effort is None for rest in at_rest):
             made.append(TorqueLimits())
-        return made if JointLimits in kinds else [*made, JointLimits()]
+        return [*made, JointLimits()] if all(rest.positions is None for rest in at_rest) else made
+
+    @property
+    def _context(self) -> Context:
+        control = self.scenario.control
+        return Context(self.robot, control.level, control.dt, {contact.label: contact for contact in self.contacts})
 
     def _tasks(self, q: Array) -> list[Any]:
         made = []
@@ -200,13 +207,12 @@ class _Builder:
             with told(item.place):
                 task: Any = TASKS[item.kind](**options)
                 task.check(self.robot)
-                if not isinstance(task, ForceTask | TorqueTask):
-                    task.settings(self.robot, self.scenario.control.level)  # raises where weights or gains cannot be
+                require_settings(task, self._context)
                 if "path" in item.options:
                     task = TASKS[item.kind](**{**options, "target": self._target(task, item, q)})
                 made.append(task)
         control = self.scenario.control
-        given = {task.contact for task in made if isinstance(task, ForceTask)}
+        given = {task.needs_contact for task in made}
         if control.level == "torque" and control.force_weight:
             light = [c.label for c in self.contacts if c.label not in given]
             made += [ForceTask(name, name=f"{name} light", weight=control.force_weight) for name in light]
@@ -214,14 +220,14 @@ class _Builder:
 
     def _target(self, task: Any, item: Item, q: Array) -> Any:
         path: tuple[Waypoint, ...] = item.options["path"]
-        if isinstance(task, PostureTask):
+        reference, here = task.reference(self._context), task.here(self.robot, q)
+        if "configuration" in reference.shapes:
             return posture_path(self.robot, path, q, lambda point: self._joints(point.joints, point.place.at("joints")))
-        here = task.here(self.robot, q)
-        if isinstance(task, CoMTask):
+        if np.shape(here) == (3,):
             return numbers_path(path, here, lambda point: pose_at(point, _at(here), self.scale)[:3, 3])
-        if isinstance(task, FrameTask) and "r" not in task.axes and task.axes not in ("pose", "orientation"):
+        if getattr(reference, "place", False):
             return numbers_path(path, here[:3, 3], lambda point: pose_at(point, here, self.scale)[:3, 3])
-        if np.shape(here) == (4, 4):
+        if "pose" in reference.shapes:
             return pose_path(path, here, self.scale)
         return numbers_path(path, here, lambda point: point.value if point.value is not None else here)
 
@@ -253,14 +259,14 @@ class _Builder:
     def _farther(self, constraints: list[Any]) -> tuple[Any, ...]:
         """The constraints for postures: farther from joint limits, so that the motion has room around them."""
         more = self.scenario.control.limit_margin
-        return tuple(replace(c, margin=c.margin + more) if isinstance(c, JointLimits) else c for c in constraints)
+        return tuple(c.tightened(more) for c in constraints)
 
     def _stance(self, stance: StanceTable) -> Stance:
         frames = {contact.label: contact.frame for contact in self.contacts}
         for k, name in enumerate(stance.contacts):
             if name not in frames:
                 stance.place.at("contacts", k).unknown("contact", name, frames)
-        points = {c.label for c in self.contacts if type(c).__name__ == "PointContact"}
+        points = {c.label for c in self.contacts if c.pivots}
         places = {}
         for name, where in stance.places.items():
             if name not in frames:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import unknown_name
-from ..contacts import PointContact, axes_from_normal
+from ..contacts.contact import axes_from_normal
+from ..contacts.point import PointContact
 from ..qp import QuadraticProgram, Solver
 from .motions import Motion
 

@@ -68,7 +68,7 @@ class Cone(BarrierConstraint):
         return 2 - 2 * cos, 2 * sin * rate, 2 * cos * rate**2 + 2 * sin * acceleration
 
     def barrier(self, scene: Scene, numbers: Any) -> Barrier:
-        from ...geometry.distances import on_symbols
+        from ...geometry.rows import on_symbols
 
         row = on_symbols(scene.robot, self._measured, scene.q, scene.v, numbers.world)
         drift = numbers.chord_acceleration - row["J_dot_v"] - row["residual_rate"]

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..at_rest import AtRest
 from ..item import Item
 
 if TYPE_CHECKING:
     from ...equations.symbols import SX
+    from ...robot import Robot
     from ..controller.context import Context
     from ..controller.scene import Affine, Scene
     from .outside import OutsideRows
@@ -73,6 +75,14 @@ class Constraint(Item):
     def outside(self, context: Context) -> OutsideRows | None:
         """Rows that are made outside of the compiled kernel in each step, if there are any."""
         return None
+
+    def at_rest(self, robot: Robot) -> AtRest:
+        """What it means for postures."""
+        return AtRest()
+
+    def tightened(self, margin: float) -> Constraint:
+        """The same, by a margin (rad or m) farther from the ends of joints, if it is about them."""
+        return self
 
     def start_report(self, start: Start) -> Iterator[str]:
         """One sentence for each row that cannot be promised from where the robot starts."""

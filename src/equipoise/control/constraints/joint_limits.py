@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..at_rest import AtRest
+from ..controller.context import Context
 from ..item import Parameters, TaskError
 from ..safety import limits
 from ..safety.piecewise import symbols as piecewise_symbols
@@ -15,7 +17,6 @@ from .constraint import BoundedRows, Constraint, Start
 
 if TYPE_CHECKING:
     from ...robot import Robot
-    from ..controller.context import Context
     from ..controller.scene import Scene
 
 Array = np.ndarray
@@ -51,9 +52,19 @@ class JointLimits(Constraint):
         settings = ("acceleration", "position", "velocity", "margin")
         return {"limits": Parameters(settings, shapes, lambda *values: self._limits(context, *values))}
 
-    def limits(self, context: Context) -> tuple[Array, Array, Array, Array]:
-        """(lower, upper, velocity, acceleration) of all joint rates; far away where there are none."""
-        return self._limits(context, self.acceleration, self.position, self.velocity, self.margin)
+    def check(self, robot: Robot) -> None:
+        if not any(map(callable, (self.acceleration, self.position, self.velocity, self.margin))):
+            self._limits(Context(robot), self.acceleration, self.position, self.velocity, self.margin)
+
+    def at_rest(self, robot: Robot) -> AtRest:
+        context = Context(robot)
+        ends = self._limits(context, self.acceleration, self.position, self.velocity, self.margin)[:2]
+        lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
+        lower[context.joint_rates], upper[context.joint_rates] = ends
+        return AtRest(positions=(lower, upper))
+
+    def tightened(self, margin: float) -> JointLimits:
+        return replace(self, margin=self.margin + margin)
 
     def _limits(
         self, context: Context, acceleration: Any, position: Any, velocity: Any, margin: Any

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...geometry.distances import Distance, distance
+from ..at_rest import AtRest
 from ..item import Parameters, TaskError
 from ..tasks.references import moment
 from .barrier import Barrier, BarrierConstraint
@@ -50,6 +51,9 @@ class KeepOut(BarrierConstraint):
     def check(self, robot: Robot) -> None:
         require_frames(robot, self._measured.a, self._measured.b)
 
+    def at_rest(self, robot: Robot) -> AtRest:
+        return AtRest(distance=self._measured, least=self._safe(at_start(self.safe))[0], inside=self.inside)
+
     def row_names(self, context: Context) -> list[str]:
         return [self.label]
 
@@ -75,7 +79,7 @@ class KeepOut(BarrierConstraint):
         return s**2, 2 * s * rate, 2 * rate**2 + 2 * s * acceleration
 
     def barrier(self, scene: Scene, numbers: Any) -> Barrier:
-        from ...geometry.distances import on_symbols
+        from ...geometry.rows import on_symbols
 
         row = on_symbols(scene.robot, self._measured, scene.q, scene.v, numbers.world)
         sign = -1.0 if self.inside else 1.0

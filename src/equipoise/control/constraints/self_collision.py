@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...geometry.pairs import PairSet
+from ..at_rest import AtRest
 from ..item import Parameters, TaskError
 from ..safety import vfi
 from .barrier import USUAL_GAINS, inequality, not_admitted
@@ -16,6 +17,7 @@ from .constraint import BoundedRows, Constraint, Start
 from .outside import OutsideRows, Seen
 
 if TYPE_CHECKING:
+    from ...robot import Robot
     from ..controller.context import Context
     from ..controller.scene import Scene
 
@@ -69,6 +71,16 @@ class SelfCollision(Constraint):
         none = zeros(0, scene.robot.nv)
         return BoundedRows(scene.motion(none, zeros(0)), zeros(0), zeros(0))
 
+    def watched(self, robot: Robot, range: float) -> PairSet:
+        """The pairs it watches, those within a range (m) near."""
+        from ...geometry.collisions import self_collision_pairs
+
+        pairs = self_collision_pairs(robot) if self.pairs is None else self.pairs
+        return PairSet(robot, tuple(pairs), range=range, most=self.most)
+
+    def at_rest(self, robot: Robot) -> AtRest:
+        return AtRest(pairs=self.watched(robot, max(self.range, self.safe)), safe=self.safe)
+
     def outside(self, context: Context) -> OutsideRows:
         return NearRows(self, context)
 
@@ -80,11 +92,8 @@ class NearRows:
     """Rows of one `SelfCollision`: pairs come and go, a controller's reserve of rows stays."""
 
     def __init__(self, constraint: SelfCollision, context: Context) -> None:
-        from ...geometry.collisions import self_collision_pairs
-
         self.context, self.braking = context, constraint.braking
-        pairs = constraint.pairs if constraint.pairs is not None else self_collision_pairs(context.robot)
-        self.pairs = PairSet(context.robot, tuple(pairs), range=constraint.safe + constraint.range, most=constraint.most)
+        self.pairs = constraint.watched(context.robot, constraint.safe + constraint.range)
         self.count = min(constraint.most, len(self.pairs.pairs))
         self.names = tuple(f"{constraint.label} of {a.frame} and {b.frame}" for a, b in self.pairs.pairs)
         self.largest_margin = constraint.range

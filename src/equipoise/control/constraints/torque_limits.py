@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..at_rest import AtRest
+from ..controller.context import Context
 from ..item import Parameters, TaskError
 from .constraint import BoundedRows, Constraint
 
 if TYPE_CHECKING:
-    from ..controller.context import Context
+    from ...robot import Robot
     from ..controller.scene import Scene
 
 Array = np.ndarray
@@ -49,6 +51,12 @@ class TorqueLimits(Constraint):
         if given.shape not in ((), (n,)) or not (given >= 0).all() or not (np.ndim(scale) == 0 and 0 < scale < np.inf):
             raise TaskError(f"{self.label}: limits must be one number or {n}, not negative, and scale positive")
         return np.broadcast_to(scale * given, (n,))
+
+    def at_rest(self, robot: Robot) -> AtRest:
+        context = Context(robot)
+        effort = np.full(robot.nv, np.inf)
+        effort[context.motors] = self._largest(context, self.scale, self.limits)
+        return AtRest(effort=effort)
 
     def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
         return BoundedRows(scene.torque, -numbers.largest, numbers.largest)

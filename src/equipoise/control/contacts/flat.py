@@ -65,7 +65,7 @@ class FlatContact(Contact):
     @property
     def cone(self) -> Array:
         G = self._unit_cone.copy()
-        G[np.ix_(~self._about_pressure, PRESSING)] *= self.friction
+        G[np.ix_(~self._about_pressure, np.array(PRESSING))] *= self.friction
         return G
 
     @cached_property

@@ -8,12 +8,13 @@ the kernel as constants: the solver gets one array.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..item import Item, TaskError
+from ..item import Item, Parameters, TaskError
 from ..tasks.task import DirectTerms, Task, Terms
 from .layout import Layout
 
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
     from ...equations.symbols import SX
     from ...machine.program import Program
     from ..constraints.constraint import BoundedRows
+
+
+def named_numbers(groups: Iterable[tuple[Parameters, slice]], p: SX) -> Any:
+    """An item's parameters on symbols, as attributes of one object; `groups` with their places in p."""
+    import casadi
+
+    made = {}
+    for group, place in groups:
+        start = place.start
+        for name, shape in group.shapes.items():
+            size = int(np.prod(shape))
+            entries = p[start : start + size]
+            made[name] = casadi.reshape(entries, shape[1], shape[0]).T if len(shape) == 2 else entries
+            start += size
+    return SimpleNamespace(**made)
 
 
 class Assembly:
@@ -37,22 +53,11 @@ class Assembly:
         self.contacts = {c.label: c.terms(self.scene, self._numbers(c)) for c in self.items.contacts}
         self.scene.touch(self.contacts)
         self._terms: dict[str, Terms | DirectTerms] = {}
+        self._asked: dict[str, SX] = {}
 
     def _numbers(self, item: Item) -> Any:
-        """The item's parameters on symbols, by name."""
-        import casadi
-
-        made = {}
-        for (label, _), (group, place) in self.layout.groups.items():
-            if label != item.label:
-                continue
-            start = place.start
-            for name, shape in group.shapes.items():
-                size = int(np.prod(shape))
-                entries = self.p[start : start + size]
-                made[name] = casadi.reshape(entries, shape[1], shape[0]).T if len(shape) == 2 else entries
-                start += size
-        return SimpleNamespace(**made)
+        places = [entry for (label, _), entry in self.layout.groups.items() if label == item.label]
+        return named_numbers(places, self.p)
 
     # --- cost ---------------------------------------------------------------------------------------------------------
 
@@ -61,21 +66,23 @@ class Assembly:
         numbers = self._numbers(task)
         terms = self._terms[task.label] = task.terms(self.scene, numbers)
         got, wanted = terms.rows(self.scene, numbers)
+        self._asked[task.label] = wanted
         k = task.rows(self.context)
         if got.matrix.shape != (k, self.layout.unknowns) or wanted.shape[0] != k:
             raise TaskError(f"{task.label}: rows() says {k} rows, terms() gives {got.matrix.shape[0]} and {wanted.shape[0]}")
         return got.matrix, wanted - got.offset, numbers
 
     def cost(self) -> dict[str, SX]:
-        """R and r of tasks, weights and pulls of those that select unknowns."""
+        """R and r of tasks, weights and pulls of those that select unknowns; what tasks ask for, without weights."""
         import casadi
 
         from ...equations.symbols import stack, zeros
 
         n = self.layout.unknowns
-        R, r = [zeros(0, n)], [zeros(0, 1)]
+        R, r, asked = [zeros(0, n)], [zeros(0, 1)], [zeros(0, 1)]
         for task in self.layout.soft:
             rows, wanted, gains = self._rows_of(task)
+            asked.append(self._asked[task.label])
             R.append(casadi.diag(gains.root_weight) @ rows)
             r.append(gains.root_weight * wanted)
         weights, pulls = zeros(n), zeros(n)
@@ -85,13 +92,12 @@ class Assembly:
                 at = self._unknowns_of(task)
                 weights[at] += gains.root_weight**2
                 pulls[at] += gains.root_weight**2 * wanted
-        return {"R": stack(*R), "r": stack(*r), "weights": weights, "pulls": pulls}
+        return {"R": stack(*R), "r": stack(*r), "weights": weights, "pulls": pulls, "asked": stack(*asked)}
 
     def _unknowns_of(self, task: Task) -> list[int]:
         """Which unknowns the rows of a task select."""
-        chosen = task.selects(self.context)
-        at = chosen if self.context.level != "torque" else np.searchsorted(self.context.motors, chosen)
-        return np.asarray(at).tolist()
+        chosen = np.asarray(task.selects(self.context))
+        return (chosen if self.context.level != "torque" else np.searchsorted(self.context.motors, chosen)).tolist()
 
     # --- rows ---------------------------------------------------------------------------------------------------------
 

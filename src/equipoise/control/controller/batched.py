@@ -19,8 +19,8 @@ import numpy as np
 from ...errors import ShapeError
 from ...machine.program import Program
 from ...machine.store import kernel_of
+from ..item import TaskError
 from ..qp.many_programs import Programs, certificate, finite_ones, library, replaced, solve_batch, times, turned, turned_times
-from ..tasks import TaskError
 
 if TYPE_CHECKING:
     from .controller import WholeBodyController
@@ -56,32 +56,37 @@ class BatchedController:
         c = controller
         if c.level != "torque" or c.priorities != "weighted":
             raise TaskError("BatchedController takes controllers of level 'torque' with weighted priorities")
-        if c._near or c._columns is not None:
-            raise TaskError("BatchedController takes controllers with all contacts in force and without SelfCollision")
-        if not c.items.postures:
-            raise TaskError("BatchedController takes controllers with a PostureTask")
-        if not c._started:
+        step = c.step
+        if step is None or not step.saw_state:
             raise TaskError("call the controller once before: targets of None and contacts are taken from that state")
-        self._set(c._kernel, c._p.copy(), c._regular, c.layout.joints, iterations, tolerance)
+        layout = step.structure.layout
+        if layout.reserves or step.selection is not None:
+            raise TaskError("BatchedController takes controllers with all contacts in force and without SelfCollision")
+        if not any(layout.diagonal(task) for task in layout.items.tasks):
+            raise TaskError("BatchedController takes controllers with a PostureTask")
+        motors = layout.context.motors
+        self._set(step.structure.kernel, step.p.copy(), step.structure.regularisation, motors, iterations, tolerance)
 
-    def _set(self, kernel: Any, p: np.ndarray, regular: np.ndarray, joints: int, iterations: int, tolerance: float) -> None:
-        self.kernel, self.p, self.regular, self.joints = kernel, p, regular, joints
+    def _set(
+        self, kernel: Any, p: np.ndarray, regular: np.ndarray, motors: np.ndarray, iterations: int, tolerance: float
+    ) -> None:
+        self.kernel, self.p, self.regular, self.motors = kernel, p, regular, motors
         self.iterations, self.tolerance = iterations, tolerance
 
     def save(self, path: str | Path) -> None:
         """Everything in one file, for a machine that has a GPU and neither CasADi nor LLVM."""
         program = np.frombuffer(self.kernel.program.to_bytes(), np.uint8)
-        numbers = np.array([self.joints, self.iterations, self.tolerance])
-        np.savez(path, program=program, p=self.p, regular=self.regular, numbers=numbers)
+        numbers = np.array([self.iterations, self.tolerance])
+        np.savez(path, program=program, p=self.p, regular=self.regular, motors=self.motors, numbers=numbers)
 
     @classmethod
     def load(cls, path: str | Path) -> BatchedController:
         """What `save` wrote."""
         with np.load(path, allow_pickle=False) as data:
             kernel = kernel_of(Program.from_bytes(data["program"].tobytes()), strict=False)
-            joints, iterations, tolerance = data["numbers"]
+            iterations, tolerance = data["numbers"]
             made = cls.__new__(cls)
-            made._set(kernel, data["p"], data["regular"], int(joints), int(iterations), float(tolerance))
+            made._set(kernel, data["p"], data["regular"], data["motors"], int(iterations), float(tolerance))
         return made
 
     def __call__(self, q: Array, v: Array) -> BatchedSolution:
@@ -120,14 +125,16 @@ class BatchedController:
         H[:, at, at] += data["weights"] + xp.asarray(self.regular)
         f = -turned_times(R, r) - data["pulls"]
         E, e = data.get("E", xp.zeros((B, 0, n))), data.get("e", xp.zeros((B, 0)))
-        return Programs(H, f, E, e, data["A"], data["lower"], data["upper"])
+        none = xp.zeros((B, 0))
+        A = data.get("A", xp.zeros((B, 0, n)))
+        return Programs(H, f, E, e, A, data.get("lower", none), data.get("upper", none))
 
     def _motion(self, xp: Any, data: dict[str, Array], x: Array, nv: int) -> tuple[Array, Array]:
-        n, first = self.joints, nv - self.joints
+        motors, passive = self.motors, np.setdiff1d(np.arange(nv), self.motors)
         torque = xp.zeros((len(x), nv))
-        torque[:, first:] = times(data["A"][:, :n], x) + data["t"]
+        torque[:, motors] = times(data["T"], x) + data["t"]
         a = xp.empty_like(torque)
-        a[:, first:] = x[:, :n]
-        if first:
-            a[:, :first] = times(data["B"], x) + data["b"]
+        a[:, motors] = x[:, : len(motors)]
+        if len(passive):
+            a[:, passive] = times(data["B"], x) + data["b"]
         return torque, a

@@ -3,8 +3,8 @@
     controller = eq.WholeBodyController(robot, tasks, contacts, constraints)
     solution = controller(t, q, v)          # .torque .acceleration .forces .status .explain()
 
-Nothing raises in the loop: a step that cannot be solved as stated relaxes constraints in the order of their ranks, and what cannot
-be solved at all is answered by a fallback. Every step is counted by its status.
+Nothing raises in the loop: a step that cannot be solved as stated relaxes constraints in the order of their ranks, and what
+cannot be solved at all is answered by a fallback. Every step is counted by its status.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
-SEEN = ("errors", "margins", "wrench_maps")  # what a step keeps of the kernel's results
+SEEN = ("errors", "margins", "wrench_maps", "asked")  # what a step keeps of the kernel's results
 
 
 class WholeBodyController:
@@ -103,9 +103,9 @@ class WholeBodyController:
             (self.items.contacts, Contact),
             (self.items.constraints, Constraint),
         ):
-            for item in items:
-                if not isinstance(item, wanted):
-                    raise TaskError(f"wanted a {wanted.__name__}, got {item!r}")
+            for given in items:
+                if not isinstance(given, wanted):
+                    raise TaskError(f"wanted a {wanted.__name__}, got {given!r}")
         require_distinct([item.label for item in self.items.all])
         for item in self.items.all:
             item.require_level(self.level)

@@ -142,10 +142,10 @@ class Layout:
         made = [f"{c.label} holds" for c in self.items.contacts for _ in range(c.size)]
         made += [f"{t.label} task" for t in self.hard for _ in range(t.rows(self.context))]
         if self.context.level == "torque":
-            for c in self.items.contacts:
-                made += [*c.cone_names, f"{c.label} normal force"]
-        for c in self.items.constraints:
-            made += [] if c.label in self.reserves else c.row_names(self.context)
+            for contact in self.items.contacts:
+                made += [*contact.cone_names, f"{contact.label} normal force"]
+        for constraint in self.items.constraints:
+            made += [] if constraint.label in self.reserves else constraint.row_names(self.context)
         return (*made, *(label for label, count in self.reserves.items() for _ in range(count)))
 
     @cached_property

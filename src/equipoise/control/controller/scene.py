@@ -38,7 +38,9 @@ class Scene:
         self.context, self.robot = context, robot
         self.symbolic = SymbolicRobot(robot.tree, robot.place)
         self.q, self.v = SX.sym("q", robot.nq), SX.sym("v", robot.nv)
-        self.previous_torque, self.previous_known = previous_torque, previous_known  # of the motors, and whether there were any
+        # Torques of the motors in the last step, and whether there was one.
+        self.previous_torque = zeros(len(context.motors)) if previous_torque is None else previous_torque
+        self.previous_known = zeros(1) if previous_known is None else previous_known
         self._made: dict[Hashable, Any] = {}
         self._contacts: dict[str, ContactTerms] = {}
 

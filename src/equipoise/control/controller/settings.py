@@ -1,11 +1,12 @@
 """The user's settings of all items, and the numbers that follow from them: constants once, functions of time in every step.
 
-Outside of the loop a setting that cannot be used raises. In the loop nothing does: the last good numbers stay, and an event tells.
+Outside of the loop a setting that cannot be used raises. In the loop nothing does: the last good numbers stay, and an event
+tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from ...errors import unknown_name
 from ..events import ControlEvent, EventKind
 from ..item import Item, Numbers, Parameters, TaskError
+from .context import Context
 from .layout import Layout
 
 Array = np.ndarray
@@ -65,7 +67,7 @@ class Settings:
         """
         self.check(label, changes)
         values = {**self._values[label], **changes}
-        self._write(label, values, q, changed=set(changes))
+        self._write(label, values, q, changed=tuple(changes))
         self._values[label] = values
         self._find_varying()
 
@@ -89,12 +91,12 @@ class Settings:
                 self.p[place] = group.flat(item.label, values)
 
     def _write(
-        self, label: str, values: Mapping[str, Any], q: Array | None, changed: set[str] | None = None, first: bool = False
+        self, label: str, values: Mapping[str, Any], q: Array | None, changed: Collection[str] | None = None, first: bool = False
     ) -> None:
         """Numbers of the groups that follow from what changed; nothing is written where one cannot be used."""
         item, made = self._items[label], []
         for group, place in self._groups(label):
-            if changed is not None and not changed & set(group.settings):
+            if changed is not None and not any(name in changed for name in group.settings):
                 continue
             given = [values[s] for s in group.settings]
             unplaced = item.placed in group.settings and values[item.placed] is None
@@ -169,6 +171,15 @@ class Settings:
 
 def _usable(numbers: Array, group: Parameters) -> bool:
     return not np.isnan(numbers).any() if group.unbounded else bool(np.isfinite(numbers).all())
+
+
+def require_settings(item: Item, context: Context) -> None:
+    """Raise if a setting of an item that is a constant cannot be used."""
+    for group in item.parameters(context).values():
+        values = [getattr(item, name, None) for name in group.settings]
+        unknown = item.placed in group.settings and values[group.settings.index(item.placed)] is None
+        if not unknown and not any(varies(value) for value in values):
+            group.flat(item.label, values)
 
 
 def require_distinct(labels: list[str]) -> None:

@@ -56,7 +56,7 @@ class Step:
     multipliers: Array  # of A, positive at upper bounds
     excess_E: Array  # by which rows are violated, signed
     excess: Array
-    seen: Mapping[str, Array]  # errors, margins and wrench maps of the kernel
+    seen: Mapping[str, Array]  # of the kernel: errors, margins, wrench maps, what tasks ask for
     saw_state: bool = True
 
     # --- the quadratic program ---------------------------------------------------------------------------------------
@@ -169,9 +169,8 @@ class Step:
         costs: dict[str, tuple[float, float, float]] = {}
         for task in layout.soft:
             at = layout.task_rows[task.label]
-            lacks, asked = d["R"][at] @ self.x - d["r"][at], d["r"][at]
-            roots = self._roots(task.label)
-            costs[task.label] = float(lacks @ lacks) / 2, _length(asked, roots), _length(lacks, roots)
+            lacks, asked = d["R"][at] @ self.x - d["r"][at], self.seen["asked"][at]
+            costs[task.label] = float(lacks @ lacks) / 2, _norm(asked), _length(lacks, self._roots(task.label))
         selecting = [task.label for task in layout.items.tasks if layout.diagonal(task)]
         if selecting:
             costs[" and ".join(selecting)] = self._diagonal_cost()

@@ -31,8 +31,17 @@ class CompiledSolver:
         self.n, self.levels, self.n_E, self.n_A = n, tuple(levels), n_E, n_A
         self.n_R = sum(levels)
         self.classes_E, self.classes_A, self.regular = classes_E, classes_A, regularisation
-        shapes = {"R": (self.n_R, n), "r": (self.n_R,), "weights": (n,), "pulls": (n,), "E": (n_E, n), "e": (n_E,),
-                  "A": (n_A, n), "lower": (n_A,), "upper": (n_A,)}
+        shapes = {
+            "R": (self.n_R, n),
+            "r": (self.n_R,),
+            "weights": (n,),
+            "pulls": (n,),
+            "E": (n_E, n),
+            "e": (n_E,),
+            "A": (n_A, n),
+            "lower": (n_A,),
+            "upper": (n_A,),
+        }
         self.data = {k: np.zeros(s) for k, s in shapes.items()}
         self.guess = np.zeros(n_A)
         self.select(None, None, None)
@@ -50,8 +59,17 @@ class CompiledSolver:
 
     def solve(self):
         d, x, E, A = self.data, self.x, self.E, self.A
-        parts = dict(R=d["R"][:, x], r=d["r"], weights=d["weights"][x] + self.regular[x], pulls=d["pulls"][x],
-                     E=d["E"][np.ix_(E, x)], e=d["e"][E], A=d["A"][np.ix_(A, x)], lower=d["lower"][A], upper=d["upper"][A])
+        parts = dict(
+            R=d["R"][:, x],
+            r=d["r"],
+            weights=d["weights"][x] + self.regular[x],
+            pulls=d["pulls"][x],
+            E=d["E"][np.ix_(E, x)],
+            e=d["e"][E],
+            A=d["A"][np.ix_(A, x)],
+            lower=d["lower"][A],
+            upper=d["upper"][A],
+        )
         if not all(np.isfinite(parts[k]).all() for k in ("R", "r", "weights", "pulls", "E", "e", "A")):
             return self._none(Status.NOT_FINITE)
         if np.isnan(parts["lower"]).any() or np.isnan(parts["upper"]).any():
@@ -76,7 +94,7 @@ class CompiledSolver:
                 w = d["weights"][x]
                 used = np.flatnonzero(w > 0)
                 own = used, np.sqrt(w[used]), d["pulls"][x][used] / w[used]
-            levels.append(Level(d["R"][start:start + size][:, x], d["r"][start:start + size], own))
+            levels.append(Level(d["R"][start : start + size][:, x], d["r"][start : start + size], own))
             start += size
         return LevelSolver().solve(levels, E, e, A, lower, upper, self.regular[x])
 
@@ -107,8 +125,9 @@ class CompiledSolver:
         answer = self._full(x, lam[:n_E], lam[n_E:], residuals)
         eE, eA = np.zeros(self.n_E), np.zeros(self.n_A)
         eE[self.E], eA[self.A] = excess[:n_E], excess[n_E:]
-        return answer._replace(excess_E=eE, excess=eA, relaxed=bool(found.amounts),
-                               status=Status.OPTIMAL if result.solved else Status.INACCURATE)
+        return answer._replace(
+            excess_E=eE, excess=eA, relaxed=bool(found.amounts), status=Status.OPTIMAL if result.solved else Status.INACCURATE
+        )
 
     def _full(self, x, mu, lam, residuals):
         full, m, l = np.zeros(self.n), np.zeros(self.n_E), np.zeros(self.n_A)
@@ -116,4 +135,6 @@ class CompiledSolver:
         return Answer(Status.OPTIMAL, full, m, l, residuals, np.zeros(self.n_E), np.zeros(self.n_A), int(np.count_nonzero(lam)))
 
     def _none(self, status):
-        return Answer(status, np.zeros(self.n), np.zeros(self.n_E), np.zeros(self.n_A), UNKNOWN, np.zeros(self.n_E), np.zeros(self.n_A), 0)
+        return Answer(
+            status, np.zeros(self.n), np.zeros(self.n_E), np.zeros(self.n_A), UNKNOWN, np.zeros(self.n_E), np.zeros(self.n_A), 0
+        )

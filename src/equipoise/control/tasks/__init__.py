@@ -13,6 +13,7 @@ from .references import PostureReference as PostureReference
 from .references import Reference as Reference
 from .references import VectorReference as VectorReference
 from .relative import RelativeTask as RelativeTask
+from .rolling import Rolling as Rolling
 from .support_area import SupportAreaTask as SupportAreaTask
 from .surface import SurfaceTask as SurfaceTask
 from .task import DirectTerms as DirectTerms

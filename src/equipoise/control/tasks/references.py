@@ -103,6 +103,16 @@ class PostureReference:
         return [flat(self.label, "target", q, self.nq), *columns]
 
 
+@dataclass(frozen=True)
+class NoReference:
+    """Of a task that has no target."""
+
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+
+    def numbers(self, target: Any) -> Sequence[Array]:
+        return []
+
+
 def flat(label: str, what: str, value: Any, n: int, spread: bool = False) -> Array:
     """n numbers; zeros for None; one number n times where `spread`."""
     if value is None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tasks import Task, TaskError, Terms
+from ..item import TaskError
+from .references import NoReference, Reference
+from .task import Task, Terms
 
 if TYPE_CHECKING:
-    from ...equations.symbols import SX
     from ...robot import Robot
+    from ..controller.context import Context
     from ..controller.scene import Scene
 
 Array = np.ndarray
@@ -29,6 +30,7 @@ class Rolling(Task):
     hard: bool = field(default=True, kw_only=True)
 
     def check(self, robot: Robot) -> None:
+        super().check(robot)
         first = next(iter(robot.joints.values()), None)
         if robot.floating or first is None or first.type.name != "planar":
             raise TaskError(f"{self.label}: wheels need a robot whose first joint is planar; {robot.name!r} has none")
@@ -37,19 +39,19 @@ class Rolling(Task):
     def label(self) -> str:
         return self.name or "rolling"
 
-    def rows(self, robot: Robot) -> int:
+    def rows(self, context: Context) -> int:
         return 1
 
     def here(self, robot: Robot, q: Array) -> Array:
         return np.zeros(0)
 
-    def reference(self, robot: Robot, values: Sequence[Any]) -> Array:
-        return np.zeros(0)
+    def reference(self, context: Context) -> Reference:
+        return NoReference()
 
-    def terms(self, scene: Scene, p: SX) -> Terms:
+    def terms(self, scene: Scene, reference: Any) -> Terms:
         import casadi
 
-        J = casadi.SX(1, scene.tree.nv)
+        J = casadi.SX(1, scene.robot.nv)
         J[0, 0], J[0, 1] = -casadi.sin(scene.q[2]), casadi.cos(scene.q[2])
         zero = casadi.SX(1, 1)
         return Terms(zero, J, J @ scene.v, -scene.v[2] * (-J[0, 0] * scene.v[1] + J[0, 1] * scene.v[0]), zero, zero)
