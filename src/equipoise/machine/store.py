@@ -26,7 +26,9 @@ Place = tuple[int, Any]
 MAX_BODIES = 2000  # some minutes of tracing and compiling
 
 
-EQUATION_SOURCES = ("algebra", "model/joints", "equations", "machine", "forms", "geometry", "balance", "estimation", "control")
+EQUATION_SOURCES = (
+    "algebra", "model/joints", "equations", "machine", "forms", "geometry", "balance", "estimation", "control", "simulate",
+)  # fmt: skip
 EMITTER_SOURCES = "body columns cpu emit kernel operations program pycall registers rows sincos target".split()
 
 
