@@ -38,7 +38,8 @@ Array = np.ndarray
 REPRESENTATIONS = ("mixed", "body", "inertial")
 FRAME_QUANTITIES = ("pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration", "velocity_derivatives")
 WITHOUT_REPRESENTATION = (
-    "pose", "com", "potential_energy", "integrate", "difference", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "pose", "poses", "com", "potential_energy", "integrate", "difference",
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
     "velocity_derivatives", "momentum_derivatives", "integrate_derivatives", "difference_derivatives", "tangent_basis",
 )  # fmt: skip
 CORE = (
@@ -289,6 +290,21 @@ class Robot:
     def pose(self, q: Array, frame: str, *, out: Array | None = None) -> Array:
         """Pose of a frame in the world, (…, 4, 4)."""
         return self.kernel("pose", frame)(q, out=out)
+
+    def poses(self, q: Array, frames: Iterable[str] | None = None) -> Array:
+        """Poses of many frames in the world, by one kernel.
+
+        Args:
+            q: configuration, (…, nq).
+            frames: names of the frames; all of `robot.frames`, in their order, if not given.
+
+        Returns:
+            Poses, (…, frames, 4, 4).
+        """
+        named = tuple(self.frames if frames is None else frames)
+        if not named:
+            raise unknown_name("frame", None, self.frames)
+        return self.kernel("poses", named)(q)
 
     def jacobian(self, q: Array, frame: str, representation: str = "mixed", *, out: Array | None = None) -> Array:
         """J with twist = J v, (…, 6, nv)."""

@@ -96,6 +96,8 @@ def traced(tree: Tree, name: str, places: Sequence[Place], representation: str |
     options: dict[str, Any] = {} if representation is None else {"representation": representation}
     if name in catalogue.FRAME_EQUATIONS:
         options["place"] = places[0]
+    elif name in catalogue.FRAMES_EQUATIONS:
+        options["places"] = places
     elif places:
         options["places"] = places
         names += [f"wrench{k}" for k in range(len(places))]
