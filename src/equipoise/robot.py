@@ -29,7 +29,8 @@ from .machine import store
 from .machine.kernel import Kernel
 from .model import assemble, changes, library
 from .model.builder import ModelBuilder
-from .model.checks import check
+from .model.checks import check, on_the_ground
+from .model.placeholders import without_placeholders
 from .model.posture import standing
 from .model.tree import Tree, tree_of
 from .model.types import STANDARD_GRAVITY, Frame, Joint, Link, Model, frozen
@@ -58,28 +59,34 @@ def load(
     actuated: Iterable[str] = (),
     gravity: Sequence[float] = STANDARD_GRAVITY,
     strict: bool = False,
+    armature: bool = False,
     **parameters: Any,
 ) -> Robot:
     """Read a robot.
 
     Args:
         source: path of a URDF or MJCF file, its text, or a name such as "human", "arm7", "jvrc1", "talos".
-        floating: whether the base floats. A URDF cannot say, so it floats unless this is False; MJCF files and built-in
-            robots are as they are described unless this is given.
+        floating: whether the base floats. A URDF cannot say, so it floats unless this is False, or unless its root has no
+            inertia and cannot; MJCF files and built-in robots are as they are described unless this is given.
         joints: the joints to keep; all others are locked at their zero.
         locked: joints to lock: names (locked at zero), or names with positions.
         passive: joints without a motor. The description says which others there are; see `Robot.actuated`.
         actuated: joints with a motor, whatever the description says.
         gravity: acceleration of free fall in the world, m/s².
         strict: treat doubtful inertias and the like as errors instead of warnings.
+        armature: put the rotor inertias of the joints into all equations, as `Robot.with_armature` does.
         parameters: of a built-in robot, such as `height` and `mass` of "human".
     """
     model = library.read(source, floating=floating, gravity=gravity, **parameters)
     positions = _to_lock(model, joints, locked)
     if positions:
         model = changes.locked(model, positions)
-    model = changes.with_motors(model, actuated=actuated, passive=passive)
-    return Robot.from_model(model, strict=strict)
+    model = changes.with_motors(replace(model, armature=model.armature or armature), actuated=actuated, passive=passive)
+    model, doubts = without_placeholders(model)
+    if floating is not None:
+        return Robot(model, check(model, strict=strict, more=doubts))
+    model, tree, grounded = on_the_ground(model)
+    return Robot(model, check(model, strict=strict, more=[*doubts, *grounded], tree=tree))
 
 
 def _to_lock(model: Model, joints: Iterable[str] | None, locked: Any) -> dict[str, Any]:
@@ -118,9 +125,7 @@ class Robot:
     @classmethod
     def from_model(cls, model: Model, *, strict: bool = False) -> Robot:
         """Check a model and give it its face."""
-        tree = tree_of(model)
-        check(model, strict=strict, tree=tree)
-        return cls(model, tree)
+        return cls(model, check(model, strict=strict))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled by its model; the kernels come from the cache."""
@@ -219,7 +224,7 @@ class Robot:
     def with_locked(self, joints: Mapping[str, float] | Iterable[str]) -> Robot:
         """The robot with joints held: names (at their zero), or names with positions."""
         model = changes.locked(self.model, _to_lock(self.model, None, joints))
-        return Robot.from_model(model)
+        return Robot(model, check(model, quiet=True))
 
     def with_passive(self, joints: Iterable[str]) -> Robot:
         """The robot without motors on some joints.

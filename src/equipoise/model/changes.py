@@ -1,4 +1,4 @@
-"""The same robot with something changed: joints locked, motors added or taken away."""
+"""The same robot with something changed: its base, joints locked, motors, limits, masses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..algebra.quaternions import NUMBERS
+from ..algebra.rigid import pose
 from ..errors import ModelError, unknown_name
 from .assemble import reassemble
 from .joints import Fixed, Floating
@@ -38,6 +39,22 @@ def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Mo
         return replace(joint, type=Fixed(), origin=joint.origin @ X, mimic=None)
 
     return reassemble(model, change)
+
+
+def with_base(model: Model, *, floating: bool) -> Model:
+    """The robot with its root set free, or held where its base has its zero."""
+    root = next((joint for joint in model.joints.values() if joint.parent is None), None)
+    if floating == (model.base is not None):
+        return model
+    if root is None or not isinstance(root.type, Fixed | Floating):
+        raise ModelError(f"robot {model.name!r} cannot float: joints other than fixed ones connect it to the world")
+    held, free = replace(root, type=Fixed()), replace(root, type=Floating(), origin=pose(), tail=pose())
+
+    def change(joint: Joint) -> Joint:
+        return joint if joint is not root else free if floating else held
+
+    standing = {name: q for name, q in model.standing.items() if name != root.name}
+    return reassemble(replace(model, standing=standing), change)
 
 
 def with_motors(model: Model, *, actuated: Iterable[str] = (), passive: Iterable[str] = ()) -> Model:
