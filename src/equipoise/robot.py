@@ -28,10 +28,11 @@ from .forms.representations import twist
 from .machine import store
 from .machine.kernel import Kernel
 from .model import assemble, changes, library
-from .model.builder import ModelBuilder
+from .model.builder import ModelBuilder, mass_properties
 from .model.checks import check, on_the_ground
 from .model.placeholders import without_placeholders
 from .model.posture import standing
+from .model.shapes import ORIGIN, Vector
 from .model.tree import Tree, tree_of
 from .model.types import STANDARD_GRAVITY, Frame, Joint, Link, Model, frozen
 
@@ -246,6 +247,52 @@ class Robot:
         """Motors enter no equation: the kernels are shared."""
         model = changes.with_motors(self.model, **joints)
         return Robot(model, tree_of(model), dict(self._kernels))
+
+    def with_limits(
+        self,
+        joints: Iterable[str] | None = None,
+        *,
+        lower: float | None = None,
+        upper: float | None = None,
+        velocity: float | None = None,
+        effort: float | None = None,
+    ) -> Robot:
+        """The robot with other limits; those not given stay.
+
+        Args:
+            joints: names of the joints; all with one degree of freedom if not given.
+            lower, upper: range, rad or m; infinite for none.
+            velocity: rad/s or m/s, zero or more.
+            effort: N m or N, zero or more.
+        """
+        model = changes.with_limits(self.model, joints, lower=lower, upper=upper, velocity=velocity, effort=effort)
+        return Robot(model, tree_of(model), dict(self._kernels))
+
+    def with_inertia(self, link: str, mass: float, com: Vector = ORIGIN, inertia: Vector | Array | None = None) -> Robot:
+        """The robot with other mass properties of one link.
+
+        Args:
+            link: its name.
+            mass: kg; zero for a link without mass of its own.
+            com: centre of mass in the link, (3,), m.
+            inertia: about the centre of mass in the axes of the link, 3×3 or the three numbers of its diagonal, kg m².
+        """
+        model = changes.with_inertia(self.model, link, mass_properties(link, mass, com, inertia))
+        return Robot(model, check(model, quiet=True))
+
+    def with_payload(self, link: str, mass: float, com: Vector = ORIGIN, inertia: Vector | Array = ORIGIN) -> Robot:
+        """The robot with something rigidly on a link, which keeps its own mass.
+
+        Args:
+            link: its name.
+            mass: of the payload, kg.
+            com: its centre of mass in the link, (3,), m.
+            inertia: of the payload about its centre of mass in the axes of the link, 3×3 or three numbers, kg m²; by
+                default that of a point mass.
+        """
+        payload = mass_properties(link, mass, com, inertia)
+        model = self.model if payload is None else changes.with_payload(self.model, link, payload)
+        return Robot(model, check(model, quiet=True))
 
     def with_armature(self) -> Robot:
         """The robot with the rotor inertias of its joints in all its equations."""

@@ -298,6 +298,13 @@ def test_what_is_not_read_but_matters_is_named(extra, named):
         eq.load(pair(extra=extra))
 
 
+def test_a_plugin_for_a_follower_that_is_one_is_no_loss():
+    plugin = "<gazebo><plugin filename='libmimic_joint.so'><mimicJoint>k</mimicJoint></plugin></gazebo>"
+    follower = joint("k", "a", "c", f'{LIMIT}<mimic joint="j"/>')
+    assert told(pair(extra=f"{link('c')}{follower}{plugin}"))[1] == []
+    assert len(told(pair(extra=f"{link('c')}{joint('k', 'a', 'c')}{plugin}"))[1]) == 1
+
+
 # --- numbers nobody can have --------------------------------------------------------------------------------------------
 
 

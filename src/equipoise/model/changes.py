@@ -12,7 +12,8 @@ from ..algebra.rigid import pose
 from ..errors import ModelError, unknown_name
 from .assemble import reassemble
 from .joints import Fixed, Floating
-from .types import Joint, Model
+from .shapes import combined
+from .types import Inertia, Joint, Model
 
 
 def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Model:
@@ -92,3 +93,57 @@ def _require_own_coordinate(model: Model, name: str) -> None:
     mimic = free[name].mimic
     if mimic is not None:
         raise ModelError(f"joint {name!r} follows {mimic.leader!r}, and the motor is that joint's: name {mimic.leader!r}")
+
+
+# --- limits and masses --------------------------------------------------------------------------------------------------
+
+
+def with_limits(model: Model, joints: Iterable[str] | None, **limits: float | None) -> Model:
+    """The robot with other limits.
+
+    Args:
+        joints: names of the joints; all with one degree of freedom and a coordinate of their own if None.
+        limits: of "lower", "upper", "velocity", "effort" those that change; infinity for none.
+    """
+    given = {what: float(value) for what, value in limits.items() if value is not None}
+    every = [name for name, joint in model.joints.items() if joint.type.nv == 1 and joint.mimic is None]
+    names = set(every) if joints is None else _joint_names("joints", joints)
+    for name in names:
+        _require_own_coordinate(model, name)
+    _require_limits(model, names, given)
+
+    def change(joint: Joint) -> Joint:
+        return replace(joint, limits=replace(joint.limits, **given)) if joint.name in names else joint
+
+    return reassemble(model, change)
+
+
+def _require_limits(model: Model, names: Iterable[str], given: Mapping[str, float]) -> None:
+    for what in ("velocity", "effort"):
+        if not given.get(what, 0.0) >= 0:  # so written, NaN is refused too
+            raise ModelError(f"a limit of {what} is zero or more, got {given[what]}")
+    for name in names:
+        joint = model.joints[name]
+        if joint.type.nq != 1 and given.keys() & {"lower", "upper"}:
+            raise ModelError(
+                f"joint {name!r} ({joint.type.name}) has no lower and upper limit: it has {joint.type.nq} coordinates"
+            )
+        bounds = replace(joint.limits, **given)
+        if not bounds.lower <= bounds.upper:
+            raise ModelError(f"joint {name!r} needs lower ≤ upper, got lower={bounds.lower}, upper={bounds.upper}")
+
+
+def with_inertia(model: Model, link: str, inertia: Inertia | None) -> Model:
+    """The robot with another mass, centre of mass and inertia of one link."""
+    if link not in model.links:
+        raise unknown_name("link", link, model.links)
+    changed = replace(model.links[link], inertia=inertia)
+    return replace(model, links={**model.links, link: changed})
+
+
+def with_payload(model: Model, link: str, payload: Inertia) -> Model:
+    """The robot with something rigidly on a link."""
+    if link not in model.links:
+        raise unknown_name("link", link, model.links)
+    own = model.links[link].inertia
+    return with_inertia(model, link, payload if own is None else combined([own, payload]))

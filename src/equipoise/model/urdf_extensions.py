@@ -28,7 +28,7 @@ def with_extensions(model: Model, root: Element) -> Model:
     for name, what, value in [*_springs(root), *_rotors(root)]:
         if name in dynamics:
             dynamics[name] = replace(dynamics[name], **{what: value})
-    _warn_of_losses(root)
+    _warn_of_losses(model, root)
     if not any(found != JointDynamics() for found in dynamics.values()):
         return model
 
@@ -61,12 +61,12 @@ def _rotors(root: Element) -> Iterator[tuple[str, str, float]]:
         yield joint.get("name") or "", "armature", _number(rotor, rotor.get("value")) * ratio**2
 
 
-def _warn_of_losses(root: Element) -> None:
+def _warn_of_losses(model: Model, root: Element) -> None:
     """Loops, followers and joints that only the simulator's own elements describe."""
     lost = [f"<{child.tag}> (line {child.line})" for child in root.children if child.tag in LOST]
     for extension in root.all("gazebo"):
         lost += [f"<gazebo><joint> (line {joint.line})" for joint in extension.all("joint")]
-        plugins = [plugin for plugin in extension.all("plugin") if "mimic" in (plugin.get("filename") or "").lower()]
+        plugins = [plugin for plugin in extension.all("plugin") if _makes_a_follower(plugin, model)]
         lost += [f"<plugin {shortened(str(plugin.get('filename')))!r}> (line {plugin.line})" for plugin in plugins]
     for extension in root.all("mujoco"):
         lost += [f"<mujoco><{c.tag}> (line {c.line})" for c in extension.children if c.tag in ("actuator", "equality", "tendon")]
@@ -74,6 +74,14 @@ def _warn_of_losses(root: Element) -> None:
         shown = ", ".join(lost[:6]) + (", …" if len(lost) > 6 else "")
         warnings.warn(f"elements that URDF does not know, and that change how the robot moves, are not read: {shown}",
                       ModelWarning, stacklevel=6)  # fmt: skip
+
+
+def _makes_a_follower(plugin: Element, model: Model) -> bool:
+    """Whether a plugin of Gazebo lets a joint follow another that is free in the URDF itself."""
+    named = plugin.child("mimicJoint")
+    joint = None if named is None else model.joints.get(named.text.strip())
+    known = joint is not None and (joint.mimic is not None or not joint.moving)
+    return "mimic" in (plugin.get("filename") or "").lower() and not known
 
 
 LOST = ("loop_joint", "drake:linear_bushing_rpy", "drake:ball_constraint", "drake:bushing")
