@@ -125,9 +125,8 @@ def _require_limits(model: Model, names: Iterable[str], given: Mapping[str, floa
     for name in names:
         joint = model.joints[name]
         if joint.type.nq != 1 and given.keys() & {"lower", "upper"}:
-            raise ModelError(
-                f"joint {name!r} ({joint.type.name}) has no lower and upper limit: it has {joint.type.nq} coordinates"
-            )
+            kind = f"{joint.type.name}, {joint.type.nq} coordinates"
+            raise ModelError(f"joint {name!r} ({kind}) has no lower and upper limit; velocity and effort can be limited")
         bounds = replace(joint.limits, **given)
         if not bounds.lower <= bounds.upper:
             raise ModelError(f"joint {name!r} needs lower ≤ upper, got lower={bounds.lower}, upper={bounds.upper}")
