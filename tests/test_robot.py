@@ -21,7 +21,9 @@ from equipoise.model.types import Mimic
 
 ROBOT_MEMBERS = (
     "name", "nq", "nv", "mass", "limits", "joints", "links", "frames", "with_frame", "with_locked", "with_armature",
-    "neutral", "random_state", "standing", "integrate", "difference", "pose", "jacobian", "velocity", "bias_acceleration",
+    "actuated", "selection_matrix", "with_passive", "with_actuated",
+    "neutral", "random_state", "standing", "integrate", "difference", "pose", "poses", "jacobian",
+    "velocity", "bias_acceleration",
     "mass_matrix", "coriolis_matrix", "gravity", "bias_force", "inverse_dynamics", "forward_dynamics", "joint_friction",
     "kinetic_energy", "potential_energy", "com", "com_jacobian", "com_bias", "momentum", "momentum_matrix", "momentum_bias",
     "equations_of_motion", "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "integrate_derivatives",
@@ -475,6 +477,30 @@ def test_compile_offers_every_equation_of_a_robot(quadruped):
     assert_allclose(J, quadruped.jacobian(q, "trunk", "inertial"), atol=1e-12)
     assert_allclose(tau, quadruped.inverse_dynamics(q, v, v), atol=1e-10)
     assert_allclose(com, quadruped.com(q), atol=1e-13)
+
+
+def test_poses_of_many_frames_are_those_of_each(quadruped, rng):
+    q = np.array([quadruped.random_state(rng)[0] for _ in range(3)])
+    every = quadruped.poses(q)
+    assert every.shape == (3, len(quadruped.frames), 4, 4)
+    for k, frame in enumerate(quadruped.frames):
+        assert_allclose(every[:, k], quadruped.pose(q, frame), atol=1e-14)
+    two = ["hind_left_foot", "trunk"]
+    assert_allclose(quadruped.poses(q[0], two), [quadruped.pose(q[0], frame) for frame in two], atol=1e-14)
+    one = eq.compile(lambda robot, q: robot.poses(q, ["trunk", "hind_left_foot"])[4:, :], quadruped)
+    assert_allclose(one(q[0]), quadruped.pose(q[0], "hind_left_foot"), atol=1e-14)
+
+
+def test_poses_of_a_frame_on_the_world():
+    builder = eq.RobotBuilder("post", floating=False).link("mount").link("rod", **BOX)
+    robot = builder.joint("swing", "revolute", "mount", "rod").frame("mark", "world", position=(1, 2, 3)).build()
+    assert_allclose(robot.poses(np.array([0.3]), ["mark", "rod"])[0, :3, 3], [1, 2, 3])
+
+
+@pytest.mark.parametrize("frames", [["tool", "nobody"], []])
+def test_poses_of_frames_that_are_not_there(arm, frames):
+    with pytest.raises(eq.UnknownNameError, match="tool"):
+        arm.poses(arm.neutral(), frames)
 
 
 def test_compile_wants_sizes(arm):

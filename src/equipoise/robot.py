@@ -28,9 +28,11 @@ from .forms.representations import twist
 from .machine import store
 from .machine.kernel import Kernel
 from .model import assemble, changes, library
-from .model.builder import ModelBuilder
-from .model.checks import check
+from .model.builder import ModelBuilder, mass_properties
+from .model.checks import check, on_the_ground
+from .model.placeholders import without_placeholders
 from .model.posture import standing
+from .model.shapes import ORIGIN, Vector
 from .model.tree import Tree, tree_of
 from .model.types import STANDARD_GRAVITY, Frame, Joint, Link, Model, frozen
 
@@ -38,7 +40,8 @@ Array = np.ndarray
 REPRESENTATIONS = ("mixed", "body", "inertial")
 FRAME_QUANTITIES = ("pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration", "velocity_derivatives")
 WITHOUT_REPRESENTATION = (
-    "pose", "com", "potential_energy", "integrate", "difference", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "pose", "poses", "com", "potential_energy", "integrate", "difference",
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
     "velocity_derivatives", "momentum_derivatives", "integrate_derivatives", "difference_derivatives", "tangent_basis",
 )  # fmt: skip
 CORE = (
@@ -57,28 +60,34 @@ def load(
     actuated: Iterable[str] = (),
     gravity: Sequence[float] = STANDARD_GRAVITY,
     strict: bool = False,
+    armature: bool = False,
     **parameters: Any,
 ) -> Robot:
     """Read a robot.
 
     Args:
         source: path of a URDF or MJCF file, its text, or a name such as "human", "arm7", "jvrc1", "talos".
-        floating: whether the base floats. A URDF cannot say, so it floats unless this is False; MJCF files and built-in
-            robots are as they are described unless this is given.
+        floating: whether the base floats. A URDF cannot say, so it floats unless this is False, or unless its root has no
+            inertia and cannot; MJCF files and built-in robots are as they are described unless this is given.
         joints: the joints to keep; all others are locked at their zero.
         locked: joints to lock: names (locked at zero), or names with positions.
         passive: joints without a motor. The description says which others there are; see `Robot.actuated`.
         actuated: joints with a motor, whatever the description says.
         gravity: acceleration of free fall in the world, m/s².
         strict: treat doubtful inertias and the like as errors instead of warnings.
+        armature: put the rotor inertias of the joints into all equations, as `Robot.with_armature` does.
         parameters: of a built-in robot, such as `height` and `mass` of "human".
     """
     model = library.read(source, floating=floating, gravity=gravity, **parameters)
     positions = _to_lock(model, joints, locked)
     if positions:
         model = changes.locked(model, positions)
-    model = changes.with_motors(model, actuated=actuated, passive=passive)
-    return Robot.from_model(model, strict=strict)
+    model = changes.with_motors(replace(model, armature=model.armature or armature), actuated=actuated, passive=passive)
+    model, doubts = without_placeholders(model)
+    if floating is not None:
+        return Robot(model, check(model, strict=strict, more=doubts))
+    model, tree, grounded = on_the_ground(model)
+    return Robot(model, check(model, strict=strict, more=[*doubts, *grounded], tree=tree))
 
 
 def _to_lock(model: Model, joints: Iterable[str] | None, locked: Any) -> dict[str, Any]:
@@ -117,9 +126,7 @@ class Robot:
     @classmethod
     def from_model(cls, model: Model, *, strict: bool = False) -> Robot:
         """Check a model and give it its face."""
-        tree = tree_of(model)
-        check(model, strict=strict, tree=tree)
-        return cls(model, tree)
+        return cls(model, check(model, strict=strict))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled by its model; the kernels come from the cache."""
@@ -218,7 +225,7 @@ class Robot:
     def with_locked(self, joints: Mapping[str, float] | Iterable[str]) -> Robot:
         """The robot with joints held: names (at their zero), or names with positions."""
         model = changes.locked(self.model, _to_lock(self.model, None, joints))
-        return Robot.from_model(model)
+        return Robot(model, check(model, quiet=True))
 
     def with_passive(self, joints: Iterable[str]) -> Robot:
         """The robot without motors on some joints.
@@ -240,6 +247,52 @@ class Robot:
         """Motors enter no equation: the kernels are shared."""
         model = changes.with_motors(self.model, **joints)
         return Robot(model, tree_of(model), dict(self._kernels))
+
+    def with_limits(
+        self,
+        joints: Iterable[str] | None = None,
+        *,
+        lower: float | None = None,
+        upper: float | None = None,
+        velocity: float | None = None,
+        effort: float | None = None,
+    ) -> Robot:
+        """The robot with other limits; those not given stay.
+
+        Args:
+            joints: names of the joints; all with one degree of freedom if not given.
+            lower, upper: range, rad or m; infinite for none.
+            velocity: rad/s or m/s, zero or more.
+            effort: N m or N, zero or more.
+        """
+        model = changes.with_limits(self.model, joints, lower=lower, upper=upper, velocity=velocity, effort=effort)
+        return Robot(model, tree_of(model), dict(self._kernels))
+
+    def with_inertia(self, link: str, mass: float, com: Vector = ORIGIN, inertia: Vector | Array | None = None) -> Robot:
+        """The robot with other mass properties of one link.
+
+        Args:
+            link: its name.
+            mass: kg; zero for a link without mass of its own.
+            com: centre of mass in the link, (3,), m.
+            inertia: about the centre of mass in the axes of the link, 3×3 or the three numbers of its diagonal, kg m².
+        """
+        model = changes.with_inertia(self.model, link, mass_properties(link, mass, com, inertia))
+        return Robot(model, check(model, quiet=True))
+
+    def with_payload(self, link: str, mass: float, com: Vector = ORIGIN, inertia: Vector | Array = ORIGIN) -> Robot:
+        """The robot with something rigidly on a link, which keeps its own mass.
+
+        Args:
+            link: its name.
+            mass: of the payload, kg.
+            com: its centre of mass in the link, (3,), m.
+            inertia: of the payload about its centre of mass in the axes of the link, 3×3 or three numbers, kg m²; by
+                default that of a point mass.
+        """
+        payload = mass_properties(link, mass, com, inertia)
+        model = self.model if payload is None else changes.with_payload(self.model, link, payload)
+        return Robot(model, check(model, quiet=True))
 
     def with_armature(self) -> Robot:
         """The robot with the rotor inertias of its joints in all its equations."""
@@ -289,6 +342,21 @@ class Robot:
     def pose(self, q: Array, frame: str, *, out: Array | None = None) -> Array:
         """Pose of a frame in the world, (…, 4, 4)."""
         return self.kernel("pose", frame)(q, out=out)
+
+    def poses(self, q: Array, frames: Iterable[str] | None = None) -> Array:
+        """Poses of many frames in the world, by one kernel.
+
+        Args:
+            q: configuration, (…, nq).
+            frames: names of the frames; all of `robot.frames`, in their order, if not given.
+
+        Returns:
+            Poses, (…, frames, 4, 4).
+        """
+        named = tuple(self.frames if frames is None else frames)
+        if not named:
+            raise unknown_name("frame", None, self.frames)
+        return self.kernel("poses", named)(q)
 
     def jacobian(self, q: Array, frame: str, representation: str = "mixed", *, out: Array | None = None) -> Array:
         """J with twist = J v, (…, 6, nv)."""

@@ -90,6 +90,20 @@ def test_inverse_and_unit(rng):
     same(a.norm * a.normalised, a)
 
 
+@pytest.mark.parametrize("places", [0, 4], ids=["primary part", "dual part"])
+def test_only_unit_dual_quaternions_are_poses(places, rng):
+    """P P* = 1 and P D* + D P* = 0: an error of either part, in one of a batch, is refused; rounding is not."""
+    x = random_pose(rng, 5)
+    along = np.zeros((5, 8))
+    along[:, places : places + 4] = x.vec8[:, :4]  # what changes the norm, or its dual part
+    same(dq.DualQuaternion(x.vec8 + 1e-12 * along).translation, x.translation, atol=1e-9)
+    wrong = x.vec8.copy()
+    wrong[2] += 1e-3 * along[2]
+    for read in (lambda h: h.translation, lambda h: h.matrix, dq.screw_log):
+        with pytest.raises(StateError, match="only unit dual quaternions are poses"):
+            read(dq.DualQuaternion(wrong))
+
+
 def test_hamilton_operators_are_products(rng):
     """vec(xy) = H⁺(x) vec(y) = H⁻(y) vec(x) [QO21, Eqs. (A.6), (A.17)]."""
     x, y = random(rng, 20), random(rng, 20)

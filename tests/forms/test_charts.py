@@ -137,6 +137,20 @@ def test_multiplier_and_projected_form(state, name):
 
 
 @pytest.mark.paper("B3")
+@pytest.mark.parametrize("name", list(CHARTS))
+def test_the_multiplier_answers_a_force_off_the_constraint_and_is_zero_else(state, name, rng):
+    """[BK12, Eq. (33)]: M ÿ + N ẏ + g = φ + C_yᵀ λ, so φ = Tᵀ tau + C_yᵀ s is answered by λ = −s, without any motion."""
+    _, eom, tau = state
+    chart = eom.in_chart(CHARTS[name])
+    scale = np.abs(chart.force(tau)).max()
+    assert_allclose(chart.multiplier(tau), 0, atol=1e-11 * scale)
+    push = rng.normal(size=len(chart.C_y))
+    y_dotdot, multiplier = chart.motion(chart.force(tau) + chart.C_y.T @ push)
+    assert_allclose(multiplier, -push, atol=1e-11 * scale)
+    assert_allclose(y_dotdot, chart.acceleration(tau), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.paper("B3")
 def test_the_projector_of_the_unit_quaternion_is_the_papers(state):
     """[BK12, Eq. (34)]: A = 1 − Sᵀ S q qᵀ on the quaternion."""
     _, eom, _ = state

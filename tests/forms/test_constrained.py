@@ -177,6 +177,18 @@ def test_multipliers_of_repeated_rows_have_least_norm(rng):
     assert_allclose(twice.constraint_inertia[:2, :2], one.constraint_inertia / 4, atol=1e-12)
 
 
+@pytest.mark.parametrize("angle, rank", [(3e-9, 2), (3e-11, 1), (0.0, 1)])
+def test_rows_that_nearly_repeat_count_as_one(angle, rank):
+    """Two rows at a small angle have singular values √2 and angle/√2; 1e-10 of the largest is the bound."""
+    A = np.array([[1.0, 0.0, 0.0], [np.cos(angle), np.sin(angle), 0.0]])
+    dynamics = ConstrainedDynamics(np.eye(3), np.zeros(3), A, np.zeros(2))
+    assert (dynamics.rank, dynamics.redundant) == (rank, 2 - rank)
+    tau = np.array([1.0, 2.0, 3.0])
+    assert_allclose(dynamics.acceleration(tau), [0.0, 0.0 if rank == 2 else 2.0, 3.0], atol=1e-6)
+    own = ConstrainedDynamics(np.eye(3), np.zeros(3), A, np.zeros(2), rank_tolerance=1e-6)
+    assert own.rank == 1
+
+
 def test_no_constraints_leave_the_free_motion(rng):
     p = problem(4, 5, 0, 0)
     assert p.dynamics.rank == 0

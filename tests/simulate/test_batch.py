@@ -113,3 +113,25 @@ def test_bad_input_is_named(crate):
         BatchSimulation(crate, {"crate": CORNERS}, dt=0.0)
     with pytest.raises(eq.StateError, match="mass factors"):
         BatchSimulation(crate, {"crate": CORNERS}).parameters(2, mass=[1.0, 0.0])
+
+
+def test_frames_are_known_by_their_place(crate):
+    """Robots that differ only in where a frame is have one tree: the ground must still meet the points where they are."""
+    lifted, q, v = [], *rest(1, 0.11)
+    for height in (0.0, -0.05):
+        X = np.eye(4)
+        X[2, 3] = height
+        robot = crate.with_frame("sole", "crate", X).with_frame("hand", "crate", X)
+        batch = BatchSimulation(robot, {"sole": CORNERS}, pushed="hand")
+        push = batch.parameters(1, push=(50.0, 0.0, 0.0))
+        lifted.append(batch.step(q, v, np.zeros((1, 6)), push)[1][0])
+    assert lifted[0][2] < 0 < lifted[1][2]  # the lower points are in the ground, the others fall
+    assert abs(lifted[0][4]) < 1e-9  # a push at the centre does not turn, one below it does
+    assert lifted[1][4] < -0.01
+
+
+def test_points_are_finite(crate):
+    with pytest.raises(eq.StateError, match="points of 'crate'"):
+        BatchSimulation(crate, {"crate": [[0.0, np.nan, 0.0]]})
+    with pytest.raises(eq.ShapeError, match="points of 'crate'"):
+        BatchSimulation(crate, {"crate": np.zeros((2, 2, 3))})

@@ -157,6 +157,21 @@ def test_the_ideal_plant_finds_the_moment_of_impact():
     assert state.q[2] == pytest.approx(0.1 - G * left**2 / 2, abs=1e-6)
 
 
+@pytest.mark.parametrize("e", [1e-3, 1e-4, 1e-5, 1e-6, 1e-8])
+def test_a_rebound_too_slow_to_leave_the_ground_ends_on_it(e):
+    """After such an impact the ball leaves, but not out of what counts as touching; it must not be struck from below."""
+    plant = make_plant("ideal", ball(), ["ball"], restitution=e)
+    q = ball().neutral()
+    q[2] = 0.2
+    plant.reset(q, np.zeros(6))
+    told, heights = [], []
+    state = steps(plant, 260, each=lambda state: (told.extend(state.events), heights.append(state.q[2])))
+    assert told[0].startswith("ball strikes the ground at 1.98 m/s")
+    assert min(heights) > -2e-9 and plant.closed.all()
+    assert_allclose(state.v, 0.0, atol=1e-9)
+    assert_allclose(state.wrenches["ball"][2], MASS * G, rtol=1e-6)
+
+
 @both
 def test_an_edge_lands_then_the_rest(name, options):
     """A tilted crate ends flat on all four points, whatever the plant."""
@@ -288,6 +303,20 @@ def test_the_ideal_plant_tells_what_friction_it_would_need():
     told = []
     steps(plant, 3, each=lambda state: told.extend(state.events))
     assert told == [f"crate would slip: it needs friction {np.tan(0.4):.3g} and has 0.3"]
+
+
+@pytest.mark.parametrize("direction", [0.0, 90.0, 225.0, 340.0])
+def test_the_friction_an_ideal_contact_needs_is_that_of_all_directions(direction):
+    """A push of 0.5 m g along any direction needs μ = 0.5, and no more than the plant has is no event."""
+    push = np.zeros(6)
+    push[:2] = 0.5 * MASS * G * np.array([np.cos(np.radians(direction)), np.sin(np.radians(direction))])
+    for mu, needed in ((0.499, ["crate would slip: it needs friction 0.5 and has 0.499"]), (0.501, [])):
+        plant, told = crate_on("ideal", friction=mu), []
+        for _ in range(3):
+            state = plant.step(np.zeros(6), 1e-3, {"crate": push})
+            told += state.events
+            assert_allclose(state.wrenches["crate"][:2], -push[:2], rtol=1e-9, atol=1e-9)
+        assert told == needed
 
 
 # --- obstacles ---------------------------------------------------------------------------------------------------------

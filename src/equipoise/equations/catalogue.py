@@ -24,7 +24,7 @@ from .jacobians import acceleration as _acceleration
 from .jacobians import jacobian as _jacobian
 from .jacobians import jacobian_rate as _jacobian_rate
 from .jacobians import velocity as _velocity
-from .kinematics import pose as _pose
+from .kinematics import frame_poses
 from .mass_matrix import mass_matrix as _mass_matrix
 from .representations import BaseChange, base_change, frame_change, frame_change_rate
 from .symbols import SX, zeros
@@ -52,7 +52,11 @@ def _base(tree: Tree, q: SX, representation: str) -> BaseChange:
 
 
 def pose(tree: Tree, q: SX, *, place: Place) -> SX:
-    return _pose(tree, q, place)
+    return frame_poses(tree, q, [place])
+
+
+def poses(tree: Tree, q: SX, *, places: Sequence[Place]) -> SX:
+    return frame_poses(tree, q, places)
 
 
 def jacobian(tree: Tree, q: SX, *, place: Place, representation: str) -> SX:
@@ -165,6 +169,7 @@ def kinetic_energy(tree: Tree, q: SX, v: SX, *, representation: str) -> SX:
 
 EQUATIONS: dict[str, Equation] = {
     "pose": Equation(("q",), pose),
+    "poses": Equation(("q",), poses),
     "jacobian": Equation(("q",), jacobian),
     "jacobian_rate": Equation(("q", "v"), jacobian_rate),
     "velocity": Equation(("q", "v"), velocity),
@@ -214,6 +219,8 @@ DERIVATIVES = {  # how many matrices stand on top of each other
 
 def shape_of(name: str, expression: SX) -> tuple[int, ...]:
     """Shape of the array a user gets: matrices stay matrices, columns are flat, energies are numbers."""
+    if name == "poses":
+        return expression.shape[0] // 4, 4, 4
     if name in DERIVATIVES:
         rows, columns = expression.shape
         return DERIVATIVES[name], rows // DERIVATIVES[name], columns
@@ -242,11 +249,14 @@ class SymbolicRobot:
         if name in FRAME_EQUATIONS:
             frame = options.pop("frame", rest[0] if rest else None)
             options["place"] = self._place_of(frame)
+        if name in FRAMES_EQUATIONS:
+            options["places"] = [self._place_of(frame) for frame in options.pop("frames", rest[0] if rest else ())]
         if name in REPRESENTED:
             options.setdefault("representation", "mixed")
         return equation.build(self.tree, *arguments, **options)
 
 
 FRAME_EQUATIONS = frozenset({"pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration", "velocity_derivatives"})
-WITHOUT_REPRESENTATION = {"pose", "com", "potential_energy", "integrate", "difference", "tangent_basis", *DERIVATIVES}
+FRAMES_EQUATIONS = frozenset({"poses"})
+WITHOUT_REPRESENTATION = {"pose", "poses", "com", "potential_energy", "integrate", "difference", "tangent_basis", *DERIVATIVES}
 REPRESENTED = frozenset(EQUATIONS) - WITHOUT_REPRESENTATION

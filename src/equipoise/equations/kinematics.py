@@ -6,6 +6,7 @@ and the orientation of the robot never sees its place in the world. `body_accele
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..model.tree import Tree
@@ -120,8 +121,8 @@ def _square_of_skew(w: SX) -> SX:
     return SYMBOLS.matrix(rows)
 
 
-def pose(tree: Tree, q: SX, place: tuple[int, object]) -> SX:
-    """Pose of a frame in the world, 4×4."""
+def frame_poses(tree: Tree, q: SX, places: Sequence[tuple[int, object]]) -> SX:
+    """Poses of frames in the world, one 4×4 above the other."""
     where = poses(tree, q)
-    R, p = where.frame(tree, place)
-    return stack(beside(R, p + where.O), constant([[0, 0, 0, 1]]))
+    frames = [where.frame(tree, place) for place in places]
+    return stack(*(stack(beside(R, p + where.O), constant([[0, 0, 0, 1]])) for R, p in frames))

@@ -286,17 +286,28 @@ class ChartEquations:
 
     def acceleration(self, tau: Array) -> Array:
         """ÿ under generalised force tau (nv numbers, mixed)."""
-        return self._solution(tau)[0]
+        return self.motion(self.force(tau))[0]
 
     def multiplier(self, tau: Array) -> Array:
-        """λ of the chart's constraint [BK12, Eq. (33), with its sign mended]."""
-        return self._solution(tau)[1]
+        """λ of the chart's constraint [BK12, Eq. (33), with its sign mended]: zero, up to rounding.
 
-    def _solution(self, tau: Array) -> tuple[Array, Array]:
-        """The optimality conditions of Gauss' principle [BK12, Eq. (31)]."""
+        All terms of the equations are of the form Tᵀ x, and Tᵀ x = C_yᵀ λ has no other solution than zero, because the
+        rows of T and C_y are independent. Only a force φ that is no Tᵀ tau, as `motion` takes it, needs a multiplier.
+        """
+        return self.motion(self.force(tau))[1]
+
+    def motion(self, phi: Array) -> tuple[Array, Array]:
+        """The optimality conditions of Gauss' principle [BK12, Eq. (31)].
+
+        Args:
+            phi: force in the chart's coordinates, (len(y_dot),): `force(tau)`, or one that may push off the constraint.
+
+        Returns:
+            ÿ, (len(y_dot),), and λ of the chart's constraint, (len(C_y),).
+        """
         m, n = self.C_y.shape
         left = np.block([[self.M, -self.C_y.T], [self.C_y, np.zeros((m, m))]])
-        right = np.concatenate([self.force(tau) - self.N @ self.y_dot - self.g, -self.C_bias])
+        right = np.concatenate([np.asarray(phi) - self.N @ self.y_dot - self.g, -self.C_bias])
         solution = np.linalg.solve(left, right)
         return solution[:n], solution[n:]
 

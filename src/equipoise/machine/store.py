@@ -26,7 +26,9 @@ Place = tuple[int, Any]
 MAX_BODIES = 2000  # some minutes of tracing and compiling
 
 
-EQUATION_SOURCES = ("algebra", "model/joints", "equations", "machine", "forms", "geometry", "balance", "estimation", "control")
+EQUATION_SOURCES = (
+    "algebra", "model/joints", "equations", "machine", "forms", "geometry", "balance", "estimation", "control", "simulate",
+)  # fmt: skip
 EMITTER_SOURCES = "body columns cpu emit kernel operations program pycall registers rows sincos target".split()
 
 
@@ -94,6 +96,8 @@ def traced(tree: Tree, name: str, places: Sequence[Place], representation: str |
     options: dict[str, Any] = {} if representation is None else {"representation": representation}
     if name in catalogue.FRAME_EQUATIONS:
         options["place"] = places[0]
+    elif name in catalogue.FRAMES_EQUATIONS:
+        options["places"] = places
     elif places:
         options["places"] = places
         names += [f"wrench{k}" for k in range(len(places))]

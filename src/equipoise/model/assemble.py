@@ -92,6 +92,8 @@ def _with_root_attached(links: Mapping[str, Link], joints: list[Joint], floating
     joint_type = Floating() if floating else Fixed()
     taken = {joint.name for joint in joints}
     name = "base" if "base" not in taken else f"{roots[0]}_to_world"
+    while name in taken:
+        name += "_"
     return [Joint(name, joint_type, None, roots[0]), *joints]
 
 

@@ -76,7 +76,7 @@ class ModelBuilder:
         """
         if name == WORLD:
             raise ModelError(f"no link can be named {WORLD!r}: that name is the world's. Name it 'base', for example.")
-        properties = _mass_properties(name, mass, com, inertia, shapes)
+        properties = mass_properties(name, mass, com, inertia, shapes)
         self._links.append(Link(name, properties, tuple(shapes), tuple(shapes), virtual))
         return self
 
@@ -158,9 +158,10 @@ class ModelBuilder:
         return model
 
 
-def _mass_properties(
-    name: str, mass: float, com: Vector | None, inertia: Vector | Array | None, shapes: Sequence[Shape]
+def mass_properties(
+    name: str, mass: float, com: Vector | None, inertia: Vector | Array | None, shapes: Sequence[Shape] = ()
 ) -> Inertia | None:
+    """Mass, centre of mass and inertia of a link as a user gives them; None for a link without mass."""
     if not np.isfinite(mass) or mass < 0:
         raise ModelError(f"mass of link {name!r} is a finite number of kg, zero or more, got {mass!r}")
     if mass == 0:

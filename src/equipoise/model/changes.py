@@ -1,4 +1,4 @@
-"""The same robot with something changed: joints locked, motors added or taken away."""
+"""The same robot with something changed: its base, joints locked, motors, limits, masses."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from ..algebra.quaternions import NUMBERS
+from ..algebra.rigid import pose
 from ..errors import ModelError, unknown_name
 from .assemble import reassemble
 from .joints import Fixed, Floating
-from .types import Joint, Model
+from .shapes import combined
+from .types import Inertia, Joint, Model
 
 
 def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Model:
@@ -38,6 +40,22 @@ def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Mo
         return replace(joint, type=Fixed(), origin=joint.origin @ X, mimic=None)
 
     return reassemble(model, change)
+
+
+def with_base(model: Model, *, floating: bool) -> Model:
+    """The robot with its root set free, or held where its base has its zero."""
+    root = next((joint for joint in model.joints.values() if joint.parent is None), None)
+    if floating == (model.base is not None):
+        return model
+    if root is None or not isinstance(root.type, Fixed | Floating):
+        raise ModelError(f"robot {model.name!r} cannot float: joints other than fixed ones connect it to the world")
+    held, free = replace(root, type=Fixed()), replace(root, type=Floating(), origin=pose(), tail=pose())
+
+    def change(joint: Joint) -> Joint:
+        return joint if joint is not root else free if floating else held
+
+    standing = {name: q for name, q in model.standing.items() if name != root.name}
+    return reassemble(replace(model, standing=standing), change)
 
 
 def with_motors(model: Model, *, actuated: Iterable[str] = (), passive: Iterable[str] = ()) -> Model:
@@ -75,3 +93,56 @@ def _require_own_coordinate(model: Model, name: str) -> None:
     mimic = free[name].mimic
     if mimic is not None:
         raise ModelError(f"joint {name!r} follows {mimic.leader!r}, and the motor is that joint's: name {mimic.leader!r}")
+
+
+# --- limits and masses --------------------------------------------------------------------------------------------------
+
+
+def with_limits(model: Model, joints: Iterable[str] | None, **limits: float | None) -> Model:
+    """The robot with other limits.
+
+    Args:
+        joints: names of the joints; all with one degree of freedom and a coordinate of their own if None.
+        limits: of "lower", "upper", "velocity", "effort" those that change; infinity for none.
+    """
+    given = {what: float(value) for what, value in limits.items() if value is not None}
+    every = [name for name, joint in model.joints.items() if joint.type.nv == 1 and joint.mimic is None]
+    names = set(every) if joints is None else _joint_names("joints", joints)
+    for name in names:
+        _require_own_coordinate(model, name)
+    _require_limits(model, names, given)
+
+    def change(joint: Joint) -> Joint:
+        return replace(joint, limits=replace(joint.limits, **given)) if joint.name in names else joint
+
+    return reassemble(model, change)
+
+
+def _require_limits(model: Model, names: Iterable[str], given: Mapping[str, float]) -> None:
+    for what in ("velocity", "effort"):
+        if not given.get(what, 0.0) >= 0:  # so written, NaN is refused too
+            raise ModelError(f"a limit of {what} is zero or more, got {given[what]}")
+    for name in names:
+        joint = model.joints[name]
+        if joint.type.nq != 1 and given.keys() & {"lower", "upper"}:
+            kind = f"{joint.type.name}, {joint.type.nq} coordinates"
+            raise ModelError(f"joint {name!r} ({kind}) has no lower and upper limit; velocity and effort can be limited")
+        bounds = replace(joint.limits, **given)
+        if not bounds.lower <= bounds.upper:
+            raise ModelError(f"joint {name!r} needs lower ≤ upper, got lower={bounds.lower}, upper={bounds.upper}")
+
+
+def with_inertia(model: Model, link: str, inertia: Inertia | None) -> Model:
+    """The robot with another mass, centre of mass and inertia of one link."""
+    if link not in model.links:
+        raise unknown_name("link", link, model.links)
+    changed = replace(model.links[link], inertia=inertia)
+    return replace(model, links={**model.links, link: changed})
+
+
+def with_payload(model: Model, link: str, payload: Inertia) -> Model:
+    """The robot with something rigidly on a link."""
+    if link not in model.links:
+        raise unknown_name("link", link, model.links)
+    own = model.links[link].inertia
+    return with_inertia(model, link, payload if own is None else combined([own, payload]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
@@ -11,55 +10,44 @@ import numpy as np
 
 from ..algebra.quaternions import NUMBERS
 from ..errors import ModelError, ModelWarning
+from .changes import with_base
 from .joints import JointType
+from .numbers import require_sound_numbers
 from .tree import Body, Tree, tree_of
 from .types import Model
 
 Array = np.ndarray
 PIVOT_TOLERANCE = 1e-12  # of the inertia that the joint would feel with all joints beyond it locked
 POINT_LIKE = 1e-12  # m², moment per mass of a point: a micrometre across
+MAX_COUPLED = 500  # bodies of a robot with followers whose whole mass matrix is tested
 ROUNDING = 1e-3  # inertias are written with few digits: what is broken by less is rounding
 
 
-def check(model: Model, *, strict: bool = False, tree: Tree | None = None) -> None:
+def check(model: Model, *, strict: bool = False, quiet: bool = False, more: Sequence[str] = (), tree: Tree | None = None) -> Tree:
     """Warn of what is doubtful in a model, once per kind, and refuse what no robot can have.
 
     Args:
         strict: raise what would be a warning.
-        tree: `tree_of(model)`, if the caller has it already.
+        quiet: keep doubts to yourself: they were told when the robot was loaded.
+        more: doubts that the caller has.
+        tree: `tree_of(model)`, if the caller has it already and the numbers of the model are sound.
+
+    Returns:
+        The model as the equations see it.
 
     Raises:
-        ModelError: a number is not finite, an inertia not symmetric, a mass negative, a lower limit above the upper one, or
-            the mass matrix not positive definite. With `strict`, also the first of the doubts.
+        ModelError: `require_sound_numbers` refuses a number, or the mass matrix is not positive definite. With `strict`, also
+            the first of the doubts.
     """
-    _require_sound_numbers(model)
-    doubts = [*_doubtful_inertias(model), *_doubtful_limits(model), *_bad_pivots(model, tree or tree_of(model))]
-    for doubt in doubts:
+    if tree is None:
+        require_sound_numbers(model)
+        tree = tree_of(model)
+    bad = _bad_pivots(model, tree)
+    for doubt in () if quiet else (*more, *_doubtful_inertias(model), *_doubtful_limits(model), *bad):
         if strict:
             raise ModelError(f"{model.name}: {doubt}")
         warnings.warn(f"{model.name}: {doubt}", ModelWarning, stacklevel=2)
-
-
-def _require_sound_numbers(model: Model) -> None:
-    for link in model.links.values():
-        if link.inertia is None:
-            continue
-        mass, com, I = link.inertia.mass, link.inertia.com, link.inertia.matrix
-        if not (math.isfinite(mass) and np.isfinite(com).all() and np.isfinite(I).all()):
-            raise ModelError(f"link {link.name!r}: mass, centre of mass and inertia must be finite numbers")
-        if mass < 0:
-            raise ModelError(f"link {link.name!r} has the negative mass {mass:g} kg")
-        if np.abs(I - I.T).max() > 1e-9 * np.abs(I).max():
-            raise ModelError(f"link {link.name!r}: the inertia matrix is not symmetric: {I.tolist()}")
-    for joint in model.joints.values():
-        limits = joint.limits
-        if any(map(math.isnan, (limits.lower, limits.upper, limits.velocity, limits.effort))) or limits.lower > limits.upper:
-            raise ModelError(
-                f"joint {joint.name!r}: limits must be numbers with lower ≤ upper, "
-                f"got lower {limits.lower:g}, upper {limits.upper:g}, velocity {limits.velocity:g}, effort {limits.effort:g}"
-            )
-        if not (np.isfinite(joint.origin).all() and np.isfinite(joint.tail).all()):
-            raise ModelError(f"joint {joint.name!r}: its placement must be finite numbers")
+    return tree
 
 
 # Doubts: data one can compute with, but hardly meant
@@ -109,15 +97,41 @@ def _listed(
 # The mass matrix
 
 
+def can_float(model: Model, tree: Tree) -> bool:
+    """Whether the base feels a positive inertia. False where a mass-less root only carries what moves on it."""
+    if model.base is None or tree.bodies[0].mass > 0:
+        return True
+    pivots = {body.name: _is_positive(D, scale) for body, D, scale in _pivots(tree, *_followers_and_leaders(model))}
+    base = pivots.pop(model.base.name)
+    return base or not all(pivots.values())  # a fault elsewhere is not the base's
+
+
+def on_the_ground(model: Model) -> tuple[Model, Tree, list[str]]:
+    """The robot with its base fixed if it cannot float, its tree, and what to say about it."""
+    require_sound_numbers(model)
+    base, tree = model.base, tree_of(model)
+    if base is None or can_float(model, tree):
+        return model, tree, []
+    doubt = f"the root link {base.child!r} has no inertia and cannot float: it is fixed to the world, as with floating=False"
+    model = with_base(model, floating=False)
+    return model, tree_of(model), [f"{doubt}. Give the link an inertia to let it float"]
+
+
+def _followers_and_leaders(model: Model) -> tuple[set[str], set[str]]:
+    mimics = {name: joint.mimic.leader for name, joint in model.joints.items() if joint.mimic is not None}
+    return set(mimics), set(mimics.values())
+
+
 def _bad_pivots(model: Model, tree: Tree) -> list[str]:
     """Doubts about joints that lead others; raises for a joint that makes the mass matrix singular or indefinite.
 
-    Followers are taken as locked, and so are leaders once they are tested: what fails then, fails in truth.
+    Followers are taken as locked, and so are leaders once they are tested: what fails then, fails in truth. What moves only
+    together with its followers is tested on the whole mass matrix.
     """
-    mimics = {body.name: model.joints[body.name].mimic for body in tree.bodies}
-    leaders = {mimic.leader for mimic in mimics.values() if mimic is not None}
-    followers = {name for name, mimic in mimics.items() if mimic is not None}
+    if tree.coupled and len(tree.bodies) <= MAX_COUPLED:
+        _require_motion_of_leaders(model, tree)
     doubts = []
+    followers, leaders = _followers_and_leaders(model)
     for body, D, scale in _pivots(tree, followers, leaders):
         if not _is_positive(D, scale):
             doubts.append(_fault(model, body, D, scale))
@@ -148,6 +162,45 @@ def _pivots(tree: Tree, followers: Container[str] = (), leaders: Container[str] 
             composite[body.parent] += X.T @ composite[k] @ X
 
 
+def _require_motion_of_leaders(model: Model, tree: Tree) -> None:
+    """M of the whole robot, with every follower tied to its leader: followers may cancel what the leader moves."""
+    M = _coupled_mass_matrix(tree)
+    size = np.sqrt(np.diag(M))
+    scale = np.where(size > 0, size, 1.0)
+    if _has_pivots(M / np.outer(scale, scale)):
+        return
+    _, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    k = int(np.argmax(np.abs(vectors[:, 0])))
+    joint = next(joint for joint in model.joints.values() if joint.mimic is None and joint.v.start <= k < joint.v.stop)
+    followers = [name for name, other in model.joints.items() if other.mimic is not None and other.mimic.leader == joint.name]
+    if followers:
+        raise ModelError(
+            f"{model.name}: joint {joint.name!r} and its followers ({', '.join(map(repr, followers[:4]))}) move nothing that "
+            "has mass: their motions cancel, and the mass matrix is singular. Check the multipliers, or lock the joint: "
+            f"locked=[{joint.name!r}]"
+        )
+
+
+def _has_pivots(M: Array) -> bool:
+    """Whether a matrix with ones on its diagonal is positive definite, by more than rounding."""
+    try:
+        return bool((np.diag(np.linalg.cholesky(M)) ** 2 > PIVOT_TOLERANCE).all())
+    except np.linalg.LinAlgError:
+        return False
+
+
+def _coupled_mass_matrix(tree: Tree) -> Array:
+    """Σ Jᵀ I J over the bodies, at one configuration in which followers are where their leaders put them."""
+    M, J = np.zeros((tree.nv, tree.nv)), np.zeros((len(tree.bodies), 6, tree.nv))
+    for k, (body, (X, S)) in enumerate(zip(tree.bodies, _motions(tree, followed=True), strict=True)):
+        if body.parent >= 0:
+            J[k] = X @ J[body.parent]
+        J[k][:, body.v] += body.multiplier * S
+        M += J[k].T @ _spatial_inertia(body) @ J[k]
+        M[body.v, body.v] += body.multiplier**2 * body.armature * np.eye(S.shape[1])
+    return M
+
+
 def _is_positive(D: Array, scale: Array) -> bool:
     if (scale <= 0).any() or not np.isfinite(D).all():
         return False
@@ -161,15 +214,25 @@ def _fault(model: Model, body: Body, D: Array, scale: Array) -> str:
     if not D.any() and not scale.any():
         return (
             f"joint {body.name!r} moves link {link!r}, which has no mass and carries none: the mass matrix is singular. "
-            "Give the link an inertia or make the joint fixed."
+            f"Give the link an inertia or make the joint fixed. {_ways_out(model, body)}"
         )
     why = "The inertia of that link, or of those it carries, is not physical."
     if body.mass == 0:
         why = "The link has no mass of its own, and the joints beyond give way to the motion. Give it an inertia."
+    why = f"{why} {_ways_out(model, body)}"
     return (
         f"joint {body.name!r} feels no positive inertia when it moves link {link!r} (pivot {np.linalg.eigvalsh(D)[0]:.3g}): "
         f"the mass matrix is not positive definite. {why}"
     )
+
+
+def _ways_out(model: Model, body: Body) -> str:
+    """What a user can write at once."""
+    if model.base is not None and body.name == model.base.name:
+        return "A robot that stands on the ground is loaded with floating=False"
+    way = f"eq.load(…, locked=[{body.name!r}]) holds the joint"
+    rotor = model.joints[body.name].dynamics.armature > 0 and not model.armature
+    return way + (", armature=True gives it the inertia of its rotor" if rotor else "")
 
 
 def _spatial_inertia(body: Body) -> Array:
@@ -181,17 +244,21 @@ def _spatial_inertia(body: Body) -> Array:
     return M
 
 
-def _motions(tree: Tree) -> list[tuple[Array, Array]]:
+def _motions(tree: Tree, *, followed: bool = False) -> list[tuple[Array, Array]]:
     """For each body, X with V_C = X V_P + S v, and S, at one fixed configuration in general position.
 
-    Joints of one type are evaluated together.
+    Joints of one type are evaluated together. With `followed`, followers are where their leaders put them.
     """
     groups: dict[JointType, list[int]] = {}
     for k, body in enumerate(tree.bodies):
         groups.setdefault(body.joint, []).append(k)
     motions: list[tuple[Array, Array]] = [(np.empty(0), np.empty(0))] * len(tree.bodies)
     for joint, members in groups.items():
-        R_J, p_J = joint.pose(_general_position(joint, np.array(members)), NUMBERS)
+        position = _general_position(joint, np.array([tree.bodies[k].v.start for k in members] if followed else members))
+        if followed and joint.nq == 1:
+            factor, offset = (np.array([getattr(tree.bodies[k], x) for k in members]) for x in ("multiplier", "offset"))
+            position = [factor * position[0] + offset]
+        R_J, p_J = joint.pose(position, NUMBERS)
         R_J = np.broadcast_to(R_J, (len(members), 3, 3))
         p_J = np.broadcast_to(p_J, (len(members), 3))
         R_0 = np.array([tree.bodies[k].R for k in members])

@@ -12,14 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..algebra.rigid import pose
 from ..errors import ModelError, UnknownNameError, unknown_name
 from . import xml
-from .assemble import reassemble
-from .joints import Fixed, Floating
-from .types import STANDARD_GRAVITY, Joint, Model
+from .changes import with_base
+from .types import STANDARD_GRAVITY, Model
 
-_FILE_ENDINGS = (".urdf", ".xml", ".mjcf", ".xacro", ".sdf")
+_FILE_ENDINGS = (".urdf", ".xml", ".mjcf", ".xacro", ".sdf", ".usd", ".usda", ".usdc", ".usdz")
+_UNREAD = {  # formats that robots come in and that are not read: ending or root element → what to do
+    "usd": "USD is not read. Isaac Sim and Omniverse export robots as URDF, MuJoCo as MJCF: load that file.",
+    "sdf": "SDF is not read: write the robot as URDF or MJCF. Most SDF robots come with the URDF that they were made from.",
+}
 
 # Files of the package example-robot-data, below its folder "robots".
 _EXAMPLE_ROBOTS = {
@@ -136,6 +138,9 @@ def _require_found(name: str) -> str | Path | Callable[..., Model]:
 
 
 def _read_file(source: str | Path, floating: bool | None, gravity: Sequence[float]) -> Model:
+    ending = "" if xml.is_text(source) else Path(source).suffix.lower()
+    if ending.startswith(".usd"):
+        raise ModelError(f"{xml.label(source)}: {_UNREAD['usd']}")
     data = xml.load(source)
     try:
         tag = xml.root_tag(data)
@@ -143,8 +148,12 @@ def _read_file(source: str | Path, floating: bool | None, gravity: Sequence[floa
         raise xml.named_after(source, error) from None
     if tag == "robot":
         from .urdf import read_urdf
+        from .xacro_files import expanded
 
-        return read_urdf(source, floating=True if floating is None else floating, gravity=gravity)
+        text = expanded(source, data) if ending == ".xacro" else None
+        return read_urdf(source, floating=True if floating is None else floating, gravity=gravity, text=text)
+    if tag == "sdf":
+        raise ModelError(f"{xml.label(source)}: {_UNREAD['sdf']}")
     if tag == "mujoco":
         from .mjcf import read_mjcf
 
@@ -165,22 +174,6 @@ def _built_in(
     gx, gy, gz = map(float, gravity)
     model = replace(make(**parameters), gravity=(gx, gy, gz))
     return model if floating is None else with_base(model, floating=floating)
-
-
-def with_base(model: Model, *, floating: bool) -> Model:
-    """The robot with its root set free, or held where its base has its zero."""
-    root = next((joint for joint in model.joints.values() if joint.parent is None), None)
-    if floating == (model.base is not None):
-        return model
-    if root is None or not isinstance(root.type, Fixed | Floating):
-        raise ModelError(f"robot {model.name!r} cannot float: joints other than fixed ones connect it to the world")
-    held, free = replace(root, type=Fixed()), replace(root, type=Floating(), origin=pose(), tail=pose())
-
-    def change(joint: Joint) -> Joint:
-        return joint if joint is not root else free if floating else held
-
-    standing = {name: q for name, q in model.standing.items() if name != root.name}
-    return reassemble(replace(model, standing=standing), change)
 
 
 # Installed packages
@@ -221,7 +214,7 @@ def _cached_descriptions() -> Iterator[str]:
 def _described(module: str) -> Path | None:
     """The file of a module of robot_descriptions, if its repository is in the cache."""
     folder = _descriptions_folder()
-    if folder is None or not module.isidentifier() or not (folder / f"{module}.py").is_file():
+    if folder is None or not module.isidentifier() or not os.path.isfile(folder / f"{module}.py"):  # however long the name
         return None
     values: dict[str, Any] = {"_repositories": _repositories(folder)}
     for node in ast.parse((folder / f"{module}.py").read_text(encoding="utf-8")).body:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from . import xml
 
 Array = np.ndarray
 Mesh = tuple[Array, Array]  # vertices (n, 3), triangles (k, 3) as indices of vertices
+LFS_POINTER, LARGEST_POINTER = b"version https://git-lfs", 1024  # how it begins, bytes
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
 
 
@@ -22,8 +25,9 @@ def read_mesh(path: str | Path) -> Mesh:
     readers = {".stl": _stl, ".obj": _obj, ".dae": _dae}
     if path.suffix.lower() not in readers:
         raise ModelError(f"mesh {path.name}: files of kind {path.suffix!r} are not read; there are {', '.join(readers)}")
-    if not path.is_file():
-        raise xml.MissingFileError(f"mesh file {path.name!r} does not exist")
+    if not is_there(path):
+        what = "is only a pointer of Git LFS" if path.is_file() else "does not exist"
+        raise xml.MissingFileError(f"mesh file {path.name!r} {what}")
     try:
         vertices, triangles = readers[path.suffix.lower()](path.read_bytes())
     except ModelError as error:
@@ -35,6 +39,18 @@ def read_mesh(path: str | Path) -> Mesh:
     if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
         raise ModelError(f"mesh {path.name}: a triangle names a vertex that does not exist; there are {len(vertices)}")
     return vertices, triangles
+
+
+def is_there(path: str | Path) -> bool:
+    """Whether a mesh file exists; the pointer that Git LFS leaves in its place is none."""
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_POINTER:
+            return stat.S_ISREG(found.st_mode)
+        with open(path, "rb") as file:
+            return not file.read().startswith(LFS_POINTER)
+    except (OSError, ValueError):
+        return False
 
 
 def _merged(corners: Array) -> Mesh:

@@ -57,6 +57,8 @@ def read_mjcf(source: str | Path, *, floating: bool | None = None, gravity: Sequ
     where = "the MJCF text" if path is None else f"{str(path)!r}"
     require_plain(text, path, where)
     mj_model = compiled(text, path, where)
+    if mj_model.nbody < 2:
+        raise ModelError(f"{where} has no body: it is a world or a part for others to include, not a robot")
     name = mj_model.names.split(b"\0", 1)[0].decode()
     if name in ("", UNNAMED_MODEL):
         name = "robot" if path is None else path.stem

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import numpy as np
 
 from ..errors import ModelError, ModelWarning, missing_package
 from . import xml
+from .meshes import is_there
+
+TAG = re.compile(r"""<([\w:.-]*)(?:[^"'>]++|"[^"]*"|'[^']*')*+>""")
 
 
 def text_of(source: str | Path) -> tuple[str, Path | None]:
@@ -19,33 +23,61 @@ def text_of(source: str | Path) -> tuple[str, Path | None]:
     data = xml.load(source)
     if isinstance(data, str):
         return data, None
-    return data.decode("utf-8-sig", errors="replace"), Path(source).expanduser()
+    return data.decode("utf-8-sig", errors="replace"), Path(os.path.expanduser(source))
 
 
 def require_plain(text: str, path: Path | None, where: str) -> None:
-    """Refuse entities, here and in included files, before MuJoCo sees them.
+    """Refuse entities, here and in files that are included or attached, and files that contain themselves.
 
-    Not by a strict parser: MuJoCo reads what one would refuse, such as two dashes in a comment.
+    MuJoCo runs out of stack on a model that attaches itself. No strict parser is used: MuJoCo reads what one would refuse,
+    such as two dashes in a comment.
     """
-    root = re.search(r"<\s*([A-Za-z][\w.:-]*)", _without_comments(text))
+    root = re.search(r"<\s{0,9}([A-Za-z][\w.:-]*)", xml.without_comments(text))
     if root is not None and root[1] != "mujoco":
-        raise ModelError(f"{where} is not MJCF: its root element is <{root[1]}>, wanted <mujoco>")
+        raise ModelError(f"{where} is not MJCF: its root element is <{xml.shortened(root[1])}>, wanted <mujoco>")
     folder = Path() if path is None else path.parent
-    waiting, seen = [(where, text, folder)], set[Path]()
+    waiting, parts = [(where, text, folder, _real(path, where))], dict[Path | None, set[Path]]()
     while waiting:
-        name, text, here = waiting.pop()
-        bare = _without_comments(text)
-        if re.search(r"<!\s*(DOCTYPE|ENTITY)", bare, flags=re.IGNORECASE):
+        name, text, here, own = waiting.pop()
+        bare = xml.without_comments(text)
+        if re.search(r"<!\s{0,9}(DOCTYPE|ENTITY)", bare, flags=re.IGNORECASE):
             raise ModelError(f"{name} declares a DOCTYPE or XML entities; they are refused. Write the values out.")
-        for file in re.findall(r"<(?:include|model)\s[^>]*?\bfile\s*=\s*[\"']([^\"']+)", bare):
-            for part in {(folder / file).resolve(), (here / file).resolve()} - seen:
-                if part.is_file():  # a missing one is MuJoCo's to report
-                    waiting.append((f"{file!r}, included in {name},", text_of(part)[0], part.parent))
-                seen.add(part)
+        parts[own] = set()
+        for file in _files(bare):
+            found = {real for start in (folder, here) if (real := _real(start / file, name)) and real.is_file()}
+            parts[own] |= found  # a missing one is MuJoCo's to report
+            named = f"{xml.shortened(file)!r}, included in {name},"
+            waiting += [(named, text_of(part)[0], part.parent, part) for part in found if part not in parts]
+            parts |= {part: parts.get(part, set()) for part in found}
+    _require_no_cycle(parts, where)
 
 
-def _without_comments(text: str) -> str:
-    return re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+def _files(text: str) -> Iterator[str]:
+    """Files that a text without comments includes or attaches."""
+    at = text.find("<")
+    while at >= 0 and (tag := TAG.match(text, at)) is not None:
+        if tag[1] in ("include", "model"):
+            yield from re.findall(r"\bfile\s*=\s*[\"']([^\"']+)", tag[0])
+        at = text.find("<", tag.end())
+
+
+def _real(path: Path | None, where: str) -> Path | None:
+    """The file behind a path, links followed."""
+    try:
+        return None if path is None else Path(os.path.realpath(path))
+    except (OSError, ValueError) as error:  # a NUL in the name, for one
+        raise ModelError(f"{where} names a file {xml.shortened(str(path))!r} that cannot be: {error}") from None
+
+
+def _require_no_cycle(parts: Mapping[Path | None, set[Path]], where: str) -> None:
+    """Leaf by leaf, take away files whose parts are all gone; those in a cycle stay."""
+    left = {own: set(inside) for own, inside in parts.items()}
+    while leaves := [own for own, inside in left.items() if not inside & left.keys()]:
+        for own in leaves:
+            del left[own]
+    if left:
+        names = ", ".join(sorted({repr(own.name) for own in left if own is not None})[:6])
+        raise ModelError(f"{where}: files include or attach themselves, one by way of the other: {names}")
 
 
 def compiled(text: str, path: Path | None, where: str) -> Any:
@@ -81,7 +113,7 @@ def _missing_files(spec: Any) -> dict[str, Any]:
     missing = {}
     for asset in [*spec.meshes, *spec.hfields]:
         file = Path(asset.file).name if spec.strippath else asset.file
-        if file and not (Path(spec.modelfiledir) / asset.compiler.meshdir / file).is_file():
+        if file and not is_there(Path(spec.modelfiledir) / asset.compiler.meshdir / file):
             missing[asset.name or Path(file).stem] = asset
     return missing
 

@@ -17,7 +17,9 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
 
 
 def frozen(values: Any) -> Array:
-    """A read-only float64 copy."""
+    """A read-only float64 copy; what is one already is not copied again."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and not values.flags.writeable and values.base is None:
+        return values
     array = np.array(values, dtype=np.float64)
     array.flags.writeable = False
     return array

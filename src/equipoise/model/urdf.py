@@ -21,12 +21,16 @@ from . import xml
 from .assemble import assemble
 from .joints import Ball, Continuous, Fixed, Floating, JointType, Planar, Prismatic, Revolute
 from .types import STANDARD_GRAVITY, Inertia, Joint, JointDynamics, JointLimits, Link, Mimic, Model, Shape
+from .urdf_extensions import mesh_folder, with_extensions
+from .urdf_meshes import Meshes
 from .urdf_motors import with_motors
 from .urdf_writer import UNLIMITED, write_urdf
 from .xml import Element, shortened
 
 __all__ = ["read_urdf", "write_urdf"]
 
+XACRO = 'xacro FILE.xacro > robot.urdf, or eq.load("FILE.xacro") with the package xacro installed.'
+XACRO_DEFINITIONS = ("xacro:property", "xacro:arg", "xacro:macro")
 MAX_PARTS = 20_000  # so that the largest file is answered within seconds
 Color = tuple[float, float, float, float]
 Vector = tuple[float, ...]
@@ -39,7 +43,13 @@ _OTHER_JOINTS: dict[str, Callable[[], JointType]] = {
 }  # fmt: skip
 
 
-def read_urdf(source: str | Path, *, floating: bool = True, gravity: Sequence[float] = STANDARD_GRAVITY) -> Model:
+def read_urdf(
+    source: str | Path,
+    *,
+    floating: bool = True,
+    gravity: Sequence[float] = STANDARD_GRAVITY,
+    text: str | None = None,
+) -> Model:
     """The robot that a URDF file describes.
 
     Args:
@@ -47,10 +57,11 @@ def read_urdf(source: str | Path, *, floating: bool = True, gravity: Sequence[fl
         floating: attach the root link to the world by a floating joint (the base) instead of rigidly. A file whose
             mass-less root already carries a floating joint keeps that joint as its base.
         gravity: acceleration of free fall in the world, m/s².
+        text: what stands in the file once it is expanded, if it must be.
     """
-    data = xml.load(source)
+    data = xml.load(source) if text is None else text
     try:
-        folder = None if isinstance(data, str) else Path(source).expanduser().resolve().parent
+        folder = None if xml.is_text(source) else Path(os.path.realpath(os.path.expanduser(source))).parent
         return _robot(xml.parse(data), folder, floating, gravity)
     except EquipoiseError as error:
         raise xml.named_after(source, error) from None
@@ -60,17 +71,20 @@ def read_urdf(source: str | Path, *, floating: bool = True, gravity: Sequence[fl
 class _Notes:
     """What the parts of a file share: named colours, where meshes may lie, and what to warn about at the end."""
 
-    folder: Path | None  # None: the description is text, and meshes are not looked for
+    meshes: Meshes
     colors: dict[str, Color] = field(default_factory=dict)
-    packages: dict[str, list[str]] = field(default_factory=dict)
-    missing_meshes: dict[str, None] = field(default_factory=dict)  # a set that keeps the order of the file
     unlimited: list[str] = field(default_factory=list)
+    swapped: list[str] = field(default_factory=list)
     shapeless: list[str] = field(default_factory=list)
 
     def warn(self) -> None:
         for names, message in (
-            (self.missing_meshes, "{} mesh files are missing: {}. Dynamics work without them; pictures will lack them."),
+            (self.meshes.missing, "{} mesh files are missing: {}. Dynamics work without them; pictures will lack them."),
             (self.unlimited, "{} joints give no position limits and are taken as unlimited: {}."),
+            (
+                self.swapped,
+                "{} joints have a lower limit above the upper one; these are swapped, or freed if one is missing: {}.",
+            ),
             (self.shapeless, "{} visuals or collisions hold no shape that URDF knows and are left out, in links: {}."),
         ):
             if names:
@@ -81,11 +95,11 @@ class _Notes:
 def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence[float]) -> Model:
     if root.tag != "robot":
         raise ModelError(f"the root element is <{shortened(root.tag)}> (line {root.line}); a URDF file starts with <robot>")
-    notes = _Notes(folder)
+    _require_expanded(root)
+    notes = _Notes(Meshes(folder, mesh_folder(root)))
     link_elements, joint_elements = _by_name(root, "link"), _by_name(root, "joint")
     if not link_elements:
-        hint = " It is a xacro file: expand it first (xacro FILE > robot.urdf)." if _is_xacro(root) else ""
-        raise ModelError(f"the robot (line {root.line}) has no links.{hint}")
+        raise ModelError(f"the robot (line {root.line}) has no links")
     for material in _materials(root, link_elements.values()):
         _color(material, notes)
     links = [_link(name, element, notes) for name, element in link_elements.items()]
@@ -95,11 +109,15 @@ def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence
     joints, floating = _with_own_base(links, joints, floating)
     model = assemble(root.get("name") or "robot", links, joints, floating=floating, gravity=gravity)
     notes.warn()
-    return with_motors(model, root)
+    return with_motors(with_extensions(model, root), root)
 
 
-def _is_xacro(root: Element) -> bool:
-    return any(child.tag.startswith("xacro:") for child in root.children)
+def _require_expanded(root: Element) -> None:
+    """What xacro would still put in is missing from the robot. Definitions that nobody uses are no harm."""
+    for child in root.children:
+        if child.tag.startswith("xacro:") and child.tag not in XACRO_DEFINITIONS:
+            tag = shortened(child.tag)
+            raise ModelError(f"<{tag}> (line {child.line}) is not expanded: it is a xacro file. Expand it first: {XACRO}")
 
 
 def _materials(root: Element, links: Iterable[Element]) -> Iterator[Element]:
@@ -197,7 +215,7 @@ def _shape(owner: str, element: Element, notes: _Notes) -> Shape | None:
         return Shape("cylinder" if element.tag == "cylinder" else "capsule", size)
     if element.tag == "mesh" and element.get("filename"):
         scale = _numbers(owner, element, "scale", 3, (1.0, 1.0, 1.0))
-        return Shape("mesh", scale, mesh=_mesh(str(element.get("filename")), notes))
+        return Shape("mesh", scale, mesh=notes.meshes.path(str(element.get("filename"))))
     return None
 
 
@@ -209,35 +227,6 @@ def _color(material: Element, notes: _Notes) -> Color | None:
     r, g, b, a = _numbers(f"material {name!r}", color, "rgba", 4)
     notes.colors.setdefault(name, (r, g, b, a))
     return r, g, b, a
-
-
-def _mesh(filename: str, notes: _Notes) -> str:
-    """The path of a mesh file; as written if the file is not found."""
-    if notes.folder is None:
-        return filename
-    scheme, _, rest = filename.rpartition("://")
-    if scheme in ("package", "model"):
-        package, _, inside = rest.partition("/")
-        if package not in notes.packages:
-            notes.packages[package] = list(dict.fromkeys(_package_folders(package, notes.folder)))
-        candidates = [os.path.join(folder, inside) for folder in notes.packages[package]]
-    else:
-        candidates = [os.path.join(notes.folder, rest)]  # an absolute path stays as it is
-    found = next(filter(os.path.isfile, candidates), None)
-    if found is None:
-        notes.missing_meshes[filename] = None
-    return found or filename
-
-
-def _package_folders(package: str, folder: Path) -> Iterator[str]:
-    """Where a ROS package may lie: above the file, beside a folder above it, or on ROS_PACKAGE_PATH."""
-    for above in (folder, *folder.parents):
-        if above.name == package:
-            yield str(above)
-        if (above / package).is_dir():
-            yield str(above / package)
-    for root in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
-        yield os.path.join(root, package)
 
 
 # Joints
@@ -300,12 +289,23 @@ def _limits(owner: str, joint: Element, kind: str, notes: _Notes) -> JointLimits
         bounded = False
     if element is None:
         return JointLimits()
-    lower = _bound(owner, element, "lower", 0.0) if bounded else -math.inf  # URDF: one bound left out is zero
-    upper = _bound(owner, element, "upper", 0.0) if bounded else math.inf
-    if lower > upper:
-        raise ModelError(f"{owner}: lower limit {lower:g} is above upper limit {upper:g} (line {element.line})")
+    lower, upper = _range(owner, joint, element, notes) if bounded else (-math.inf, math.inf)
     velocity, effort = (_bound(owner, element, name, math.inf) for name in ("velocity", "effort"))
     return JointLimits(lower, upper, velocity, effort)
+
+
+def _range(owner: str, joint: Element, limit: Element, notes: _Notes) -> tuple[float, float]:
+    """Lower and upper limit; URDF takes one that is left out as zero. Where they are the wrong way round, they are swapped.
+
+    If the zero of one left out is what makes them so, there is none on that side.
+    """
+    lower, upper = (_bound(owner, limit, name, 0.0) for name in ("lower", "upper"))
+    if lower <= upper:
+        return lower, upper
+    notes.swapped.append(str(joint.get("name")))
+    if limit.get("lower") is None:
+        return -math.inf, upper
+    return (lower, math.inf) if limit.get("upper") is None else (upper, lower)
 
 
 def _mimic(owner: str, joint: Element) -> Mimic | None:
@@ -369,7 +369,7 @@ def _numbers(
     if len(values) == count and "_" not in text and all(map(math.isfinite if finite else _is_number, values)):
         return values
     wanted = ("a" if count == 1 else str(count)) + (" finite" if finite else "") + (" number" if count == 1 else " numbers")
-    hint = " It is an expression of xacro: expand the file first (xacro FILE > robot.urdf)." if "${" in text else ""
+    hint = f" It is an expression of xacro: expand the file first: {XACRO}" if "${" in text else ""
     at = f"{owner}: {attribute} of <{element.tag}> (line {element.line})"
     raise ModelError(f"{at} must be {wanted}, not {shortened(text)!r}.{hint}")
 

@@ -20,6 +20,10 @@ class MissingFileError(ModelError, FileNotFoundError):
     """The description file does not exist or cannot be read."""
 
 
+class MalformedError(ModelError):
+    """The text is not XML."""
+
+
 class Element:
     """One XML element: tag, attributes, children, own text, and the line where it starts."""
 
@@ -74,7 +78,17 @@ class _Builder:
 
 
 def parse(data: bytes | str) -> Element:
-    """The root element of an XML document."""
+    """The root element of an XML document; what the common readers of robots forgive is forgiven here too."""
+    try:
+        return _parsed(data)
+    except MalformedError:
+        tidy = _tidied(data)
+        if tidy is None:
+            raise
+    return _parsed(tidy)
+
+
+def _parsed(data: bytes | str) -> Element:
     parser = _parser(data)
     builder = _Builder(parser)
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
@@ -99,8 +113,9 @@ def root_tag(data: bytes | str) -> str:
     except StopIteration:
         return found[0]
     except ModelError:
-        # MuJoCo reads what is not quite XML, such as two dashes in a comment: leave it to the reader of that kind
-        tag = _rough_root_tag(data if isinstance(data, str) else data.decode("utf-8", errors="replace"))
+        # MuJoCo reads what is not quite XML: leave it to the reader of that kind
+        text = _tidied(data) or (data if isinstance(data, str) else data.decode("utf-8", errors="replace"))
+        tag = _rough_root_tag(text)
         if tag is None:
             raise
         return tag
@@ -138,7 +153,7 @@ def _feed(parser: Any, data: bytes | str) -> None:
         _require_size(len(raw))
         parser.Parse(raw, True)
     except expat.ExpatError as error:
-        raise ModelError(
+        raise MalformedError(
             f"malformed XML: {expat.ErrorString(error.code)} at line {error.lineno}, column {error.offset + 1}"
         ) from None
     except (LookupError, UnicodeError, ValueError) as error:
@@ -155,6 +170,43 @@ def _plain(text: str) -> str:
     text = text.lstrip("\ufeff")
     found = re.match(r"\s*<\?xml\s[^>]*\?>", text)
     return text if found is None else "\n" * found[0].count("\n") + text[found.end() :]
+
+
+def _tidied(data: bytes | str) -> str | None:
+    """Text without comments and XML declarations, on the same lines; None if it has neither.
+
+    Two dashes in a comment and a declaration after a comment are no XML, but many descriptions have them.
+    """
+    try:
+        text = data if isinstance(data, str) else data.decode(_encoding(data))
+    except (LookupError, UnicodeError):
+        return None
+    bare = without_comments(text)
+    start = bare.find("<?xml ")
+    while start >= 0 and (end := bare.find("?>", start)) >= 0:
+        bare = bare[:start] + _newlines(bare, start, end) + bare[end + 2 :]
+        start = bare.find("<?xml ")
+    return None if bare == text else bare
+
+
+def _encoding(data: bytes) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    found = re.search(rb"<\?xml [^>]{0,200}?encoding=[\"']([\w.-]{1,40})", data[:4096])
+    return "utf-8-sig" if found is None or found[1].lower() == b"utf-8" else found[1].decode()
+
+
+def without_comments(text: str) -> str:
+    """Text with its comments left out, on the same lines. A comment that never ends is left as it is."""
+    parts, at = [], 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        parts += [text[at:start], _newlines(text, start, end)]
+        at = end + 3
+    return "".join([*parts, text[at:]])
+
+
+def _newlines(text: str, start: int, end: int) -> str:
+    return "\n" * text.count("\n", start, end)
 
 
 def is_text(source: object) -> bool:

@@ -59,13 +59,13 @@ class BatchSimulation:
         self.points = {frame: np.atleast_2d(np.asarray(places, dtype=float)) for frame, places in points.items()}
         for frame, places in self.points.items():
             robot.place(frame)
-            if places.shape[1] != 3:
+            if places.shape[1:] != (3,):
                 raise ShapeError(f"BatchSimulation: points of {frame!r} are (n, 3), got {places.shape}")
+            if not np.isfinite(places).all():
+                raise StateError(f"BatchSimulation: points of {frame!r} hold NaN or infinity")
         self.pushed = pushed or robot.base_link or next(iter(robot.links))
         self._law = (stiffness, dissipation, slip_speed)
-        described = [(frame, places.tolist()) for frame, places in self.points.items()]
-        key = ("batch step", described, self.pushed, dt, self._law)
-        self.kernel = kernel_of(cached_program(robot.tree, key, self._traced), strict=False)
+        self.kernel = kernel_of(cached_program(robot.tree, self._key(), self._traced), strict=False)
 
     def step(self, q: Array, v: Array, tau: Array, parameters: Array | None = None) -> tuple[Array, Array]:
         """(q, v) one dt later; leading dimensions are simulations."""
@@ -80,6 +80,16 @@ class BatchSimulation:
         if not (np.isfinite(rows).all() and (rows[:, 0] > 0).all() and (rows[:, 1] >= 0).all()):
             raise StateError("parameters: mass factors are positive, friction not negative, all finite")
         return rows
+
+    def _key(self) -> tuple[Any, ...]:
+        """Everything that `_traced` reads besides the tree; frames by their place, since names say nothing of it."""
+
+        def place(frame: str) -> tuple[int, bytes]:
+            body, X = self.robot.place(frame)
+            return body, X.tobytes()
+
+        points = [(place(frame), places.tolist()) for frame, places in self.points.items()]
+        return "batch step", points, place(self.pushed), self.dt, self._law
 
     def _traced(self) -> Program:
         from ..control.controller.context import Context

@@ -105,14 +105,17 @@ class IdealPlant(OwnPlant):
     def _advance(self, tau: Array, wrenches: Wrenches, h: float, *, watch: bool) -> tuple[float, list[str]]:
         """Move for h seconds, or until a point reaches the ground; (seconds moved, events)."""
         q, v = self._moved(tau, wrenches, h)
-        if not watch or not self._penetrates(q, self.t + h):
+        leaving = bool(
+            self._reached(self.q, self.t).any()
+        )  # a point that left too slowly to be out: it is awaited on its way back
+        if not watch or not self._arrives(q, v, self.t + h, leaving):
             self.q, self.v, self.t = q, v, self.t + h
             return h, []
         low, high = 0.0, h
         while high - low > 1e-9 * h:
             middle = (low + high) / 2
             q, v = self._moved(tau, wrenches, middle)
-            low, high = (low, middle) if self._penetrates(q, self.t + middle) else (middle, high)
+            low, high = (low, middle) if self._arrives(q, v, self.t + middle, leaving) else (middle, high)
         self.q, self.v = self._moved(tau, wrenches, high)
         self.t += high
         return high, self._strike()
@@ -187,11 +190,23 @@ class IdealPlant(OwnPlant):
 
     # --- closing --------------------------------------------------------------------------------------------------
 
-    def _penetrates(self, q: Array, t: float) -> bool:
+    def _reached(self, q: Array, t: float) -> Array:
+        """Which open points have reached the ground."""
         if self.closed.all():
-            return False
-        found = gaps(self.world, self.points.arms(q)[1], t)
-        return bool((found.distance[~self.closed] < -CLOSES).any())
+            return np.zeros_like(self.closed)
+        return ~self.closed & (gaps(self.world, self.points.arms(q)[1], t).distance < -CLOSES)
+
+    def _arrives(self, q: Array, v: Array, t: float, leaving: bool) -> bool:
+        """Whether an open point has reached the ground; with `leaving`, also that it moves into it."""
+        reached = self._reached(q, t)
+        if leaving and reached.any():
+            reached &= self._normal_speeds(q, v) <= 0
+        return bool(reached.any())
+
+    def _normal_speeds(self, q: Array, v: Array) -> Array:
+        """How fast all points move away from what is nearest to them, m/s."""
+        arms, places = self.points.arms(q)
+        return np.einsum("ki,kij,j->k", gaps(self.world, places, self.t).normal, self.points.jacobian(q, arms), v)
 
     def _close(self, which: Array, q: Array) -> None:
         _, places = self.points.arms(q)
@@ -207,9 +222,10 @@ class IdealPlant(OwnPlant):
         """
         arms, places = self.points.arms(self.q)
         found, J_all = gaps(self.world, places, self.t), self.points.jacobian(self.q, arms)
-        approaching = np.einsum("ki,kij,j->k", found.normal, J_all, self.v) <= 0
-        struck = ~self.closed & (found.distance < CLOSES) & approaching
+        struck = ~self.closed & (found.distance < CLOSES) & (self._normal_speeds(self.q, self.v) <= 0)
         self._close(struck, self.q)
+        if not self.closed.any():
+            return []
         J = (self._axes[self.closed] @ J_all[self.closed]).reshape(-1, self.robot.nv)
         speed = J @ self.v
         target = speed.copy()

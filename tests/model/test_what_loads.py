@@ -1,0 +1,469 @@
+"""Awkward descriptions: what others read is read, what cannot be is refused with a typed error that says why."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import equipoise as eq
+from equipoise.errors import MissingPackageError
+from equipoise.model import library, xml
+from equipoise.model.meshes import is_there, read_mesh
+from equipoise.model.mjcf import read_mjcf
+from equipoise.model.types import Frame, Inertia, Joint, JointDynamics, Link, Mimic, Shape
+
+SOLID = '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
+LIMIT = '<limit lower="-1" upper="1" effort="5" velocity="2"/>'
+INERTIAL = '<inertial mass="1" pos="0 0 0" diaginertia="0.1 0.1 0.1"/>'
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+
+
+def link(name: str, inside: str = SOLID) -> str:
+    return f'<link name="{name}">{inside}</link>'
+
+
+def joint(name: str, parent: str, child: str, inside: str = LIMIT, kind: str = "revolute") -> str:
+    ends = f'<parent link="{parent}"/><child link="{child}"/>'
+    return f'<joint name="{name}" type="{kind}">{ends}<origin xyz="0 0.1 0.3"/><axis xyz="1 0 0"/>{inside}</joint>'
+
+
+def pair(inside: str = LIMIT, extra: str = "", name: str = "j") -> str:
+    """Two links and a joint."""
+    return f'<robot name="pair">{link("a")}{link("b")}{joint(name, "a", "b", inside)}{extra}</robot>'
+
+
+def told(source: str | Path, **options: object) -> tuple[eq.Robot, list[str]]:
+    """The robot, and what loading it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robot = eq.load(source, **options)  # type: ignore[arg-type]
+    return robot, [str(w.message) for w in caught if issubclass(w.category, eq.ModelWarning)]
+
+
+# --- a root that cannot float -------------------------------------------------------------------------------------------
+
+
+ON_THE_GROUND = (
+    f'<robot name="arm">{link("world", "")}{link("a")}{link("b")}{joint("j", "world", "a")}{joint("k", "a", "b")}</robot>'
+)
+
+
+def test_a_root_without_inertia_that_only_carries_joints_is_a_fixed_base():
+    robot, doubts = told(ON_THE_GROUND)
+    assert not robot.floating and robot.nv == 2
+    assert len(doubts) == 1 and "root link 'world'" in doubts[0] and "floating=False" in doubts[0]
+    same, none = told(ON_THE_GROUND, floating=False)
+    assert none == []
+    q = np.array([0.3, -0.2])
+    assert_allclose(robot.mass_matrix(q), same.mass_matrix(q))
+
+
+def test_a_root_that_is_asked_to_float_and_cannot_says_what_to_write():
+    with pytest.raises(eq.ModelError, match="floating=False"):
+        eq.load(ON_THE_GROUND, floating=True)
+    with pytest.raises(eq.ModelError, match="root link 'world'"):
+        eq.load(ON_THE_GROUND, strict=True)
+
+
+def test_a_root_without_inertia_floats_with_what_is_fixed_to_it():
+    fixed = joint("w", "world", "c", "", "fixed")
+    robot, doubts = told(ON_THE_GROUND.replace("</robot>", f"{link('c')}{fixed}</robot>"))
+    assert robot.floating and doubts == []
+
+
+def test_a_root_without_inertia_is_a_fixed_base_beside_followers_too():
+    follower = joint("l", "b", "c", f'{LIMIT}<mimic joint="k" multiplier="0.5"/>')
+    robot, doubts = told(ON_THE_GROUND.replace("</robot>", f"{link('c')}{follower}</robot>"))
+    assert not robot.floating and robot.nv == 2 and len(doubts) == 1
+
+
+# --- links without mass -------------------------------------------------------------------------------------------------
+
+
+def test_a_massless_moving_link_suggests_what_to_write():
+    text = pair().replace("</robot>", f"{link('c', '')}{joint('tip', 'b', 'c')}</robot>")
+    with pytest.raises(eq.ModelError, match=r"joint 'tip' moves link 'c'.*locked=\['tip'\]") as caught:
+        eq.load(text)
+    assert "armature" not in str(caught.value)
+    assert eq.load(text, locked=["tip"]).nv == 7
+
+
+def test_rotors_make_a_massless_link_possible():
+    text = f"""<mujoco><worldbody><body name="a"><freejoint/>{INERTIAL}<body name="b">
+        <joint name="h" axis="1 0 0" armature="0.01"/><inertial mass="2e-15" pos="0 0 0" diaginertia="2e-15 2e-15 2e-15"/>
+        <body name="c"><joint name="k" axis="1 0 0"/>{INERTIAL}</body></body></body></worldbody></mujoco>"""
+    with pytest.raises(eq.ModelError, match="armature=True gives it the inertia of its rotor"):
+        eq.load(text)
+    robot = eq.load(text, armature=True)
+    q, v = robot.random_state(np.random.default_rng(1))
+    a = robot.forward_dynamics(q, v, np.zeros(robot.nv))
+    assert np.isfinite(a).all()
+    assert_allclose(robot.inverse_dynamics(q, v, a), 0.0, atol=1e-9)
+
+
+# --- limits -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        ('lower="1" upper="-2"', (-2.0, 1.0)),
+        ('lower="1"', (1.0, np.inf)),
+        ('upper="-1"', (-np.inf, -1.0)),
+        ('upper="1"', (0.0, 1.0)),
+    ],
+)
+def test_limits_the_wrong_way_round_are_swapped_or_freed(given, expected):
+    robot, doubts = told(pair(f'<limit {given} effort="1" velocity="1"/>'))
+    limits = robot.joints["j"].limits
+    assert (limits.lower, limits.upper) == expected
+    assert len(doubts) == (expected != (0.0, 1.0)) and all("lower limit above the upper one" in doubt for doubt in doubts)
+
+
+# --- not quite XML ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<!-- made by -- somebody -->",
+        '<!-- first -->\n<?xml version="1.0"?>',
+        '<!-- a --- b -->\n<?xml version="1.0" encoding="utf-8"?>\n<!----->',
+        '<?xml version="1.0"?>\n<?xml version="1.0"?>',
+    ],
+)
+@pytest.mark.parametrize("kind", ["text", "file", "utf-16"])
+def test_what_other_readers_forgive_is_forgiven(before, kind, tmp_path):
+    source: str | Path = before + "\n" + pair()
+    if kind != "text":
+        source = tmp_path / "r.urdf"
+        source.write_text(before + "\n" + pair(), encoding="utf-8" if kind == "file" else "utf-16")
+    assert eq.load(source).nv == 7
+
+
+def test_lines_are_those_of_the_file_all_the_same():
+    text = '<!-- a -- b\n -->\n<?xml version="1.0"?>\n' + pair().replace("<link", "\n<link", 1).replace('"a"', '""', 1)
+    with pytest.raises(eq.ModelError, match=r"a <link> \(line 5\) has no name"):
+        eq.load(text)
+    with pytest.raises(eq.ModelError, match="malformed XML: mismatched tag at line 3"):
+        eq.load("<!-- a -- b\n -->\n<robot><link></robot>")
+
+
+def test_entities_stay_refused_behind_what_is_forgiven():
+    entity = '<!-- a -- b --><!DOCTYPE robot [<!ENTITY a "b">]>'
+    with pytest.raises(eq.ModelError, match="XML entities are off"):
+        eq.load(entity + pair())
+
+
+# --- xacro, SDF, USD ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("element", ['<xacro:include filename="x"/>', "<xacro:leg side='l'/>", '<xacro:if value="1"/>'])
+def test_xacro_among_plain_links_is_an_error(element):
+    with pytest.raises(eq.ModelError, match=r"<xacro:\w+> \(line 1\) is not expanded"):
+        eq.load(pair(extra=element).replace("<robot", '<robot xmlns:xacro="x"', 1))
+
+
+def test_definitions_of_xacro_that_nobody_uses_are_no_harm():
+    assert eq.load(pair(extra='<xacro:property name="h" value="1"/>').replace("<robot", '<robot xmlns:xacro="x"', 1)).nv == 7
+
+
+XACRO = pair(LIMIT.replace('"-1"', '"${-2*a}"')).replace(
+    '<robot name="pair">', '<robot name="pair" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:property name="a" value="0.4"/>'
+)
+
+
+def test_xacro_files_are_expanded(tmp_path):
+    pytest.importorskip("xacro")
+    (tmp_path / "r.urdf.xacro").write_text(XACRO)
+    assert eq.load(tmp_path / "r.urdf.xacro").joints["j"].limits.lower == -0.8
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (XACRO.replace("${-2*a}", "${b}"), "r.xacro: xacro cannot expand it: .*'b'"),
+        (XACRO.replace("</robot>", ""), "r.xacro: malformed XML"),
+        ('<!DOCTYPE robot [<!ENTITY a "b">]>' + XACRO, "r.xacro: DOCTYPE"),
+    ],
+)
+def test_xacro_files_that_cannot_be_expanded_say_why(tmp_path, text, message):
+    pytest.importorskip("xacro")
+    (tmp_path / "r.xacro").write_text(text)
+    with pytest.raises(eq.ModelError, match=message):
+        eq.load(tmp_path / "r.xacro")
+
+
+def test_xacro_that_is_not_installed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "xacro", None)
+    (tmp_path / "r.xacro").write_text(XACRO)
+    with pytest.raises(MissingPackageError, match=r"expanding a .xacro file needs the package 'xacro'"):
+        eq.load(tmp_path / "r.xacro")
+
+
+def test_formats_that_are_not_read_say_what_to_do(tmp_path):
+    with pytest.raises(eq.ModelError, match="SDF is not read: write the robot as URDF or MJCF"):
+        eq.load("<sdf version='1.9'/>")
+    for ending in ("usd", "usda", "USDZ"):
+        with pytest.raises(eq.ModelError, match=f"r.{ending}: USD is not read.*URDF"):
+            eq.load(f"r.{ending}")
+
+
+# --- meshes -------------------------------------------------------------------------------------------------------------
+
+
+MESH = "solid a\nfacet\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendfacet\nendsolid"
+
+
+def with_mesh(filename: str) -> str:
+    visual = f'<visual><geometry><mesh filename="{filename}"/></geometry></visual>'
+    return f'<robot name="r">{link("a", SOLID + visual)}</robot>'
+
+
+@pytest.mark.parametrize(
+    "mesh, filename, variable",
+    [
+        ("ws/own_description/m.stl", "own_description/m.stl", None),  # a path that begins with the package
+        ("ws/stack/other_description/m.stl", "package://other_description/m.stl", None),  # inside another package
+        ("elsewhere/share/far/m.stl", "package://far/m.stl", ("AMENT_PREFIX_PATH", "elsewhere")),
+        ("elsewhere/far/m.stl", "package://far/m.stl", ("ROS_PACKAGE_PATH", "elsewhere/far")),  # the package itself
+        ("elsewhere/repo/far/m.stl", "package://far/m.stl", ("ROS_PACKAGE_PATH", "elsewhere")),
+        ("ws/own_description/m.stl", "package://named_so/m.stl", None),  # by its manifest
+        ("ws/own_description/urdf/assets/m.stl", "package://gone/x/m.stl", None),  # where MuJoCo looks
+    ],
+)
+def test_meshes_are_found(mesh, filename, variable, tmp_path, monkeypatch):
+    for name in ("AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    if variable is not None:
+        monkeypatch.setenv(variable[0], str(tmp_path / "nobody") + os.pathsep + str(tmp_path / variable[1]))
+    file, path = tmp_path / mesh, tmp_path / "ws/own_description/urdf/r.urdf"
+    for folder in (file.parent, path.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(MESH)
+    (tmp_path / "ws/own_description/package.xml").write_text("<package><name>named_so</name></package>")
+    extra = '<mujoco><compiler meshdir="assets"/></mujoco></robot>'
+    path.write_text(with_mesh(filename).replace("</robot>", extra))
+    robot, doubts = told(path)
+    assert doubts == [] and Path(str(robot.links["a"].visuals[0].mesh)).samefile(file)
+
+
+def test_pointers_of_git_lfs_are_missing_meshes(tmp_path):
+    (tmp_path / "m.stl").write_text(LFS)
+    (tmp_path / "r.urdf").write_text(with_mesh("m.stl"))
+    _, doubts = told(tmp_path / "r.urdf")
+    assert len(doubts) == 1 and "1 mesh files are missing: 'm.stl'" in doubts[0]
+    assert not is_there(tmp_path / "m.stl") and not is_there(tmp_path) and not is_there(tmp_path / "no\0name")
+    with pytest.raises(FileNotFoundError, match="'m.stl' is only a pointer of Git LFS"):
+        read_mesh(tmp_path / "m.stl")
+    asset, geom = '<asset><mesh name="m" file="m.stl"/></asset>', '<geom type="mesh" mesh="m"/>'
+    (tmp_path / "r.xml").write_text(f"<mujoco>{asset}<worldbody><body>{INERTIAL}{geom}</body></worldbody></mujoco>")
+    _, doubts = told(tmp_path / "r.xml")
+    assert len(doubts) == 1 and "mesh files are missing" in doubts[0]
+
+
+# --- what simulators add to URDF ----------------------------------------------------------------------------------------
+
+
+def test_springs_and_rotors_are_read():
+    spring = "<springStiffness>30</springStiffness><springReference>0.2</springReference>"
+    actuator = '<actuator name="m"><drake:rotor_inertia value="2e-4"/><drake:gear_ratio value="50"/></actuator>'
+    extra = f'<gazebo reference="j">{spring}</gazebo><transmission name="t"><joint name="j"/>{actuator}</transmission>'
+    text = pair(LIMIT + '<dynamics damping="0.3" friction="0.1"/>', extra).replace("<robot", '<robot xmlns:drake="d"', 1)
+    robot, doubts = told(text)
+    assert robot.joints["j"].dynamics == JointDynamics(0.3, 0.1, pytest.approx(0.5), 30.0, 0.2) and doubts == []
+    q = robot.neutral()
+    assert_allclose(robot.with_armature().mass_matrix(q)[6, 6], robot.mass_matrix(q)[6, 6] + 0.5)
+    with pytest.raises(eq.ModelError, match=r"<springStiffness> \(line 1\) must be a finite number, not 'soft'"):
+        eq.load(text.replace(">30<", ">soft<"))
+
+
+@pytest.mark.parametrize(
+    "extra, named",
+    [
+        ("<loop_joint name='x'/>", "<loop_joint> .line 1."),
+        ("<gazebo><joint name='x' type='revolute'/></gazebo>", "<gazebo><joint> .line 1."),
+        ("<gazebo><plugin filename='libmimic_joint.so'/></gazebo>", "<plugin 'libmimic_joint.so'>"),
+        ("<mujoco><equality/></mujoco>", "<mujoco><equality>"),
+    ],
+)
+def test_what_is_not_read_but_matters_is_named(extra, named):
+    with pytest.warns(eq.ModelWarning, match=f"not read: {named}"):
+        eq.load(pair(extra=extra))
+
+
+def test_a_plugin_for_a_follower_that_is_one_is_no_loss():
+    plugin = "<gazebo><plugin filename='libmimic_joint.so'><mimicJoint>k</mimicJoint></plugin></gazebo>"
+    follower = joint("k", "a", "c", f'{LIMIT}<mimic joint="j"/>')
+    assert told(pair(extra=f"{link('c')}{follower}{plugin}"))[1] == []
+    assert len(told(pair(extra=f"{link('c')}{joint('k', 'a', 'c')}{plugin}"))[1]) == 1
+
+
+# --- numbers nobody can have --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (pair().replace('xyz="0 0.1 0.3"', 'xyz="0 0 1e200"'), "joint 'j': its placement must be finite"),
+        (pair().replace('ixy="0"', 'ixy="1e300"', 1), "link 'a': mass, centre of mass and inertia must be finite"),
+        (pair().replace('mass value="1"', 'mass value="1e200"', 1), "link 'a': mass, centre"),
+        (pair(f'{LIMIT}<dynamics damping="-1"/>'), "joint 'j': damping must be a finite number, zero or more"),
+        (with_mesh("m.stl").replace("mesh filename=\"m.stl\"", 'box size="1 -1 1"'), "size of a box is not negative"),
+        (with_mesh("m.stl").replace("mesh filename=\"m.stl\"", 'sphere radius="inf"'), "link 'a': radius of <sphere>"),
+        (pair(f'{LIMIT}<mimic joint="k" multiplier="1e300"/>').replace(
+            "</robot>", f'{link("c")}{joint("k", "a", "c")}</robot>'), "joint 'j': multiplier and offset"),
+    ],
+)  # fmt: skip
+def test_numbers_that_no_robot_has_in_urdf(text, message):
+    with np.errstate(all="raise"), pytest.raises(eq.ModelError, match=message):
+        eq.load(text)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        dict(dynamics=JointDynamics(armature=np.nan)), dict(dynamics=JointDynamics(armature=-1.0)),
+        dict(dynamics=JointDynamics(friction=np.inf)), dict(dynamics=JointDynamics(stiffness=np.nan)),
+        dict(dynamics=JointDynamics(rest=np.inf)), dict(mimic=Mimic("k", np.nan)),
+        dict(frames=[Frame("f", "b", np.full((4, 4), np.nan))]), dict(standing={"j": (np.nan,)}),
+        dict(shape=Shape("sphere", (np.nan,))), dict(shape=Shape("capsule", (0.1, -1.0))),
+        dict(shape=Shape("mesh", (np.inf, 1.0, 1.0))), dict(inertia=Inertia(np.nan, np.zeros(3), np.eye(3))),
+    ],
+)  # fmt: skip
+def test_numbers_that_no_robot_has_from_anywhere(what):
+    from equipoise.model.assemble import assemble
+    from equipoise.model.joints import Revolute
+
+    solid = Inertia(1.0, np.zeros(3), np.eye(3))
+    shapes = (what.pop("shape"),) if "shape" in what else ()
+    links = [Link("a", solid), Link("b", what.pop("inertia", solid), shapes, shapes), Link("c", solid)]
+    others = {name: what.pop(name) for name in ("frames", "standing") if name in what}
+    joints = [Joint("j", Revolute((1.0, 0.0, 0.0)), "a", "b", **what), Joint("k", Revolute((0.0, 1.0, 0.0)), "b", "c")]
+    with pytest.raises(eq.ModelError, match="finite number|not negative"):
+        eq.Robot.from_model(assemble("x", links, joints, floating=True, **others))
+
+
+def test_a_mirrored_mesh_may_have_a_negative_scale():
+    assert eq.load(with_mesh("m.stl").replace('filename="m.stl"', 'filename="m.stl" scale="1 -1 1"')).nv == 6
+
+
+@pytest.mark.parametrize("multiplier, cancels", [(-1.0, True), (-0.5, False)])
+def test_followers_that_cancel_are_named(multiplier, cancels):
+    """The middle link has no mass; the follower turns the last one back by what the leader turned it."""
+    text = f'<robot name="r">{link("a")}{link("b", "")}{link("c")}{joint("lead", "a", "b")}'
+    text += joint("back", "b", "c", f'{LIMIT}<mimic joint="lead" multiplier="{multiplier}"/>').replace("0 0.1 0.3", "0 0 0")
+    if cancels:
+        with pytest.raises(eq.ModelError, match=r"'lead' and its followers \('back'\) move nothing.*locked=\['lead'\]"):
+            eq.load(text + "</robot>")
+        return
+    robot, _ = told(text + "</robot>")
+    assert np.isfinite(robot.forward_dynamics(*robot.random_state(np.random.default_rng(0)), np.zeros(7))).all()
+
+
+# --- names and files ----------------------------------------------------------------------------------------------------
+
+
+def test_names_of_any_length():
+    for name in ("a" * 300, "a" * 5000):
+        with pytest.raises(eq.UnknownNameError):
+            eq.load(name)
+        with pytest.raises(FileNotFoundError):
+            eq.load(f"{name}.urdf")
+    assert eq.load(pair(name="j" * 300)).nv == 7
+
+
+def test_a_joint_named_base_beside_the_name_that_would_replace_it():
+    text = pair(name="base").replace("</robot>", f"{link('c')}{joint('a_to_world', 'a', 'c')}</robot>")
+    robot = eq.load(text)
+    assert list(robot.joints) == ["base", "a_to_world"] and (robot.nv, robot.floating) == (8, True)
+
+
+def test_links_that_lead_to_themselves(tmp_path):
+    (tmp_path / "loop.urdf").symlink_to("loop.urdf")
+    with pytest.raises(eq.ModelError, match="does not exist"):
+        eq.load(tmp_path / "loop.urdf")
+    (tmp_path / "loop.xml").symlink_to("loop.xml")
+    (tmp_path / "r.xml").write_text('<mujoco><include file="loop.xml"/></mujoco>')
+    with pytest.raises(eq.ModelError, match="MuJoCo cannot read"):
+        eq.load(tmp_path / "r.xml")
+
+
+@pytest.mark.parametrize("text", ['<mujoco><include file="a\0b"/></mujoco>', "<mujoco><worldbody/>\0</mujoco>"])
+def test_nul_is_refused(text, tmp_path):
+    with pytest.raises(eq.ModelError):
+        eq.load(text)
+    (tmp_path / "r.xml").write_text(text)
+    with pytest.raises(eq.ModelError):
+        eq.load(tmp_path / "r.xml")
+
+
+# --- MJCF ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["<mujoco/>", '<mujoco><default><geom size="1"/></default></mujoco>', "<mujoco><worldbody/></mujoco>"]
+)
+def test_fragments_without_a_body_are_named_so(text):
+    with pytest.raises(eq.ModelError, match="has no body"):
+        eq.load(text)
+
+
+@pytest.mark.parametrize("files", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "b", "b": "c", "c": "b"}])
+def test_models_that_attach_themselves_do_not_reach_mujoco(files, tmp_path):
+    for name, other in files.items():
+        asset = f'<asset><model name=">" file="{other}.xml"/></asset>'
+        body = f'<body name="{name}">{INERTIAL}<attach model=">" body="{other}" prefix="p"/></body>'
+        (tmp_path / f"{name}.xml").write_text(f"<mujoco>{asset}<worldbody>{body}</worldbody></mujoco>")
+    with pytest.raises(eq.ModelError, match="include or attach themselves, one by way of the other: '[ab].xml'"):
+        read_mjcf(tmp_path / "a.xml")
+
+
+def test_a_part_that_two_others_use_is_no_cycle(tmp_path):
+    (tmp_path / "leaf.xml").write_text(f'<mujoco><worldbody><body name="leaf">{INERTIAL}</body></worldbody></mujoco>')
+    model = '<model name="{0}" file="{0}.xml"/>'
+    attach = '<attach model="{0}" body="{0}" prefix="{0}"/>'
+    for name in ("x", "y"):
+        body = f'<body name="{name}">{INERTIAL}{attach.format("leaf")}</body>'
+        text = f"<mujoco><asset>{model.format('leaf')}</asset><worldbody>{body}</worldbody></mujoco>"
+        (tmp_path / f"{name}.xml").write_text(text)
+    both = "".join(map(attach.format, "xy"))
+    assets = "".join(map(model.format, "xy"))
+    (tmp_path / "r.xml").write_text(
+        f'<mujoco><asset>{assets}</asset><worldbody><body name="r">{INERTIAL}{both}</body></worldbody></mujoco>'
+    )
+    assert len(read_mjcf(tmp_path / "r.xml").links) == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<mujoco>" + "<!--" * 100_000,
+        "<mujoco>" + "<include " * 50_000,
+        "<mujoco>" + '<include file="' * 30_000,
+        "<mujoco>" + "<include file " * 30_000,
+        "<mujoco " + "a='b" * 100_000,
+        "<robot>" + "<!--" * 100_000,
+        "<!-- -- -->" * 30_000 + '<?xml version="1.0"?>' * 3000 + "<robot/>",
+        "<" + " " * 200_000 + "mujoco",
+    ],
+)
+def test_hostile_texts_end_within_seconds(text):
+    start = time.process_time()
+    with pytest.raises(eq.EquipoiseError):
+        eq.load(text)
+    assert time.process_time() - start < 2.0
+
+
+def test_text_without_comments_keeps_its_lines():
+    assert xml.without_comments("a<!-- x\n\n-- y -->b\n<!---->c<!-- open") == "a\n\nb\nc<!-- open"
+
+
+def test_installed_names_are_found_however_long():
+    assert library.find("x" * 400) is None
