@@ -108,7 +108,7 @@ def test_the_cone_of_a_flat_contact_is_exactly_what_corner_forces_make(seed, cor
     """Both ways, against a linear program: points inside, outside, and near the border."""
     local, rng = soles(seed, corners)
     contact = eq.FlatContact("foot", corners=local, friction=friction, edges=edges)
-    G, directions = wrench_cone("", contact._local, contact._directions()), contact._directions()
+    G, directions = wrench_cone("", contact._local, contact.friction_edges), contact.friction_edges
     weights = rng.exponential(size=(corners, edges)) * (rng.random((corners, edges)) < 0.5)
     force = np.einsum("ce,ek->ck", weights, directions)
     inside = np.concatenate([force.sum(axis=0), np.cross(local, force).sum(axis=0)])

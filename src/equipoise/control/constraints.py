@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import unknown_name
 from ..geometry.distances import Distance, angle, distance
 from ..geometry.primitives import Line, Plane, at_time
+from .at_rest import AtRest
 from .safety.vfi import Gains
 from .tasks import TaskError
 
@@ -53,6 +54,10 @@ class Constraint:
 
     def check(self, robot: Robot) -> None:
         """Raise if this robot cannot have this constraint."""
+
+    def at_rest(self, robot: Robot) -> AtRest:
+        """What it means for postures."""
+        return AtRest()
 
     @property
     def label(self) -> str:
@@ -109,6 +114,9 @@ class TorqueLimits(Constraint):
 
     def check(self, robot: Robot) -> None:
         self.largest(robot)
+
+    def at_rest(self, robot: Robot) -> AtRest:
+        return AtRest(effort=_in_velocities(robot, self.largest(robot), np.inf))
 
     @property
     def label(self) -> str:
@@ -170,6 +178,10 @@ class JointLimits(Constraint):
         if (lower >= upper).any():
             raise TaskError(f"{self.label}: a margin of {self.margin} leaves some joint no room")
 
+    def at_rest(self, robot: Robot) -> AtRest:
+        lower, upper, *_ = self.limits(robot, 1e-3)
+        return AtRest(positions=(_in_velocities(robot, lower, -np.inf), _in_velocities(robot, upper, np.inf)))
+
 
 @dataclass(frozen=True, eq=False)
 class KeepOut(BarrierConstraint):
@@ -201,6 +213,10 @@ class KeepOut(BarrierConstraint):
         if not np.isfinite(self.safe) or (d.squared and self.safe < 0):
             wanted = "finite and not negative" if d.squared else "finite"
             raise TaskError(f"{self.label}: safe must be {wanted}, got {self.safe!r}")
+
+    def at_rest(self, robot: Robot) -> AtRest:
+        d = self.measured()
+        return AtRest(distance=d, least=self.safe**2 if d.squared else self.safe, inside=self.inside)
 
     @property
     def moving(self) -> bool:
@@ -373,6 +389,19 @@ class SelfCollision(Constraint):
     @property
     def label(self) -> str:
         return self.name or "self-collision"
+
+    def at_rest(self, robot: Robot) -> AtRest:
+        from ..geometry.collisions import self_collision_pairs
+        from ..geometry.pairs import PairSet
+
+        pairs = self_collision_pairs(robot) if self.pairs is None else self.pairs
+        watched = PairSet(robot, tuple(pairs), range=max(self.range, self.safe), most=self.most)
+        return AtRest(pairs=watched, safe=self.safe)
+
+
+def _in_velocities(robot: Robot, joints: Array, base: float) -> Array:
+    """Values of joint rates in their places among all velocities, with one for the base in front."""
+    return np.concatenate([np.full(robot.nv - len(joints), base), joints])
 
 
 def _described(primitive: Any) -> str:

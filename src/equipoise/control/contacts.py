@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class Contact:
     max_force: float = np.inf
     stiffness: float = 100.0
     damping: float = 20.0
+    pivots: ClassVar[bool] = False  # whether the frame may turn on it
+    rests: ClassVar[bool] = True  # whether a robot at rest can stand on it
 
     def check(self, robot: Robot) -> None:
         robot.place(self.frame)
@@ -103,9 +105,13 @@ class Contact:
         """Rotation whose z is the contact's normal; wanted in every step that is recorded."""
         return axes_from_normal(self.label, self.normal)  # type: ignore[attr-defined]
 
+    def surface_axes(self, X: Array) -> Array:
+        """Rotation in world axes whose z is the surface's normal, with the frame at pose X, 3×3."""
+        return X[:3, :3] @ self._axes
+
     def normal_at(self, X: Array) -> Array:
-        """The surface's unit normal in world axes, with the frame at pose X."""
-        return X[:3, :3] @ self._axes[:, 2]
+        """The surface's unit normal in world axes, with the frame at pose X, (3,)."""
+        return self.surface_axes(X)[:, 2]
 
     def numbers(self) -> Array:
         """What `terms` reads beside the anchor."""
@@ -119,8 +125,9 @@ class Contact:
         """N λ: wrench on the frame, world axes, (6,)."""
         raise NotImplementedError
 
-    def _directions(self) -> Array:
-        """Edges of the pyramid, unit normal force, (edges, 3)."""
+    @property
+    def friction_edges(self) -> Array:
+        """Edges of the friction pyramid, unit normal force, contact axes, (edges, 3)."""
         angles = 2 * np.pi * (np.arange(self.edges) + 0.5) / self.edges
         reach = self.friction if self.inner else self.friction / np.cos(np.pi / self.edges)
         return np.stack([reach * np.cos(angles), reach * np.sin(angles), np.ones(self.edges)], axis=1)
@@ -137,6 +144,7 @@ class PointContact(Contact):
 
     point: Any = (0.0, 0.0, 0.0)
     normal: Any = (0.0, 0.0, 1.0)
+    pivots: ClassVar[bool] = True
 
     @property
     def size(self) -> int:
@@ -148,11 +156,11 @@ class PointContact(Contact):
 
     @property
     def cone(self) -> Array:
-        d = self._directions()
+        d = self.friction_edges
         return _facets_of_pyramid(d)
 
-    def normal_at(self, X: Array) -> Array:
-        return self._axes[:, 2]
+    def surface_axes(self, X: Array) -> Array:
+        return self._axes
 
     def numbers(self) -> Array:
         return self._axes.ravel()
@@ -209,7 +217,7 @@ class FlatContact(Contact):
 
     @property
     def cone(self) -> Array:
-        return wrench_cone(self.label, self._pressed, self._directions())
+        return wrench_cone(self.label, self._pressed, self.friction_edges)
 
     @property
     def _pressed(self) -> Array:
@@ -272,6 +280,7 @@ class SlidingContact(Contact):
     direction: Any = (1.0, 0.0, 0.0)
     corners: Any = SOLE
     normal: Any = (0.0, 0.0, 1.0)
+    rests: ClassVar[bool] = False
 
     @property
     def size(self) -> int:

@@ -18,7 +18,7 @@ from ..control.controller.controller import WholeBodyController
 from ..control.safety.vfi import Gains
 from ..control.stances.machine import Stances
 from ..control.stances.postures import find_posture
-from ..control.stances.transitions import Stance
+from ..control.stances.stance import Stance
 from ..control.tasks import CoMTask, ForceTask, FrameTask, PostureTask, TorqueTask
 from ..errors import EquipoiseError
 from ..geometry.primitives import Plane
