@@ -59,7 +59,7 @@ _HOMES = {
     "SelfCollision": "control.constraints",
     "Gains": "control.safety.vfi",
     "WholeBodyController": "control.controller.controller",
-    "Stance": "control.stances.transitions",
+    "Stance": "control.stances.stance",
     "Stances": "control.stances.machine",
     "find_posture": "control.stances.postures",
     "MultiContact": "control.stances.multi_contact",

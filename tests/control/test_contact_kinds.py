@@ -12,7 +12,6 @@ from scipy.optimize import linprog
 
 import equipoise as eq
 from equipoise.control.contacts import Contact
-from equipoise.control.contacts.cones import wrench_cone
 from equipoise.control.contacts.contact import axes_from_normal
 from equipoise.control.item import TaskError
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import human_contacts as hc
 import numpy as np
 import pytest
+from equipoise.control.surfaces import HullAreaTask, SurfaceTask
 from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.balance.support import support_polygon
-from equipoise.control.surfaces import HullAreaTask, SurfaceTask
+from equipoise.control.stances.events import Outcome, Reason
 
 HEIGHT = 0.85
 REGION = [[0.35, 0.0, HEIGHT], [0.75, 0.0, HEIGHT], [0.75, 0.5, HEIGHT], [0.35, 0.5, HEIGHT]]
@@ -75,9 +76,8 @@ def test_each_attempt_reaches_farther(human, machine, x, step):
     assert [a.name for a in report.attempts] == names[: len(report.attempts)]
     away = np.linalg.norm(human.pose(report.q, "right_hand")[:3, 3] - [x, -0.2, 1.0])
     assert bool(away < machine.tolerance) is (step > 0)
-    assert ("task done" if step else "task failed") in str(report) and machine.outcome.startswith(
-        "completed" if step else "failed"
-    )
+    assert ("task done" if step else "task failed") in str(report)
+    assert machine.outcome is (Outcome.COMPLETED if step else Outcome.FAILED)
     assert_kept(machine, report)
     if step > 1:
         assert_allclose(corners(human, report.q, "left_hand")[:, 2], HEIGHT, atol=5e-3)
@@ -96,7 +96,9 @@ def test_a_table_out_of_reach_ends_in_failure(human):
     machine.controller.set_target("ball", np.array([2.0, -0.2, 1.0]))
     report = machine.run(human.standing(), seconds=30)
     assert not report.success and len(report.attempts) == 2
-    assert "does not reach the surface" in report.attempts[1].reason and "cannot be made" in machine.outcome
+    assert "does not reach the surface" in report.attempts[1].reason
+    assert machine.outcome is Outcome.FAILED and machine.log[-1].reason is Reason.NO_CONTACT
+    assert machine.log[-1].text == "failed: the contact cannot be made"
 
 
 @pytest.mark.slow
@@ -151,7 +153,7 @@ def test_torques_reach_what_the_feet_allow_in_mujoco(human):
     ball = [0.7, -0.2, 1.0]
     machine.controller.set_target("ball", np.array(ball))
     run = eq.simulate(human, machine, duration=4.5)
-    assert run.outcome == "completed" and machine.outcome == "completed" and set(run.status_names) == {"optimal"}
+    assert run.outcome == "completed" and machine.outcome is Outcome.COMPLETED and set(run.status_names) == {"optimal"}
     done = {text: t for t, text in run.events}["completed"]
     at = human.pose(run.q[np.searchsorted(run.t, done)], "right_hand")[:3, 3]
     assert np.linalg.norm(at - ball) < machine.tolerance and machine.report().step == 1

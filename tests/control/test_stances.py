@@ -8,7 +8,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.control.stances.transitions import PosePath, Reference, StanceError, bump, minimum_jerk
+from equipoise.control.stances.construction import tracked_frames
+from equipoise.control.stances.events import EventKind, Outcome, Reason
+from equipoise.control.stances.places import moved
+from equipoise.control.stances.references import TASK_ORDER, PoseTrajectory, Reference, bump, minimum_jerk
+from equipoise.control.stances.stance import StanceError, StepKind
 
 FAST = {"speed": (0.3, 0.4, 1.5), "load_time": 0.15}
 BOTH = ["left_foot", "right_foot"]
@@ -68,7 +72,7 @@ def test_a_frames_twist_is_the_rate_of_its_pose(rng):
     X[:3, :3], X[:3, 3] = rotation_about(np.array([0.0, 0.6, 0.8]), 0.7), (0.1, 0.4, 0.9)
     Y[:3, :3], Y[:3, 3] = rotation_about(np.array([0.6, 0.0, 0.8]), 1.1), (0.3, -0.1, 0.2)
     sinking = {"descent": np.array([0.01, 0.02, -0.05]), "since": 1.4, "until": 1.7}
-    path, h = PosePath(X, Y, np.array([0.0, 0.0, 0.05]), **sinking), 1e-6
+    path, h = PoseTrajectory(X, Y, np.array([0.0, 0.0, 0.05]), **sinking), 1e-6
     assert_allclose(path.at(0.0, 0.0, 2.0)[0], X, atol=1e-15)
     end = path.at(2.0, 0.0, 2.0)[0]
     assert_allclose(end[:3, :3], Y[:3, :3], atol=1e-15)
@@ -94,6 +98,7 @@ def test_references_are_the_numbers_that_tasks_read(human, rng):
         assert_allclose(given[: -human.nv + 6], numbers[: -human.nv + 6], atol=1e-8)
         pose = eq.FrameTask(base).reference(human, (human.pose(here, base), v[:6], None))
         assert_allclose(now.pose_numbers(now.base, t).numbers[:18], pose[:18], atol=1e-8)
+        assert len(TASK_ORDER) == len(pose) == 24
         place, rate, acceleration = now.com_numbers(t).numbers.reshape(3, 3)
         around = [now.com_at(t + k * h) for k in (-1, 1)]
         assert_allclose(rate, (around[1][0] - around[0][0]) / (2 * h), atol=1e-8)
@@ -102,19 +107,19 @@ def test_references_are_the_numbers_that_tasks_read(human, rng):
     assert_allclose(human.difference(now.posture_at(1.6), to), 0.0, atol=1e-12)
 
 
-def test_a_contact_is_off_by_its_place_or_by_its_turn(walk):
+def test_a_contact_has_moved_by_its_place_or_by_its_turn(human, feet):
+    """A sole moves with its frame; a frame may turn about a point and has not moved."""
     from equipoise.algebra.rigid import rotation_about
 
-    X, most = walk.robot.pose(walk.q0, "left_foot"), walk.slip_limit
-    for part, off in ((0.99, False), (1.01, True)):
-        slid, turned = X.copy(), X.copy()
-        slid[:3, 3] += part * most * np.array([0.6, 0.0, 0.8])
-        turned[:3, :3] = rotation_about(np.array([0.0, 0.6, 0.8]), 5 * part * most) @ X[:3, :3]
-        assert walk._is_off(X, slid) is off and walk._is_off(X, turned) is off
-    both = slid.copy()
-    both[:3, :3] = rotation_about(np.array([0.0, 0.0, 1.0]), 4.9 * most) @ X[:3, :3]
-    both[:3, 3] = X[:3, 3] + 0.98 * (slid - X)[:3, 3]
-    assert not walk._is_off(X, both)
+    X = human.pose(human.standing(), "left_foot")
+    Y, axis = X.copy(), np.array([0.0, 0.6, 0.8])
+    Y[:3, :3] = rotation_about(axis, 0.3) @ X[:3, :3]
+    Y[:3, 3] += (0.03, 0.0, -0.04)
+    assert_allclose(moved(feet[0], X, Y), (0.05, 0.3), atol=1e-12)
+    heel = eq.PointContact("left_foot", point=(-0.05, 0.01, 0.02))
+    place = X[:3, :3] @ heel.points[0] + X[:3, 3]
+    Y[:3, 3] = place - Y[:3, :3] @ heel.points[0] + (0.0, 0.004, 0.003)
+    assert_allclose(moved(heel, X, Y), (0.005, 0.0), atol=1e-12)
 
 
 # --- the plan ---------------------------------------------------------------------------------------------------------------
@@ -122,8 +127,9 @@ def test_a_contact_is_off_by_its_place_or_by_its_turn(walk):
 
 @pytest.mark.paper("B6")
 def test_steps_of_the_way(walk):
-    assert [step.kind for step in walk.plan[1].way] == ["move", "unload", "move"]
-    assert [step.kind for step in walk.plan[2].way] == ["move", "touch", "load", "move"]
+    move, unload, touch, load = StepKind
+    assert [step.kind for step in walk.plan[1].way] == [move, unload, move]
+    assert [step.kind for step in walk.plan[2].way] == [move, touch, load, move]
     assert walk.plan[1].way[1].changed == walk.plan[2].way[1].changed == {"right_foot"}
     assert walk.seconds > 1.0 and walk.steps == 7
 
@@ -166,7 +172,7 @@ def test_stances_that_cannot_be(human, feet, foot):
 def test_double_and_single_support_in_mujoco(human, walk):
     """[BK12, Sec. VI]: there and back in physics of others, 1 ms a step: no fall, every step solved, load shifted smoothly."""
     run = eq.simulate(human, walk, plant="mujoco", q0=walk.q0, duration=walk.seconds + 0.3)
-    assert run.outcome == "completed" and walk.outcome == "completed" and walk.progress == 1.0 and walk.done
+    assert run.outcome == "completed" and walk.outcome is Outcome.COMPLETED and walk.progress == 1.0 and walk.done
     assert set(run.status_names) == {"optimal"}
     told = " | ".join(text for _, text in run.events)
     for event in (
@@ -187,7 +193,7 @@ def test_double_and_single_support_in_mujoco(human, walk):
     unloading = (run.t > gone - 0.15) & (run.t < gone)
     assert np.abs(np.diff(run.forces["right_foot"][unloading, 2])).max() < 15  # N in a millisecond: no jump
     assert_allclose(run.com[-1], human.com(walk.plan[2].q), atol=5e-3)
-    assert walk.log == [event for event in run.events if "torque" not in event[1]]
+    assert [(event.t, event.text) for event in walk.log] == [event for event in run.events if "torque" not in event[1]]
 
 
 class Deaf:
@@ -209,10 +215,10 @@ class Deaf:
 def test_a_lost_contact_is_made_again(human, walk):
     """The right foot feels nothing for 0.1 s although it should carry half of the weight."""
     run = eq.simulate(human, Deaf(walk, "right_foot", 0.02, 0.12), q0=walk.q0, duration=0.6)
-    told = [text for _, text in walk.log]
+    told = [event.text for event in walk.log]
     assert told[:2] == ["contact lost: right_foot carries nothing", "right_foot looks for the ground again"]
     assert "contact made: right_foot" in told and "right_foot carry" in told
-    assert run.outcome == "completed" and walk.outcome == "running" and walk.in_force == {"left_foot", "right_foot"}
+    assert run.outcome == "completed" and walk.outcome is Outcome.RUNNING and walk.in_force == {"left_foot", "right_foot"}
 
 
 def test_where_nothing_carries_the_motion_is_ended(human, walk):
@@ -226,7 +232,11 @@ def test_where_nothing_carries_the_motion_is_ended(human, walk):
         solution = walk(k * 1e-3, q, v)
         if walk.done:
             break
-    assert walk.outcome.startswith("failed") and any("ended safely" in text for _, text in walk.log)
+    assert walk.outcome is Outcome.FAILED and walk.log[-1].kind is EventKind.ENDED
+    assert walk.log[-1].reason is Reason.CONTACT_LOST and walk.log[-1].text in (
+        "ended: left_foot is lost",
+        "ended: right_foot is lost",
+    )
     walk.observe(none)
     solution = walk(1.0, q, v)
     assert walk.progress < 1.0 and walk.in_force == set()
@@ -241,15 +251,15 @@ def test_a_step_onto_nothing_goes_back(human, feet, foot, walk):
     stances = [eq.Stance(["left_foot"], alone, "left foot"), eq.Stance(BOTH, places={"right_foot": place}, name="on the step")]
     machine = eq.Stances(human, stances, feet, time_out=0.3, **FAST)
     run = eq.simulate(human, machine, q0=alone, duration=1.7)
-    told = " | ".join(text for _, text in machine.log)
+    told = " | ".join(event.text for event in machine.log)
     assert "time-out: right_foot found nothing to touch" in told and "going back to 'left foot'" in told
-    assert run.outcome == "completed" and machine.outcome == "returned to 'left foot'" and machine.stance == "left foot"
+    assert run.outcome == "completed" and machine.outcome is Outcome.RETURNED and machine.stance == "left foot"
 
 
 def test_a_push_is_answered(human, walk):
     """Six newton-seconds at the chest while both feet stand; the machine goes on."""
     run = eq.simulate(human, walk, q0=walk.q0, duration=0.7, pushes=[eq.Push("thorax", (0.0, -60.0, 0.0), 0.02, 0.1)])
-    assert run.outcome == "completed" and not walk.outcome.startswith("failed")
+    assert run.outcome == "completed" and walk.outcome is not Outcome.FAILED
 
 
 def test_slips_are_held_and_then_ended(human, walk):
@@ -259,9 +269,10 @@ def test_slips_are_held_and_then_ended(human, walk):
     for k in range(walk.retries + 2):
         walk(k * 0.01, q, np.zeros(human.nv))
         q[0] += 1.5 * walk.slip_limit
-    told = [text for _, text in walk.log]
-    assert sum("contact lost" in text for text in told) == walk.retries + 1
-    assert "is held where it is now" in told[1] and walk.outcome.startswith("failed") and "keeps slipping" in walk.outcome
+    kinds = [event.kind for event in walk.log]
+    assert kinds.count(EventKind.SLIPPED) == walk.retries + 1 and kinds[1] is EventKind.HELD_HERE
+    assert walk.outcome is Outcome.FAILED and walk.log[-1].reason is Reason.KEEPS_SLIPPING
+    assert walk.log[-1].text == "ended: left_foot keeps slipping"
 
 
 def test_a_state_that_is_not_finite_does_not_raise(human, walk):
@@ -286,15 +297,15 @@ def test_handstand_on_two_hands_on_one_and_back_in_mujoco(human):
     ]
     machine = eq.Stances(human, stances, hands, start=q0, speed=(0.08, 0.2, 0.5), postures={"support": 0.5, "strength": 0.85})
     run = eq.simulate(human, machine, q0=machine.q0, duration=machine.seconds + 0.5)
-    assert run.outcome == "completed" and machine.outcome == "completed"
+    assert run.outcome == "completed" and machine.outcome is Outcome.COMPLETED
     alone = np.array([human.pose(q, "right_hand")[2, 3] for q in run.q]) > 0.05
     assert alone.sum() > 300 and np.abs(run.measured["right_hand"][alone, 2]).max() < 1.0
     assert (np.abs(run.torque) <= human.limits.effort * (1 + 1e-6)).all()
 
 
 def test_a_target_is_met_by_its_frame_though_the_model_is_wrong(human, feet):
-    """The true thorax is a third heavier than the controller thinks. The hand is led to its target itself: the posture alone
-    would leave it 7 mm away."""
+    """The true thorax is a third heavier than the controller thinks. The hand is tracked to its target itself: the posture
+    alone would leave it 7 mm away."""
     from equipoise.simulate.plant import make_plant
     from equipoise.study.robustness import with_mass
 
@@ -309,14 +320,12 @@ def test_a_target_is_met_by_its_frame_though_the_model_is_wrong(human, feet):
     assert np.abs(posture).max() > 0.01  # the posture did give way
 
 
-def test_frames_that_are_led_have_names_of_their_own(human, feet):
+def test_tracked_frames_have_names_of_their_own(human, feet):
     """Two contacts may be on one frame, and a contact may be called as another frame is."""
-    from equipoise.control.stances.machine import _led
-
     heel, toe = (eq.PointContact("left_foot", name=name, point=(x, 0, 0)) for name, x in (("heel", -0.05), ("toe", 0.1)))
     odd = eq.PointContact("right_foot", name="right_hand")
     stances = [eq.Stance(["heel"]), eq.Stance(["heel"], targets={"right_hand": np.zeros(3), "left_foot": np.zeros(3)})]
-    frames, aims = _led([heel, toe, odd], stances)
+    frames, aims = tracked_frames([heel, toe, odd], stances)
     assert frames == {
         "heel": "left_foot", "toe": "left_foot", "right_hand": "right_foot", "frame right_hand": "right_hand"
     }  # fmt: skip

@@ -141,6 +141,14 @@ def test_all_points_are_inside_the_smallest_capsule(count, stretch, rng):
     assert volume(found) <= 1.001 * ball
 
 
+def test_where_a_shape_is_does_not_matter_to_its_capsule(rng):
+    points, radii = rng.normal(size=(40, 3)) * (0.3, 0.1, 0.1), rng.uniform(0, 0.05, 40)
+    here, there = (smallest_capsule(points + shift, radii) for shift in (np.zeros(3), np.array([100.0, -50.0, 20.0])))
+    assert_allclose(volume(there), volume(here), rtol=1e-3)
+    assert volume(here) == pytest.approx(np.pi * here.radius**2 * (np.linalg.norm(here.b - here.a) + 4 / 3 * here.radius))
+    assert volume(eq.Sphere((1, 2, 3), 0.3)) == pytest.approx(4 / 3 * np.pi * 0.027)
+
+
 def test_the_smallest_capsule_around_a_capsule_is_itself(rng):
     """Points all over the surface of a slanted capsule; no capsule that holds them is smaller."""
     a, b, r = np.array([0.1, 0.2, 0.3]), np.array([0.5, -0.3, 0.9]), 0.15

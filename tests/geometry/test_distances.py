@@ -371,6 +371,14 @@ def one(a: Primitive, b: Primitive, robot: str = "arm6", q: Array | None = None,
     return DistanceValues(*(getattr(values, f)[0] for f in ("value", "J", "residual", "J_dot_v", "residual_rate")))
 
 
+def test_what_is_round_is_nearer_to_a_plane_by_its_radius():
+    floor, lowest = eq.Plane((0, 0, 2), 0.5), (0.3, 0.1, 0.9)
+    assert_allclose(one(eq.Point(lowest), floor).value, 0.4)
+    assert_allclose(one(eq.Sphere(lowest, 0.25), floor).value, 0.15)
+    assert_allclose(one(floor, eq.Capsule(lowest, (0, 0, 2), 0.5)).value, -0.1)
+    assert_allclose(one(eq.Sphere((0, 0, 0), 0.25), eq.Sphere((3, 0, 4), 0.5)).value, 4.25)
+
+
 def test_parallel_lines_have_their_distance():
     for direction in ((0, 0, 3), (0, 0, -1), (1e-8, 0, 1)):
         assert_allclose(one(eq.Line((0, 0, 0), (0, 0, 1)), eq.Line((3, 4, 7), direction)).value, 25, rtol=1e-6)

@@ -155,6 +155,12 @@ def test_rotations_stay_rotations_and_steps_are_bounded():
     assert_allclose(np.linalg.det(R), 1.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("t", [20.0, -15.0])
+def test_a_long_tumble_is_as_exact(t):
+    body = eq.Line((0, 0, 0), (0, 0, 1), velocity=(0, 0, 0, 3, 0, 0), acceleration=(0, 0, 0, 0, 0.5, 0))
+    assert_allclose(body.at(t).direction, by_integration(body, t)[0][:, 2], atol=1e-8)
+
+
 def test_displacement_gives_the_twist_at_its_end():
     v, a = np.arange(6.0), np.array([1.0, 0, 0, 0, 0, 2.0])
     assert_allclose(displacement(v, a, 0.5)[2], v + 0.5 * a)

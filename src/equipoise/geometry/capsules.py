@@ -71,7 +71,12 @@ def collision_capsules(robot: Robot, *, most: int = 1) -> dict[str, tuple[Round,
 def volume(shape: Round) -> float:
     """m³."""
     length = 0.0 if isinstance(shape, Sphere) else float(np.linalg.norm(shape.b - shape.a))
-    return float(np.pi * shape.radius**2 * (length + 4 / 3 * shape.radius))
+    return _volume(length, shape.radius)
+
+
+def _volume(length: float, radius: float) -> float:
+    """Of a capsule, m³."""
+    return float(np.pi * radius**2 * (length + 4 / 3 * radius))
 
 
 def smallest_capsule(points: Any, radii: Any = 0.0, frame: str | None = None) -> Round:
@@ -128,8 +133,8 @@ def _ends_on_axis(centre: Array, axis: Array, extra: float, points: Array, radii
     if high - low < SHORT * radius:  # one ball holds them: the smallest about this centre
         middle = centre + (low + high) / 2 * axis
         radius = float((np.linalg.norm(points - middle, axis=1) + radii).max()) * (1 + ROUNDING)
-        return 4 / 3 * np.pi * radius**3, (middle, middle, radius)
-    return np.pi * radius**2 * (high - low + 4 / 3 * radius), (centre + low * axis, centre + high * axis, radius)
+        return _volume(0.0, radius), (middle, middle, radius)
+    return _volume(high - low, radius), (centre + low * axis, centre + high * axis, radius)
 
 
 def _fit(cloud: Cloud) -> tuple[float, Ends]:
@@ -139,7 +144,7 @@ def _fit(cloud: Cloud) -> tuple[float, Ends]:
     points, radii = cloud.points, cloud.radii
     if len(points) <= 2 and np.ptp(radii) == 0:  # a ball or capsule: it is its own
         a, b, radius = points[0], points[-1], float(radii[0])
-        return np.pi * radius**2 * (float(np.linalg.norm(b - a)) + 4 / 3 * radius), (a, b, radius)
+        return _volume(float(np.linalg.norm(b - a)), radius), (a, b, radius)
     few, few_radii = _outermost(cloud)
     middle = (few.min(axis=0) + few.max(axis=0)) / 2
     size = float(np.linalg.norm(few - middle, axis=1).max() + few_radii.max())

@@ -17,7 +17,9 @@ import numpy as np
 from ..balance.support import support_polygon
 from ..control.constraints import KeepOut, SelfCollision
 from ..control.contacts import FlatContact
-from ..control.stances.multi_contact import MultiContact, Report
+from ..control.stances.attempts import Report
+from ..control.stances.events import EventKind
+from ..control.stances.multi_contact import MultiContact
 from ..control.tasks import FrameTask
 from ..geometry.primitives import Plane, Sphere
 from ..robot import Robot, load
@@ -76,7 +78,7 @@ def touched(name: str) -> Touching:
     robot = machine.robot
     machine.controller.set_target("ball", np.array(place.ball))
     report = machine.run(robot.standing())
-    made = min((t for t, text in machine.log if text.startswith("contact made")), default=np.inf)
+    made = min((event.t for event in machine.log if event.kind is EventKind.TOUCHED), default=np.inf)
     start = _corners(robot, report.path[0], FEET)
     rows = [_looked(place, robot, q, bool(t > made), start) for t, q in zip(report.t[::EVERY], report.path[::EVERY], strict=True)]
     ends = np.cumsum([attempt.seconds for attempt in report.attempts])

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..control.tasks.rolling import Rolling
 from ..control.constraints import Cone, JointLimits
 from ..control.controller.controller import WholeBodyController
 from ..control.safety.vfi import Gains
 from ..control.tasks import AbsoluteTask, PlaneTask, PostureTask, RelativeTask, Task
+from ..control.tasks.rolling import Rolling
 from ..geometry.primitives import Line
 from ..model.robots.mobile import rolling_constraint
 from ..robot import Robot, load

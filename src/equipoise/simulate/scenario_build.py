@@ -20,7 +20,7 @@ from ..control.controller.settings import require_settings
 from ..control.safety.vfi import Gains
 from ..control.stances.machine import Stances
 from ..control.stances.postures import find_posture
-from ..control.stances.transitions import Stance
+from ..control.stances.stance import Stance
 from ..control.tasks import ForceTask
 from ..errors import EquipoiseError
 from ..geometry.primitives import Plane

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.stances.transitions import PosePath, minimum_jerk
+from ..control.stances.references import PoseTrajectory, minimum_jerk
 from ..model.shapes import placement
 from .scenario import Waypoint, Where
 
@@ -77,11 +77,11 @@ def numbers_path(path: Sequence[Waypoint], start: Any, value: Callable[[Waypoint
 def pose_path(path: Sequence[Waypoint], X: Array, scale: float) -> Target:
     """Target of poses."""
     legs = Legs.of(path, X, lambda point: pose_at(point, X, scale))
-    ways = [PosePath(a, b, np.zeros(3)) for a, b in zip(legs.values[:-1], legs.values[1:], strict=True)]
+    ways = [PoseTrajectory(a, b, np.zeros(3)) for a, b in zip(legs.values[:-1], legs.values[1:], strict=True)]
 
     def target(t: float) -> tuple[Any, Any, Any]:
         begin, T, a, b = legs.at(t)
-        way = ways[legs.times.index(begin)] if ways else PosePath(a, b, np.zeros(3))
+        way = ways[legs.times.index(begin)] if ways else PoseTrajectory(a, b, np.zeros(3))
         return way.at(t, begin, T)
 
     return target

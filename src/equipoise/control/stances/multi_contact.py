@@ -9,8 +9,8 @@ The machine is a controller like any other: called with (t, q, v) it answers a `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,53 +19,26 @@ from ...balance.support import SupportPolygon, area_gradient, support_polygon
 from ...geometry.primitives import Plane
 from ...geometry.regions import target_region
 from ...model.types import frozen
-from ..constraints import JointLimits, TorqueLimits
+from ..constraints import CoMAbove, Constraint, PointsInside
+from ..constraints.com_above import NEVER
 from ..contacts import Contact, FlatContact, SlidingContact
 from ..controller.controller import WholeBodyController
 from ..controller.solution import Solution
-from ..surfaces import NEVER, CoMAbove, HullAreaTask, PointsInside, SurfaceTask
-from ..tasks import AbsoluteTask, FrameTask, MomentumTask, PostureTask, RelativeTask, Task, TaskError
+from ..item import TaskError
+from ..tasks import AbsoluteTask, FrameTask, HullAreaTask, MomentumTask, PostureTask, RelativeTask, SurfaceTask, Task
+from .attempts import Attempt, Kind, Report, State
+from .construction import with_usual_limits
+from .events import EventKind, EventLog, Outcome, Reason
+from .places import middle, touching_points
 
 if TYPE_CHECKING:
     from ...robot import Robot
 
 Array = np.ndarray
-TRY, CONTACT, ENLARGE, SLIDE = "try", "make contact and try", "enlarge the support and try", "slide and try"
-APPROACH, GROW, AREA, MAIN = "contact", "area", "support area", "main task"
+APPROACH, AREA = "contact", "support area"  # labels of tasks
 RISES, ENTERS = 4.0, 2.0  # 1/s: how fast a hand outside comes above the surface, and between the walls
 BETTER = 0.02  # an error must fall by this part, or
 CLOSER = 1e-3  # by this much (m, rad, m²), within the patience
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One of the four: how it went."""
-
-    name: str
-    success: bool
-    error: float  # of the task at its best
-    seconds: float
-    area: float  # m² of the support at its end
-    reason: str
-
-
-@dataclass(frozen=True)
-class Report:
-    """What came of a multi-contact task."""
-
-    success: bool
-    step: int  # 1 to 4: which attempt fulfilled the task; 0 if none
-    attempts: tuple[Attempt, ...]
-    q: Array
-    t: Array  # (N,) of `run`
-    path: Array  # (N, nq)
-
-    def __str__(self) -> str:
-        lines = [f"{'task done' if self.success else 'task failed'} after {len(self.attempts)} of 4 attempts"]
-        lines += [
-            f"  {a.name}: {a.reason} (error {a.error:.3g}, support {a.area:.3g} m², {a.seconds:.1f} s)" for a in self.attempts
-        ]
-        return "\n".join(lines)
 
 
 class MultiContact:
@@ -101,7 +74,7 @@ class MultiContact:
         *,
         region: Any = None,
         tasks: Sequence[Task] = (),
-        constraints: Sequence[Any] = (),
+        constraints: Sequence[Constraint] = (),
         level: str = "velocity",
         dt: float | None = None,
         cooperative: bool = False,
@@ -132,13 +105,13 @@ class MultiContact:
         self.reset()
 
     def _made(
-        self, tasks: Sequence[Task], constraints: Sequence[Any], posture_weight: float, damping: float
+        self, tasks: Sequence[Task], constraints: Sequence[Constraint], posture_weight: float, damping: float
     ) -> WholeBodyController:
-        middle, robot, hand = self.hand.points.mean(0), self.robot, self.hand
+        centre, robot, hand = self.hand.points.mean(0), self.robot, self.hand
         target = np.append(self.surface.normal, self.surface.offset)
         own: list[Task] = [
             self.task,
-            SurfaceTask(hand.frame, target, hand.normal, middle, name=APPROACH, gain=2.0),
+            SurfaceTask(hand.frame, target, hand.normal, centre, name=APPROACH, gain=2.0),
             HullAreaTask(hand.frame, hand.points, name=AREA, gain=1.0),
             PostureTask(name="posture", weight=posture_weight, gain=1.0 if self.level == "velocity" else 2.0),
         ]
@@ -152,9 +125,8 @@ class MultiContact:
                 RelativeTask(a.frame, b.frame, hard=True, name="feet"),
                 AbsoluteTask(a.frame, b.frame, hard=True, name="stand"),
             ]
-        kinds: list[Any] = [JointLimits] + ([TorqueLimits] if self.level == "torque" else [])
-        limits = [kind() for kind in kinds if not any(isinstance(c, kind) for c in constraints)]
-        points = np.vstack([hand.points, *(middle[None] for _ in self.walls)])
+        limits = with_usual_limits(robot, constraints, torques=self.level == "torque")
+        points = np.vstack([hand.points, *(centre[None] for _ in self.walls)])
         normals = np.array([*[self.surface.normal] * len(hand.points), *(wall.normal for wall in self.walls)])
         most = sum(len(c.points) for c in (*self.supports, hand))
         own_rules = [
@@ -164,7 +136,7 @@ class MultiContact:
         feet = () if self.cooperative else self.supports
         every = [*feet, hand, self._slide]
         return WholeBodyController(
-            robot, [*own, *tasks], every, [*limits, *own_rules, *constraints], self.level, dt=self.dt, slip_limit=np.inf,
+            robot, [*own, *tasks], every, [*limits, *own_rules], self.level, dt=self.dt, slip_limit=np.inf,
             motion_weight=damping**2 if self.level == "velocity" else 1e-6,
         )  # fmt: skip
 
@@ -173,28 +145,32 @@ class MultiContact:
     def reset(self) -> None:
         """Start anew with the first attempt."""
         self.attempts: list[Attempt] = []
-        self.outcome = "running"
-        self.log: list[tuple[float, str]] = []
-        self._told: list[str] = []
-        self._state = ""
-        self._contact = ""  # of the hand: "", "fixed" or "slides"
+        self.outcome = Outcome.RUNNING
+        self.log = EventLog()
+        self._state: State | None = None
         self._walls_at = np.full(len(self.hand.points) + len(self.walls), NEVER)
         self._polygon = None
         self.controller.reset()
 
     @property
     def done(self) -> bool:
-        return self.outcome != "running"
+        """Whether it is over, for better or worse."""
+        return self.outcome.ended
 
     @property
     def progress(self) -> float:
         """Part of the attempts that are behind, 1 once the task is done."""
-        return 1.0 if self.outcome == "completed" else len(self.attempts) / 4
+        return 1.0 if self.outcome is Outcome.COMPLETED else len(self.attempts) / 4
 
     @property
-    def state(self) -> str:
-        """What it does now."""
+    def state(self) -> State | None:
+        """What it does now; None before the first call."""
         return self._state
+
+    @property
+    def _leaning(self) -> bool:
+        """Whether the hand is in contact."""
+        return self._state is not None and self._state.touches
 
     def _edges_now(self, t: float) -> Array:
         """Rows of the support for `CoMAbove`: each edge with the shares of the hand's points in its motion."""
@@ -205,7 +181,7 @@ class MultiContact:
         rows = np.zeros((len(offsets), 3 + k))
         rows[:, :2], rows[:, 2] = -outward, -offsets
         n = len(polygon.vertices)
-        if self._contact and n > 2:
+        if self._leaning and n > 2:
             first = sum(len(c.points) for c in self.supports)
             for i in range(n):
                 a, b = polygon.vertices[i], polygon.vertices[(i + 1) % n]
@@ -222,17 +198,16 @@ class MultiContact:
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
-        self._told = []
         q = np.asarray(q, dtype=float)
-        if not self._state:
-            self._begin(t, q, TRY)
+        if self._state is None:
+            self._begin(t, q, State.TRY)
         self._measure(t, q)
         solution = self.controller(t, q, v)
         if not self.done:
             self._judge(t, q, solution)
-        if self.outcome.startswith("failed") and self.level == "velocity":
+        if self.outcome is Outcome.FAILED and self.level == "velocity":
             solution = replace(solution, velocity=np.zeros(self.robot.nv))
-        return replace(solution, events=(*solution.events, *self._told)) if self._told else solution
+        return self.log.told_by(solution)
 
     def run(self, q0: Array, *, seconds: float = 120.0) -> Report:
         """Follow the commanded velocities from q0 until the task is done or failed."""
@@ -252,32 +227,27 @@ class MultiContact:
 
     def report(self, t: Array | None = None, path: Array | None = None) -> Report:
         """What has come of it so far."""
-        success = self.outcome == "completed"
+        success = self.outcome is Outcome.COMPLETED
         path = np.zeros((0, self.robot.nq)) if path is None else path
         q = path[-1] if len(path) else self.robot.neutral()
         step = len(self.attempts) if success else 0
         return Report(success, step, tuple(self.attempts), frozen(q), np.zeros(0) if t is None else t, path)
 
-    def _tell(self, t: float, text: str) -> None:
-        self.log.append((float(t), text))
-        self._told.append(text)
-
     # --- what is measured ---------------------------------------------------------------------------------------------------
 
     def _touching(self, q: Array) -> Array:
         """Points of all contacts in force, those of the hand last."""
-        every = [*self.supports, *([self.hand] if self._contact else [])]
-        poses = [(self.robot.pose(q, c.frame), c.points) for c in every]
-        return np.concatenate([points @ X[:3, :3].T + X[:3, 3] for X, points in poses])
+        every = [*self.supports, *([self.hand] if self._leaning else [])]
+        return np.concatenate([touching_points(c, self.robot.pose(q, c.frame)) for c in every])
 
     def _measure(self, t: float, q: Array) -> None:
         """The support of now, and where the walls stand."""
         self._polygon, self._com = support_polygon(self._touching(q)), self.robot.com(q)
         corners, late = len(self.hand.points), t - self._since
         self._walls_at[:] = NEVER
-        if self._state == APPROACH:
+        if self._state is State.APPROACH:
             self._walls_at[:corners] = self.surface.offset - self._below * np.exp(-RISES * late)
-        if self._state in (APPROACH, GROW, SLIDE):
+        if self._state in (State.APPROACH, State.GROW, State.SLIDE):
             self._walls_at[corners:] = [w.offset for w in self.walls] - self._outside * np.exp(-ENTERS * late)
 
     def _area_numbers(self, t: float) -> Array:
@@ -285,7 +255,7 @@ class MultiContact:
         polygon = self._polygon
         k = len(self.hand.points)
         g = np.zeros((k, 2))
-        if polygon is None or not self._contact:
+        if polygon is None or not self._leaning:
             return np.zeros(2 * k + 1)
         first = sum(len(c.points) for c in self.supports)
         for index, gradient in zip(polygon.indices, area_gradient(polygon.vertices), strict=True):
@@ -295,34 +265,31 @@ class MultiContact:
 
     # --- states -------------------------------------------------------------------------------------------------------------
 
-    def _begin(self, t: float, q: Array, state: str) -> None:
+    def _begin(self, t: float, q: Array, state: State) -> None:
         """Enter a state: which tasks count, which contact the hand has."""
-        trying = state in (TRY, f"{TRY} again", SLIDE)
-        weight = self.task.weight
-        self.controller.set_weight(self.task.label, weight if trying else 0.0)
-        self.controller.set_weight(APPROACH, 10.0 if state == APPROACH else 0.0)
-        self.controller.set_weight(AREA, 10.0 if state == GROW else 0.0)
+        self._state = state
+        self.controller.set_weight(self.task.label, self.task.weight if state.tries else 0.0)
+        self.controller.set_weight(APPROACH, 10.0 if state is State.APPROACH else 0.0)
+        self.controller.set_weight(AREA, 10.0 if state is State.GROW else 0.0)
         self.controller.set_target(AREA, self._area_numbers)
-        calm = self._posture_weight * (1.0 if trying else 100.0 if self.level == "velocity" else 10.0)
+        calm = self._posture_weight * (1.0 if state.tries else 100.0 if self.level == "velocity" else 10.0)
         self.controller.set_weight("posture", calm)
         if self.robot.base_link is not None:
             self.controller.set_weight("base", 10 * calm)
-        self._contact = {TRY: "", APPROACH: "", f"{TRY} again": "fixed"}.get(state, "slides")
         names = [] if self.cooperative else [c.label for c in self.supports]
-        extra = {"fixed": [self.hand.label], "slides": [self._slide.label]}.get(self._contact, [])
-        self.controller.set_contacts([*names, *extra], q)
-        self._state, self._since, self._best, self._best_at = state, t, np.inf, t
-        X = self.robot.pose(q, self.hand.frame)
-        corners = self.hand.points @ X[:3, :3].T + X[:3, 3]
+        hand = self.hand if state is State.AGAIN else self._slide
+        self.controller.set_contacts([*names, *([hand.label] if state.touches else [])], q)
+        self._since, self._best, self._best_at = t, np.inf, t
+        corners = touching_points(self.hand, self.robot.pose(q, self.hand.frame))
         self._below = np.maximum(0.0, self.surface.offset - corners @ self.surface.normal)
         self._outside = np.array([max(0.0, float(w.offset - w.normal @ corners.mean(0))) for w in self.walls])
         self._polygon = None
-        self._tell(t, state)
+        self.log.tell(EventKind.BEGUN, t, stance=str(state))
 
     def _error(self, solution: Solution) -> float:
-        if self._state == APPROACH:
+        if self._state is State.APPROACH:
             return solution.task_errors[APPROACH]
-        if self._state == GROW:
+        if self._state is State.GROW:
             return -self._polygon.area if self._polygon is not None else 0.0
         return solution.task_errors[self.task.label]
 
@@ -333,52 +300,48 @@ class MultiContact:
         if error < self._best - needed:
             self._best, self._best_at = error, t
         stuck = t - self._best_at > self.patience or t - self._since > self.time_out
-        if self._state == APPROACH:
+        if self._state is State.APPROACH:
             self._judge_contact(t, q, error, stuck)
-        elif self._state == GROW:
+        elif self._state is State.GROW:
             if stuck:
-                self._tell(t, f"the support has {-error:.3g} m²")
-                self._begin(t, q, f"{TRY} again")
+                self.log.tell(EventKind.AREA, t, distance=-error)
+                self._begin(t, q, State.AGAIN)
         elif error < self.tolerance:
             self._attempted(t, error, True, "task done")
-            self.outcome = "completed"
-            self._tell(t, self.outcome)
+            self.outcome = Outcome.COMPLETED
+            self.log.tell(EventKind.COMPLETED, t)
         elif stuck:
             self._attempted(t, error, False, "no progress" if t - self._since <= self.time_out else "time-out")
             self._next(t, q)
 
     def _judge_contact(self, t: float, q: Array, error: float, stuck: bool) -> None:
         if error < self.contact_tolerance and not any(self._outside_now(q)):
-            self._tell(t, f"contact made: {self.hand.label}")
-            self._begin(t, q, f"{TRY} again")
+            self.log.tell(EventKind.TOUCHED, t, self.hand.label)
+            self._begin(t, q, State.AGAIN)
         elif stuck:
             self._attempted(t, np.inf, False, f"{self.hand.label} does not reach the surface: {error:.3g} away")
-            self._fail(t, "the contact cannot be made")
+            self._fail(t, Reason.NO_CONTACT)
 
     def _outside_now(self, q: Array) -> list[bool]:
-        X = self.robot.pose(q, self.hand.frame)
-        place = X[:3, :3] @ self.hand.points.mean(0) + X[:3, 3]
+        place = middle(self.hand, self.robot.pose(q, self.hand.frame))
         return [bool(w.normal @ place < w.offset - 1e-2) for w in self.walls]
 
     def _attempted(self, t: float, error: float, success: bool, reason: str) -> None:
-        name = (TRY, CONTACT, ENLARGE, SLIDE)[len(self.attempts)]
+        name = list(Kind)[len(self.attempts)]
         begun = sum(a.seconds for a in self.attempts)
         area = self._polygon.area if self._polygon is not None else 0.0
         self.attempts.append(Attempt(name, success, float(min(error, self._best) if success else error), t - begun, area, reason))
-        self._tell(t, f"{name}: {reason}, error {error:.3g}")
+        self.log.tell(EventKind.ATTEMPTED, t, stance=str(name), note=reason, distance=error)
 
     def _next(self, t: float, q: Array) -> None:
-        states: Mapping[int, Callable[[], None]] = {
-            1: lambda: self._begin(t, q, APPROACH),
-            2: lambda: self._begin(t, q, GROW),
-            3: lambda: self._begin(t, q, SLIDE),
-            4: lambda: self._fail(t, "no attempt fulfilled the task"),
-        }
-        states[len(self.attempts)]()
+        if len(self.attempts) == len(Kind):
+            self._fail(t, Reason.NO_ATTEMPT)
+        else:
+            self._begin(t, q, (State.APPROACH, State.GROW, State.SLIDE)[len(self.attempts) - 1])
 
-    def _fail(self, t: float, why: str) -> None:
-        self.outcome = f"failed: {why}"
-        self._tell(t, self.outcome)
+    def _fail(self, t: float, reason: Reason) -> None:
+        self.outcome = Outcome.FAILED
+        self.log.tell(EventKind.FAILED, t, reason=reason)
         self.controller.set_weight(self.task.label, 0.0)
         self.controller.set_weight(APPROACH, 0.0)
 

@@ -1,0 +1,170 @@
+"""The references of a machine over contacts, and how its controller follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...algebra.arrays import length
+from ..contacts import Contact
+from ..controller.controller import WholeBodyController
+from .construction import BASE, COM, POSTURE, tracked_label
+from .references import PEAK, PoseTrajectory, Reference
+from .stance import Planned, StanceError, Step, StepKind
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+Array = np.ndarray
+SMALL_STEP = 0.03  # m: a shorter way from contact to contact needs no lift
+DESCENT = 0.05  # m/s, of a frame that looks for the ground
+SEARCH = 0.05  # m, how far
+SETTLE = 0.05  # s, by which a motion is expected to end late
+TOUCHES = 0.1  # s, in which contacts are expected to be made
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast references go.
+
+    Args:
+        com: largest speed of the centre of mass, m/s.
+        frames: of frames, m/s.
+        joints: of joints, rad/s.
+        clearance: m, by which a frame is lifted on its way from one contact to the next.
+        shortest: s of a motion.
+        dt: s of a step of control.
+    """
+
+    com: float
+    frames: float
+    joints: float
+    clearance: float
+    shortest: float
+    dt: float
+
+
+class Tracker:
+    """Where the centre of mass, the posture, the base and tracked frames should be; the controller is told.
+
+    Args:
+        frames: that may be tracked, by name.
+        weight: of the task of a frame while it is tracked.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        controller: WholeBodyController,
+        contacts: Mapping[str, Contact],
+        frames: Mapping[str, str],
+        pace: Pace,
+        weight: float,
+    ) -> None:
+        self.robot, self.controller, self.contacts = robot, controller, contacts
+        self.frames, self.pace, self.weight = frames, pace, weight
+        self.targets: dict[str, Array] = {}  # of tracked frames
+        self.offset = np.zeros(3)  # how far slips carried the robot from its plan
+        self.reference: Reference | None = None
+
+    def reset(self, q: Array) -> None:
+        """Nothing is tracked; q is where frames are."""
+        self.targets, self.offset, self.reference = {}, np.zeros(3), None
+        for name in self.frames:
+            self.release(name, q)
+
+    def begin(self, t: float, q: Array, to: Array) -> None:
+        """The first references: from q to a posture, the centre of mass where it is."""
+        com = self.robot.com(q)
+        self.reference = Reference(self.robot, t, 1e-3, q, to, com, com, {})
+        self.controller.set_target(COM, lambda t: self.now.com_numbers(t))
+        self.controller.set_target(POSTURE, lambda t: self.now.posture_numbers(t))
+        if self.robot.base_link is not None:
+            self.controller.set_target(BASE, lambda t: self.now.pose_numbers(self.now.base, t))
+
+    @property
+    def now(self) -> Reference:
+        """The references in force."""
+        if self.reference is None:
+            raise StanceError("the machine has not been called yet")
+        return self.reference
+
+    def pose(self, q: Array, name: str) -> Array:
+        """Of a contact's frame, or of a tracked frame, 4×4."""
+        return self.robot.pose(q, self.frames[name])
+
+    def com_error(self, t: float, q: Array) -> float:
+        """Distance of the centre of mass from its reference, m."""
+        return length(self.robot.com(q) - self.now.com_at(t)[0])
+
+    def follow(self, t: float, q: Array, step: Step, more: Iterable[str] = (), from_here: bool = False) -> None:
+        """New references that lead to the posture of a step.
+
+        Args:
+            more: names of frames to track beside those that the step moves and those that are tracked already.
+            from_here: whether references start at q, where the robot was pushed to; else where they are now.
+        """
+        for name in sorted({*step.changed, *self.targets, *more}):
+            self.targets[name] = self.pose(step.q, name)
+        old, com_to = self.now, self.robot.com(step.q) + self.offset
+        q_from = q if from_here else old.posture_at(t)
+        com = self.robot.com(q) if from_here else old.com_at(t)[0]
+        frames = {name: self._trajectory(t, q, name, step, from_here) for name in self.targets}
+        self.reference = Reference(self.robot, t, self.time(step, q_from, com, com_to), q_from, step.q, com, com_to, frames)
+        for name in frames:
+            self.controller.set_weight(tracked_label(name), self.weight)
+            self.controller.set_target(tracked_label(name), lambda t, name=name: self.now.pose_numbers(self.now.frames[name], t))
+
+    def _trajectory(self, t: float, q: Array, name: str, step: Step, from_here: bool) -> PoseTrajectory:
+        """Of a tracked frame: lifted off its surface where it goes from contact to contact."""
+        old, to = self.now, self.targets[name].copy()
+        X = old.frame_at(name, t) if name in old.frames and not from_here else self.pose(q, name)
+        to[:3, 3] += self.offset
+        far = name in step.changed and length(to[:3, 3] - X[:3, 3]) > SMALL_STEP
+        return PoseTrajectory(X, to, self.pace.clearance * self.contacts[name].normal_at(to) if far else np.zeros(3))
+
+    def hold(self, t: float, q: Array, com_to: Array) -> None:
+        """Stay in the posture q with the centre of mass brought to a place (m) within a second; frames are tracked no longer."""
+        for name in tuple(self.targets):
+            self.release(name, q)
+        self.reference = Reference(self.robot, t, 1.0, q, q, self.robot.com(q), com_to, {})
+
+    def release(self, name: str, q: Array) -> None:
+        """Track a frame no longer."""
+        self.targets.pop(name, None)
+        self.controller.set_weight(tracked_label(name), 0.0)
+        self.controller.set_target(tracked_label(name), self.pose(q, name))
+
+    def descend(self, t: float, name: str) -> None:
+        """A tracked frame looks for the ground below its place."""
+        trajectory = self.now.frames[name]
+        if trajectory.since > t:
+            down = -DESCENT * self.contacts[name].normal_at(trajectory.Y)
+            self.now.frames[name] = replace(trajectory, descent=down, since=t, until=t + SEARCH / DESCENT)
+
+    def time(self, step: Step, q: Array, com: Array, com_to: Array) -> float:
+        """How long the motion of a step takes from q, s."""
+        if step.seconds is not None:
+            return max(step.seconds, self.pace.dt)
+        joints = np.abs(self.robot.difference(q, step.q)[6 if self.robot.floating else 0 :]).max(initial=0.0)
+        way = max((length(self.pose(q, name)[:3, 3] - self.pose(step.q, name)[:3, 3]) for name in step.changed), default=0.0)
+        if way > SMALL_STEP:
+            way += 2 * self.pace.clearance
+        ways = (length(com_to - com), self.pace.com), (way, self.pace.frames), (float(joints), self.pace.joints)
+        return max([PEAK * distance / speed for distance, speed in ways] + [10 * self.pace.dt, self.pace.shortest])
+
+    def seconds(self, plan: Sequence[Planned], load_time: float) -> float:
+        """How long a plan should take, s, with `load_time` for load to go to or from a contact."""
+        q, total = plan[0].q, 0.0
+        for step in (step for stance in plan for step in stance.way):
+            if step.kind.shifts_load:
+                total += load_time
+            elif step.kind is StepKind.TOUCH:
+                total += TOUCHES
+            else:
+                total += self.time(step, q, self.robot.com(q), self.robot.com(step.q)) + SETTLE + step.hold
+            q = step.q
+        return total
