@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import equipoise as eq
 from equipoise.control import batched, qp
 from equipoise.control.controller.batched import BatchedController
+from equipoise.control.item import TaskError
 from equipoise.control.qp.many_programs import Programs, certificate, solve_batch
-from equipoise.control.tasks import TaskError
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ _HOMES = {
     "Barrier": "constraints",
     "BarrierConstraint": "constraints",
     "ControlEvent": "events",
-    "EventKind": "events",
+    "ControlEventKind": "events",
     "Context": "controller.context",
     "Scene": "controller.scene",
     "Affine": "controller.scene",

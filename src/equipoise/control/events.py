@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class EventKind(Enum):
+class ControlEventKind(Enum):
     """What an event of a controller is about."""
 
     START = "start"  # something cannot be promised from where the robot starts
@@ -27,13 +27,13 @@ class ControlEvent:
         detail: in words.
     """
 
-    kind: EventKind
+    kind: ControlEventKind
     item: str = ""
     detail: str = ""
 
     def __str__(self) -> str:
-        if self.kind is EventKind.SETTING_REFUSED:
+        if self.kind is ControlEventKind.SETTING_REFUSED:
             return f"target of {self.item} refused, the last one stays: {self.detail}"
-        if self.kind is EventKind.CONTACT_LOST:
+        if self.kind is ControlEventKind.CONTACT_LOST:
             return f"contact {self.item} lost: {self.detail}"
         return self.detail

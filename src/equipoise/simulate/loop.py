@@ -6,7 +6,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+UNIT = 1e-9  # by which the length of a quaternion may differ from one
 Controller = Callable[[float, Array, Array], Any]
 
 
@@ -345,6 +346,7 @@ class _Loop:
     sense: Callable[[Array, Array], tuple[Array, Array]] | None
     fallen: Callable[[Array], str | None] | None
     motor: _Motor
+    drifted: bool = False  # whether quaternions of the plant were told to drift
 
     def run(self, state: PlantState, steps: int, tick: Callable[[int], None]) -> str:
         """All steps; how it ended. A status of the controller never ends it."""
@@ -355,7 +357,7 @@ class _Loop:
                 solution, seconds = self._call(t, state)
                 wanted = self.motor.wanted(solution)
                 for text in getattr(solution, "events", ()):
-                    self.record.tell(t, text)
+                    self.record.tell(t, str(text))
             else:
                 seconds = 0.0
             acting, limited = self.motor.acting(wanted)
@@ -410,7 +412,23 @@ class _Loop:
             state = self.plant.step(acting, self.dt, wrenches)
         if not finite(state.q, state.v):
             raise StateError("the state is no longer finite")
-        return state
+        return self._unit(t, state)
+
+    def _unit(self, t: float, state: PlantState) -> PlantState:
+        """The state with quaternions of unit length; a plant whose own drift away from it is told once."""
+        starts = self.robot.tree.quaternions
+        lengths = [float(np.linalg.norm(state.q[k : k + 4])) for k in starts]
+        if not any(abs(length - 1) > UNIT for length in lengths):
+            return state
+        if min(lengths) < 0.5:
+            raise StateError(f"a quaternion of the plant has length {min(lengths):.3g}")
+        if not self.drifted:
+            self.drifted = True
+            self.record.tell(t, f"the plant's quaternions drift: one has length {max(lengths, key=lambda x: abs(x - 1)):.9g}")
+        q = state.q.copy()
+        for k, length in zip(starts, lengths, strict=True):
+            q[k : k + 4] /= length
+        return replace(state, q=q)
 
 
 # --- the record --------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from ...machine.target import NOT_UNIT, QUATERNION_TOLERANCE
 from ..constraints.constraint import Constraint, Start
 from ..constraints.outside import OutsideRows, Seen
 from ..contacts.contact import Contact
-from ..events import ControlEvent, EventKind
+from ..events import ControlEvent, ControlEventKind
 from ..item import LEVELS, TaskError
 from ..qp import UNKNOWN, Status
 from ..qp.stopgap import Answer, CompiledSolver
@@ -130,7 +130,7 @@ class WholeBodyController:
         self._structure = Structure(layout, kernel, regular, names, margins)
         classes_E, classes_A = layout.classes
         sizes = len(classes_E), len(classes_A)
-        self._solver = CompiledSolver(layout.unknowns, layout.level_sizes, *sizes, classes_E, classes_A, regular)
+        self._solver = CompiledSolver(layout.unknowns, layout.level_sizes, *sizes, classes_E, classes_A, regular, layout.strict)
         self._q, self._v = np.zeros(self.robot.nq), np.zeros(self.robot.nv)
         self._data = {
             output.name: self._solver.data[output.name][: output.shape[0]]
@@ -239,13 +239,13 @@ class WholeBodyController:
         """One step of control at time t (s) in state (q, v)."""
         with self._lock:
             if self._inside:
-                return self._fallback(t, ControlStatus.FAILED, (ControlEvent(EventKind.BUSY, detail=_BUSY),))
+                return self._fallback(t, ControlStatus.FAILED, (ControlEvent(ControlEventKind.BUSY, detail=_BUSY),))
             self._inside = True
             try:
                 return self._control(t, q, v)
             except Exception as error:  # nothing raises in the loop: an error of our own is an event, and is counted
                 self.counts["errors"] += 1
-                event = ControlEvent(EventKind.ERROR, detail=f"{type(error).__name__}: {error}")
+                event = ControlEvent(ControlEventKind.ERROR, detail=f"{type(error).__name__}: {error}")
                 return self._fallback(t, ControlStatus.FAILED, (event,))
             finally:
                 self._inside = False
@@ -278,7 +278,7 @@ class WholeBodyController:
             good_time = isfinite(t)
         except (TypeError, ValueError) as error:
             self._v[:] = 0.0
-            return ControlStatus.BAD_STATE, (ControlEvent(EventKind.BAD_STATE, detail=str(error)),)
+            return ControlStatus.BAD_STATE, (ControlEvent(ControlEventKind.BAD_STATE, detail=str(error)),)
         if not good_time or not finite(self._q, self._v):
             return ControlStatus.NOT_FINITE, ()
         for k in self.robot.tree.quaternions if not self._started else ():
@@ -339,7 +339,7 @@ class WholeBodyController:
             numbers = self.settings.numbers(c.label)
             lines += [(c.label, line) for line in c.start_report(Start(layout.context, self._q, self._v, *start, numbers))]
         self.start_report = tuple(line for _, line in lines)
-        return tuple(ControlEvent(EventKind.START, label, line) for label, line in lines)
+        return tuple(ControlEvent(ControlEventKind.START, label, line) for label, line in lines)
 
     def _lost_contacts(self) -> tuple[ControlEvent, ...]:
         """Contacts that slipped too far are taken out."""
@@ -352,7 +352,7 @@ class WholeBodyController:
             self.counts["contact_lost"] += len(lost)
             self.set_contacts([name for name in self._contacts if name not in lost])
         detail = f"it slipped more than {self.slip_limit:g}"
-        return tuple(ControlEvent(EventKind.CONTACT_LOST, name, detail) for name in lost)
+        return tuple(ControlEvent(ControlEventKind.CONTACT_LOST, name, detail) for name in lost)
 
     # --- answers ----------------------------------------------------------------------------------------------------------
 

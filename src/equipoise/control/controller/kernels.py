@@ -17,7 +17,7 @@ from .layout import Layout
 def kernel_for(layout: Layout) -> Kernel:
     """The compiled kernel of a controller; from the cache where possible."""
     try:
-        name = _name(layout)
+        name = controller_key(layout)
     except NoNameError:  # some item holds what cannot be told from others of its kind
         return kernel_of(_traced(layout), strict=False)
     program = Program.from_bytes(shared_cache().get(name, lambda: _traced(layout).to_bytes()))
@@ -30,7 +30,12 @@ def _traced(layout: Layout) -> Program:
     return Assembly(layout).program()
 
 
-def _name(layout: Layout) -> str:
+def controller_key(layout: Layout) -> str:
+    """The name of a controller's program in the cache.
+
+    Raises:
+        NoNameError: an item holds what cannot be told from others of its kind.
+    """
     context = layout.context
     robot = context.robot
     of_robot = robot.tree.digest, tuple(robot.model.gravity), robot.mass, context.motors.tobytes()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import unknown_name
-from ..events import ControlEvent, EventKind
+from ..events import ControlEvent, ControlEventKind
 from ..item import Item, Numbers, Parameters, TaskError
 from .context import Context
 from .layout import Layout
@@ -135,7 +135,7 @@ class Settings:
             except Exception as error:  # a user's function may raise anything
                 reason = str(error) or type(error).__name__
             if reason:
-                events += (ControlEvent(EventKind.SETTING_REFUSED, item.label, reason.rstrip(".")),)
+                events += (ControlEvent(ControlEventKind.SETTING_REFUSED, item.label, reason.rstrip(".")),)
             else:
                 self.p[place] = new
         return events

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...algebra.arrays import length
 from .. import qp
-from ..events import ControlEvent
 from ..qp import QuadraticProgram, Residuals
 from .step import Step
 
@@ -72,7 +71,7 @@ class Solution:
         acceleration: that the command makes, by the model.
         velocity: the command at velocity level, else the velocity that was measured.
         residuals: of the quadratic program as stated; where constraints were relaxed, of the one with widened bounds.
-        events: what happened in this step beside solving.
+        events: what happened in this step beside solving; each has a `kind` and prints as a sentence.
         step: what it saw and found, as data.
     """
 
@@ -82,7 +81,7 @@ class Solution:
     acceleration: Array
     velocity: Array
     residuals: Residuals
-    events: tuple[ControlEvent, ...]
+    events: tuple[object, ...]
     step: Step = field(repr=False)
 
     @property

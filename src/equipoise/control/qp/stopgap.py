@@ -27,7 +27,8 @@ class Answer(NamedTuple):
 
 
 class CompiledSolver:
-    def __init__(self, n, levels, n_E, n_A, classes_E, classes_A, regularisation):
+    def __init__(self, n, levels, n_E, n_A, classes_E, classes_A, regularisation, strict=False):
+        self.strict = strict
         self.n, self.levels, self.n_E, self.n_A = n, tuple(levels), n_E, n_A
         self.n_R = sum(levels)
         self.classes_E, self.classes_A, self.regular = classes_E, classes_A, regularisation
@@ -74,7 +75,7 @@ class CompiledSolver:
             return self._none(Status.NOT_FINITE)
         if np.isnan(parts["lower"]).any() or np.isnan(parts["upper"]).any():
             return self._none(Status.NOT_FINITE)
-        if len(self.levels) == 1:
+        if not self.strict:
             answer = self.solver.solve(**parts)
             ok = answer.solved
             if ok:
@@ -113,7 +114,7 @@ class CompiledSolver:
             return self._none(Status.INFEASIBLE)
         x, residuals, lam = result.x, result.residuals, result.multipliers
         w = result.problem
-        if len(self.levels) > 1:
+        if self.strict:
             eq = w.lower == w.upper
             ans = self._strict(w.A[eq], w.lower[eq], w.A[~eq], w.lower[~eq], w.upper[~eq])
             if ans.solved and np.isfinite(ans.x).all():

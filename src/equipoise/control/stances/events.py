@@ -88,6 +88,9 @@ class Event:
     reason: Reason | None = None
     note: str = ""
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def text(self) -> str:
         """For people."""
@@ -111,6 +114,6 @@ class EventLog(list[Event]):
 
     def told_by(self, solution: Solution) -> Solution:
         """A solution that tells what is new as well."""
-        new = tuple(event.text for event in self[self._told :])
+        new = tuple(self[self._told :])
         self._told = len(self)
         return replace(solution, events=(*solution.events, *new)) if new else solution

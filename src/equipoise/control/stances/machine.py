@@ -154,8 +154,8 @@ class Stances:
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
-        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
-        if finite(q, v):
+        if self._is_state(q, v):
+            q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
             if self._track.reference is None:
                 self._begin(t, q)
             self._watch(t, q)
@@ -163,9 +163,16 @@ class Stances:
         solution = self.controller(t, q, v)
         self._forces.last = solution
         self._count_failures(t, q, solution)
-        if self.outcome is Outcome.FAILED and (solution.status.held or not self._anchors):
+        if self.outcome is Outcome.FAILED and (solution.status.fallback or not self._anchors):
             solution = damped(self.robot, solution, v)
         return self.log.told_by(solution)
+
+    def _is_state(self, q: Array, v: Array) -> bool:
+        """Whether q and v are numbers that the robot can have; the controller tells what is wrong with others."""
+        try:
+            return np.shape(q) == (self.robot.nq,) and np.shape(v) == (self.robot.nv,) and finite(np.asarray(q), np.asarray(v))
+        except (TypeError, ValueError):
+            return False
 
     def _begin(self, t: float, q: Array) -> None:
         self._track.begin(t, q, self.plan[0].q)
@@ -395,6 +402,6 @@ class Stances:
 
     def _count_failures(self, t: float, q: Array, solution: Solution) -> None:
         """A solver that stays without an answer ends the motion."""
-        self._failing = self._failing + self.dt if solution.status.held else 0.0
+        self._failing = self._failing + self.dt if solution.status.fallback else 0.0
         if self._failing > PATIENCE and self.outcome not in (Outcome.FAILED, Outcome.RETURNED) and finite(q):
             self._end(t, q, Reason.NO_TORQUES)

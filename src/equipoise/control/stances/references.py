@@ -21,7 +21,6 @@ PEAK = 1.875  # of a minimum-jerk motion: largest speed by the mean one
 SHARPEST = 5.7736  # of a minimum-jerk motion over distance d in time T: largest acceleration is 5.7736 d / T²
 ROTATION = [0, 1, 2, 4, 5, 6, 8, 9, 10]  # of a pose row by row: its rotation,
 PLACE = [3, 7, 11]  # and its place
-TASK_ORDER = [*ROTATION, *PLACE, *range(16, 28)]  # as a FrameTask reads pose, twist and rate
 
 
 def minimum_jerk(x: float) -> tuple[float, float, float]:
@@ -143,14 +142,14 @@ class Reference:
 
     def posture_numbers(self, t: float) -> Numbers:
         s, ds, dds = self._parts(t)
-        way = self.way[6 if self.robot.floating else 0 :]
+        way = self.way[self.robot.actuated]
         return Numbers(np.concatenate([self.robot.integrate(self.q, s * self.way), ds * way, dds * way]))
 
     def com_numbers(self, t: float) -> Numbers:
         return Numbers(self.com_at(t).ravel())
 
     def pose_numbers(self, trajectory: PoseTrajectory, t: float) -> Numbers:
-        return Numbers(trajectory.numbers(t, self.start, self.T)[TASK_ORDER])
+        return Numbers(trajectory.numbers(t, self.start, self.T))
 
     def ended(self, t: float) -> bool:
         return t >= self.start + self.T
