@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import equipoise as eq
-from equipoise.control import batched, qp
+from equipoise.control import qp
+from equipoise.control.controller import batched
 from equipoise.control.controller.batched import BatchedController
 from equipoise.control.item import TaskError
 from equipoise.control.qp.many_programs import Programs, certificate, solve_batch
@@ -215,8 +216,10 @@ def test_what_it_does_not_take_is_said(standing):
     fresh = eq.WholeBodyController(robot, [eq.PostureTask()])
     with pytest.raises(TaskError, match="once before"):
         BatchedController(fresh)
+    other = eq.WholeBodyController(robot, [eq.CoMTask()])
+    other(0.0, robot.standing(), np.zeros(robot.nv))
     with pytest.raises(TaskError, match="PostureTask"):
-        BatchedController(eq.WholeBodyController(robot, [eq.CoMTask()]))
+        BatchedController(other)
 
 
 def test_a_saved_one_gives_the_same(standing, tmp_path):

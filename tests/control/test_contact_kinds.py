@@ -35,7 +35,8 @@ def terms_of(contact: Contact, robot: eq.Robot):
         terms = contact.terms(scene, numbers)
         V, drift = scene.twist(contact.frame), scene.drift(contact.frame)
         return {
-            "S": terms.S, "N": terms.N, "cone": terms.cone, "error": terms.error, "motion": terms.S.T @ V, "drift": terms.S.T @ drift + terms.S_dot_V,
+            "S": terms.S, "N": terms.N, "cone": terms.cone, "error": terms.error,
+            "motion": terms.S.T @ V, "drift": terms.S.T @ drift + terms.S_dot_V,
         }  # fmt: skip
 
     at = written(robot, contact, write)

@@ -133,18 +133,29 @@ class Item:
 def kind(item: Item) -> object:
     """Names what an item's class does: our own by their place, a user's own by the code of its methods."""
     owners = [owner for owner in type(item).__mro__ if not owner.__module__.startswith(("equipoise.", "builtins"))]
-    code = [_code(member) for owner in owners for _, member in sorted(vars(owner).items())]
+    members = [(k, x) for owner in owners for k, x in sorted(vars(owner).items()) if not k.startswith("__")]
+    code = [(name, _code(member)) for name, member in members]
     return type(item).__module__, type(item).__qualname__, code
 
 
-def _code(member: Any) -> object:
-    """Instructions, names and constants of a function, of the functions in it and of what it closes over."""
+def _code(member: Any, seen: frozenset[int] = frozenset()) -> object:
+    """Instructions, names and constants of a function, of what it closes over, and of the functions beside it that it calls."""
     member = getattr(member, "fget", getattr(member, "__func__", member))
     code = getattr(member, "__code__", None)
     if code is None:
         return repr(member) if isinstance(member, bool | int | float | str | tuple) else None
-    cells = [plain(cell.cell_contents) for cell in member.__closure__ or ()]
-    return _instructions(code), cells, [plain(x) for x in member.__defaults__ or ()]
+    seen = seen | {id(code)}
+    beside = [member.__globals__.get(name) for name in code.co_names]
+    called = [x for x in beside if getattr(x, "__module__", None) == member.__module__ and hasattr(x, "__code__")]
+    inner = [_code(x, seen) for x in called if id(x.__code__) not in seen]
+    cells = [_cell(cell.cell_contents, seen) for cell in member.__closure__ or ()]
+    return _instructions(code), inner, cells, [plain(x) for x in member.__defaults__ or ()]
+
+
+def _cell(content: Any, seen: frozenset[int]) -> object:
+    if isinstance(content, type):  # as super() needs it
+        return content.__module__, content.__qualname__
+    return _code(content, seen) if hasattr(content, "__code__") else plain(content)
 
 
 def _instructions(code: Any) -> object:

@@ -49,6 +49,10 @@ class Kernel:
                 return result
         return self._general(arrays, out)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its program: the machine code is compiled, or taken from the cache, where it is used."""
+        return _restored, (self.program.to_bytes(), self.strict)
+
     def _first_call(self, *arrays: Any) -> None:
         """Compile for single states when the first one comes; batches never need it."""
         if arrays and isinstance(arrays[0], np.ndarray) and arrays[0].ndim == 1:
@@ -196,6 +200,12 @@ class Kernel:
                     f"{np.sqrt(squared[tuple(bad[0])]):.9g} instead of 1. Quaternions are (w, x, y, z); "
                     "normalise them, and check the order if they come from another library (eq.convert)."
                 )
+
+
+def _restored(program: bytes, strict: bool) -> Kernel:
+    from .store import kernel_of
+
+    return kernel_of(Program.from_bytes(program), strict=strict)
 
 
 class _BoundCall(functools.partial):

@@ -10,7 +10,7 @@ cannot be solved at all is answered by a fallback. Every step is counted by its 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
+DEPENDENT = 1e-5  # singular value of contact rows of unit length below which they depend on each other
 SEEN = ("errors", "margins", "wrench_maps", "asked")  # what a step keeps of the kernel's results
 
 
@@ -166,7 +167,9 @@ class WholeBodyController:
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = self.robot, self.items.tasks, self.items.contacts, self.items.constraints, self.level, self.priorities
-        return _restored, (arguments, self._options, self._contacts, dict(self.counts))
+        state = {"contacts": self._contacts, "started": self._started, "counts": dict(self.counts)}
+        state |= {"settings": self.settings.state, "last_torque": self._last_torque, "start_report": self.start_report}
+        return _restored, (arguments, self._options, state)
 
     # --- while it runs --------------------------------------------------------------------------------------------------
 
@@ -338,8 +341,21 @@ class WholeBodyController:
                 start = (c.row_names(layout.context), margins, rates)
             numbers = self.settings.numbers(c.label)
             lines += [(c.label, line) for line in c.start_report(Start(layout.context, self._q, self._v, *start, numbers))]
+        lines += [(label, line) for label, line in self._dependent_contacts()]
         self.start_report = tuple(line for _, line in lines)
         return tuple(ControlEvent(ControlEventKind.START, label, line) for label, line in lines)
+
+    def _dependent_contacts(self) -> Iterator[tuple[str, str]]:
+        """Contacts whose rows follow from those of the contacts before them, as with ankles that cannot roll."""
+        rows, before = np.zeros((0, self.layout.unknowns)), 0
+        for label in self._contacts:
+            rows = np.vstack((rows, self._data["E"][self.layout.equality_rows[label]]))
+            sizes = np.linalg.svd(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300), compute_uv=False)
+            missing = int(np.sum(sizes < DEPENDENT))
+            if missing > before:
+                line = f"{missing - before} of the rows of contact {label} depend on other contacts: they cannot move apart there"
+                yield label, line
+            before = missing
 
     def _lost_contacts(self) -> tuple[ControlEvent, ...]:
         """Contacts that slipped too far are taken out."""
@@ -368,13 +384,13 @@ class WholeBodyController:
         self.counts[status.name.lower()] += 1
         if answer.active:
             self.counts["at_limits"] += 1
+        self._last_torque = torque.copy()
         self._sent(torque)
         step = self.step = self._step_of(answer.x, outside, answer)
         return Solution(t, status, torque, a, command, answer.residuals, events, step)
 
     def _sent(self, torque: Array) -> None:
         """Remember the command that leaves."""
-        self._last_torque = torque
         if self.level == "torque":
             self.settings.feed_back(torque[self.layout.context.motors])
 
@@ -453,12 +469,12 @@ def _require_positive(**numbers: float) -> None:
             raise TaskError(f"{name} must be positive and finite, got {value!r}")
 
 
-def _restored(
-    arguments: tuple[Any, ...], options: dict[str, float], contacts: tuple[str, ...], counts: dict[str, int]
-) -> WholeBodyController:
-    """A controller from its arguments, as if it had not been called yet; contacts in force and counts are as they were."""
-    robot, tasks, touches, constraints, level, priorities = arguments
-    made = WholeBodyController(robot, tasks, touches, constraints, level, priorities, **options)
-    made.set_contacts(contacts)
-    made.counts.update(counts)
+def _restored(arguments: tuple[Any, ...], options: dict[str, float], state: dict[str, Any]) -> WholeBodyController:
+    """A controller from its arguments, in the state it was in."""
+    made = WholeBodyController(*arguments, **options)
+    made.set_contacts(state["contacts"])
+    made.settings.restore(state["settings"])
+    made._started, made._anchor_next = state["started"], set()
+    made._last_torque, made.start_report = state["last_torque"].copy(), state["start_report"]
+    made.counts.update(state["counts"])
     return made

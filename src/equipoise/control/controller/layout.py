@@ -47,6 +47,10 @@ class Layout:
     strict: bool
     reserves: Mapping[str, int] = field(default_factory=dict)  # rows made outside, by constraint
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """By what it was made from; the rest is worked out again."""
+        return Layout, (self.context, self.items, self.strict, dict(self.reserves))
+
     @cached_property
     def groups(self) -> dict[tuple[str, str], tuple[Parameters, slice]]:
         """Parameters of each item by label and group, and their place."""

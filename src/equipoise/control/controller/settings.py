@@ -164,6 +164,18 @@ class Settings:
         place, known = self.layout.feedback
         return self.p[place].copy() if self.p[known] else None
 
+    @property
+    def state(self) -> tuple[dict[str, dict[str, Any]], Array]:
+        """All values and numbers, to be restored elsewhere."""
+        return {label: dict(values) for label, values in self._values.items()}, self.p.copy()
+
+    def restore(self, state: tuple[dict[str, dict[str, Any]], Array]) -> None:
+        """Take over what `state` gave."""
+        values, p = state
+        self._values = {label: dict(given) for label, given in values.items()}
+        self.p[:] = p
+        self._find_varying()
+
     def constant(self, label: str, name: str) -> Any:
         """The value of a setting, as it was given."""
         return self._values[label][name]

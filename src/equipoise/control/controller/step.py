@@ -10,7 +10,7 @@ import numpy as np
 
 from ...machine.kernel import Kernel
 from ..constraints.outside import Seen
-from ..qp import QuadraticProgram
+from ..qp.program import FEASIBLE, QuadraticProgram
 from .layout import Layout
 
 Array = np.ndarray
@@ -157,9 +157,9 @@ class Step:
     def relaxed(self) -> dict[str, float]:
         """By how much rows are violated, by name: the largest of each."""
         amounts: dict[str, float] = {}
-        for k, excess in enumerate(np.concatenate((self.excess_E, self.excess))):
-            if excess != 0:
-                amounts[self.names[k]] = max(amounts.get(self.names[k], 0.0), abs(float(excess)))
+        excess = np.abs(np.concatenate((self.excess_E, self.excess)))
+        for k in np.flatnonzero(excess > FEASIBLE):
+            amounts[self.names[k]] = max(amounts.get(self.names[k], 0.0), float(excess[k]))
         return amounts
 
     @cached_property

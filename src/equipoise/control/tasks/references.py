@@ -58,6 +58,7 @@ class VectorReference:
 
     def numbers(self, target: Any) -> Sequence[Array]:
         values = moment(target, self.scalar)
+        require_target(self.label, values[0])
         return [flat(self.label, word, x, self.n, self.spread) for word, x in zip(WORDS, values, strict=True)]
 
 
@@ -71,6 +72,7 @@ class PoseReference:
 
     def numbers(self, target: Any) -> Sequence[Array]:
         given, *rates = moment(target)
+        require_target(self.label, given)
         X = np.asarray(given, dtype=float)
         if self.place and X.shape == (3,):
             X = np.block([[np.eye(3), X[:, None]], [np.zeros(3), 1.0]])
@@ -97,6 +99,7 @@ class PostureReference:
 
     def numbers(self, target: Any) -> Sequence[Array]:
         q, *rates = moment(target)
+        require_target(self.label, q)
         at = list(self.velocities)
         chosen = [np.asarray(x)[at] if x is not None and np.shape(x) == (self.nv,) else x for x in rates]
         columns = [flat(self.label, word, x, len(at)) for word, x in zip(WORDS[1:], chosen, strict=True)]
@@ -111,6 +114,12 @@ class NoReference:
 
     def numbers(self, target: Any) -> Sequence[Array]:
         return []
+
+
+def require_target(label: str, target: Any) -> None:
+    """Raise if there is no target: only rates may be left out."""
+    if target is None:
+        raise TaskError(f"{label}: a target is wanted, got None")
 
 
 def flat(label: str, what: str, value: Any, n: int, spread: bool = False) -> Array:
