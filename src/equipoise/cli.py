@@ -69,7 +69,9 @@ def run(
 
 @app.command()
 def bench(
-    what: Annotated[str, typer.Argument(help="dynamics, derivatives, start, growth, forms, control or safety")] = "dynamics",
+    what: Annotated[
+        str, typer.Argument(help="dynamics, derivatives, start, growth, forms, control, safety, chaos or latency")
+    ] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.control.contacts import axes_from_normal
+from equipoise.control.contacts.contact import axes_from_normal
 
 
 @pytest.fixture(scope="module")

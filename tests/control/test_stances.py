@@ -5,13 +5,14 @@ from __future__ import annotations
 import human_contacts as hc
 import numpy as np
 import pytest
+from bodies import numbers_of
 from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.control.stances.construction import tracked_frames
 from equipoise.control.stances.events import EventKind, Outcome, Reason
 from equipoise.control.stances.places import moved
-from equipoise.control.stances.references import TASK_ORDER, PoseTrajectory, Reference, bump, minimum_jerk
+from equipoise.control.stances.references import PoseTrajectory, Reference, bump, minimum_jerk
 from equipoise.control.stances.stance import StanceError, StepKind
 
 FAST = {"speed": (0.3, 0.4, 1.5), "load_time": 0.15}
@@ -93,12 +94,12 @@ def test_references_are_the_numbers_that_tasks_read(human, rng):
     for t in (0.1, 0.4, 1.0, 1.6):
         before, here, after = (now.posture_at(t + k * h) for k in (-1, 0, 1))
         v = human.difference(before, after) / (2 * h)
-        numbers = eq.PostureTask().reference(human, (here, v, None))
+        numbers = numbers_of(human, eq.PostureTask(), "reference", target=(here, v))
         given = now.posture_numbers(t).numbers
         assert_allclose(given[: -human.nv + 6], numbers[: -human.nv + 6], atol=1e-8)
-        pose = eq.FrameTask(base).reference(human, (human.pose(here, base), v[:6], None))
-        assert_allclose(now.pose_numbers(now.base, t).numbers[:18], pose[:18], atol=1e-8)
-        assert len(TASK_ORDER) == len(pose) == 24
+        pose = numbers_of(human, eq.FrameTask(base), "reference", target=(human.pose(here, base), v[:6]))
+        assert_allclose(now.pose_numbers(now.base, t).numbers[:22], pose[:22], atol=1e-8)
+        assert len(now.pose_numbers(now.base, t).numbers) == len(pose) == 28
         place, rate, acceleration = now.com_numbers(t).numbers.reshape(3, 3)
         around = [now.com_at(t + k * h) for k in (-1, 1)]
         assert_allclose(rate, (around[1][0] - around[0][0]) / (2 * h), atol=1e-8)

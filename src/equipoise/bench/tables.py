@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import derivatives, dynamics, forms, growth, safety, start
+from . import chaos, derivatives, dynamics, forms, growth, latency, safety, start
 from .control import race as control
 
 
@@ -45,6 +45,14 @@ def _safety(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return safety.run(robot=robots[0] if robots else "arm7")
 
 
+def _chaos(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return chaos.run(robots)
+
+
+def _latency(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return latency.run(robots[0] if robots else "human")
+
+
 BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "dynamics": _dynamics,
     "derivatives": _derivatives,
@@ -53,8 +61,10 @@ BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "forms": _forms,
     "control": _control,
     "safety": _safety,
+    "chaos": _chaos,
+    "latency": _latency,
 }
-QUIET = ("control",)  # benches that a table drawn meanwhile would disturb
+QUIET = ("control", "latency")  # benches that a table drawn meanwhile would disturb
 
 
 def plain(row: Any) -> dict[str, Any]:
@@ -121,7 +131,20 @@ def _safety_line(row: safety.Outcome) -> list[str]:
     return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}"]
 
 
+def _chaos_line(row: chaos.Tally) -> list[str]:
+    counts = [row.controllers, row.steps, row.exceptions + row.errors, row.not_finite, row.beyond_limits, row.contradicted]
+    statuses = ", ".join(f"{name} {count}" for name, count in sorted(row.statuses.items()))
+    return [row.robot, row.priorities, *map(str, counts), str(row.undecided), statuses, "holds" if row.good else "FAILS"]
+
+
+def _latency_line(row: latency.Latency) -> list[str]:
+    return [row.problem, row.status, f"{row.steps:,}", f"{100 * row.share:.1f} %",
+            *(f"{x:.3f}" for x in (row.median, row.p99, row.p999, row.most))]  # fmt: skip
+
+
 _TITLES = {
+    "chaos": "random controllers: answers that raise, are not finite, exceed limits, or are called by a wrong name",
+    "latency": "ms of one step of control, by status (time of the thread)",
     "safety": "least clearance of random starts, at and between samples",
     "control": "µs for one control cycle, state in, torques or velocities out, on one core (quiet turns)",
     "forms": "µs for one change of form (median and quartiles of quiet rounds)",
@@ -143,6 +166,23 @@ _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
         ["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio", "all cores ×"],
         _dynamics_line,
     ),
+    "chaos": (
+        [
+            "robot",
+            "priorities",
+            "controllers",
+            "steps",
+            "raised",
+            "not finite",
+            "beyond",
+            "contradicted",
+            "undecided",
+            "statuses",
+            "verdict",
+        ],
+        _chaos_line,
+    ),
+    "latency": (["problem", "status", "steps", "share", "median", "p99", "p99.9", "largest"], _latency_line),
     "start": (["robot", "code for", "cold", "warm, median", "fastest", "slowest", "import"], _start_line),
     "forms": (["robot", "form", "µs", "quartiles", "M, C, g themselves"], _forms_line),
     "safety": (["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised"], _safety_line),

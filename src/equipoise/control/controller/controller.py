@@ -469,7 +469,7 @@ def _require_positive(**numbers: float) -> None:
             raise TaskError(f"{name} must be positive and finite, got {value!r}")
 
 
-def _restored(arguments: tuple[Any, ...], options: dict[str, float], state: dict[str, Any]) -> WholeBodyController:
+def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[str, Any]) -> WholeBodyController:
     """A controller from its arguments, in the state it was in."""
     made = WholeBodyController(*arguments, **options)
     made.set_contacts(state["contacts"])
