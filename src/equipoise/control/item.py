@@ -18,11 +18,16 @@ from numpy.typing import ArrayLike
 from ..errors import EquipoiseError, unknown_name
 
 if TYPE_CHECKING:
+    from ..equations.symbols import SX
     from ..robot import Robot
     from .controller.context import Context
 
 Array = np.ndarray
 Shape = tuple[int, ...]
+Setting = ArrayLike | Callable[[float], object]  # numbers, or a function of time that returns them
+NumberSetting = float | Callable[[float], float]  # one number, or a function of time that returns it
+Target = ArrayLike | tuple[object, ...] | Callable[[float], object] | None  # a value, with its rates, or a function of time
+Points = Sequence[Sequence[float]] | np.ndarray  # (n, 2) or (n, 3)
 LEVELS = ("velocity", "acceleration", "torque")
 
 
@@ -51,7 +56,7 @@ class Parameters:
         """How many numbers in all."""
         return sum(prod(shape) for shape in self.shapes.values())
 
-    def flat(self, label: str, values: Sequence[Any]) -> Array:
+    def flat(self, label: str, values: Sequence[object]) -> Array:
         """All numbers of the group, shape (size,); raises `TaskError` where they cannot be used.
 
         Args:
@@ -85,6 +90,16 @@ class Numbers:
         self.numbers = numbers
 
 
+class NamedNumbers:
+    """An item's parameters on symbols, each an attribute: `reference.pose`."""
+
+    def __init__(self, **numbers: SX) -> None:
+        self.__dict__.update(numbers)
+
+    def __getattr__(self, name: str) -> SX:
+        raise AttributeError(f"no parameter named {name!r} was declared; there are {', '.join(self.__dict__)}")
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Item:
     """What all items share.
@@ -105,7 +120,7 @@ class Item:
     def check(self, robot: Robot) -> None:
         """Raise if this robot cannot have this item."""
 
-    def here(self, robot: Robot, q: Array) -> Any:
+    def here(self, robot: Robot, q: Array) -> object:
         """The value of the setting `placed` with the robot at q."""
         raise NotImplementedError(f"{type(self).__name__} has no here()")
 
@@ -192,7 +207,12 @@ def plain(x: Any, robot: Robot | None = None) -> object:
     raise NoNameError(repr(x))
 
 
-def column(label: str, what: str, value: Any, n: int) -> Array:
+def at_first(setting: Setting) -> Any:
+    """A setting as a constant: a function of time is asked at t = 0."""
+    return setting(0.0) if callable(setting) else setting
+
+
+def column(label: str, what: str, value: Setting, n: int) -> Array:
     """One number for all rows, or one each, shape (n,): finite and not negative."""
     array = finite_column(label, what, value, n)
     if not (array >= 0).all():
@@ -200,9 +220,9 @@ def column(label: str, what: str, value: Any, n: int) -> Array:
     return array
 
 
-def finite_column(label: str, what: str, value: Any, n: int) -> Array:
+def finite_column(label: str, what: str, value: Setting, n: int) -> Array:
     """One number for all rows, or one each, shape (n,): finite."""
-    array = np.asarray(value, dtype=float)
+    array = np.asarray(at_first(value), dtype=float)
     if array.shape not in ((), (n,)):
         raise TaskError(f"{label}: {what} must be one number or {n}, one per row; got shape {array.shape}")
     if not np.isfinite(array).all():

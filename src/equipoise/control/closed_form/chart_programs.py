@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import unknown_name
-from ..contacts.contact import axes_from_normal
 from ..contacts.point import PointContact
 from ..qp import QuadraticProgram, Solver
 from .motions import Motion
@@ -75,7 +74,7 @@ class WholeBodyProblem:
             w = self.robot.velocity(self.q, self.v, contact.frame)[3:]
             arm = self.robot.pose(self.q, contact.frame)[:3, :3] @ np.asarray(contact.point, dtype=float)
             at_point = A[:3] + np.cross(A[3:], arm) + np.cross(w, np.cross(w, arm))
-            made.append((push.T, -axes_from_normal(contact.label, contact.normal).T @ at_point))
+            made.append((push.T, -contact.surface_axes(np.eye(4)).T @ at_point))
         return made
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError
 from ..safety import vfi
 from ..safety.piecewise import symbols as piecewise_symbols
 from .constraint import BoundedRows, Constraint, Start
@@ -74,12 +74,12 @@ class BarrierConstraint(Constraint):
     """
 
     gains: vfi.Gains = field(default_factory=lambda: USUAL_GAINS)
-    variation: Any = 0.0
-    jump: Any = 0.0
-    braking: Any = None
+    variation: Setting = 0.0
+    jump: Setting = 0.0
+    braking: Setting | None = None
     has_margins: ClassVar[bool] = True
 
-    def barrier(self, scene: Scene, numbers: Any) -> Barrier:
+    def barrier(self, scene: Scene, numbers: NamedNumbers) -> Barrier:
         """The numbers on symbols."""
         raise NotImplementedError(f"{type(self).__name__} has no barrier()")
 
@@ -89,7 +89,7 @@ class BarrierConstraint(Constraint):
     def structure(self, context: Context) -> object:
         return [super().structure(context), self.braking is None]
 
-    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+    def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
         """ḋ ≥ −η d, or its second-order form, with the terms for sampling."""
         from ...equations.symbols import constant
 

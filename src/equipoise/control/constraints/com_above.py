@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Points, Setting, TaskError
 from .barrier import Barrier, BarrierConstraint
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class CoMAbove(BarrierConstraint):
 
     edges: Callable[[float], Array]
     frame: str
-    points: Any
+    points: Points
     most: int = 12
-    margin: Any = 0.02
+    margin: Setting = 0.02
 
     @property
     def label(self) -> str:
@@ -64,7 +64,7 @@ class CoMAbove(BarrierConstraint):
         rows[:n, 2] += margin
         return rows
 
-    def barrier(self, scene: Scene, numbers: Any) -> Barrier:
+    def barrier(self, scene: Scene, numbers: NamedNumbers) -> Barrier:
         from ...equations.symbols import constant, zeros
 
         rows = numbers.edges

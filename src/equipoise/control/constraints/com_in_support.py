@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
 from .barrier import Barrier, BarrierConstraint
-from .obstacles import at_start
 
 if TYPE_CHECKING:
     from ..controller.context import Context
@@ -29,8 +28,8 @@ class CoMInSupport(BarrierConstraint):
         margin: kept from the edges, m.
     """
 
-    polygon: Any
-    margin: Any = 0.0
+    polygon: Setting
+    margin: Setting = 0.0
 
     @property
     def label(self) -> str:
@@ -38,7 +37,7 @@ class CoMInSupport(BarrierConstraint):
 
     @property
     def _count(self) -> int:
-        return len(np.asarray(at_start(self.polygon)))
+        return len(np.asarray(at_first(self.polygon)))
 
     def row_names(self, context: Context) -> list[str]:
         return [f"{self.label} (edge {k})" for k in range(self._count)]
@@ -65,7 +64,7 @@ class CoMInSupport(BarrierConstraint):
         normals = np.stack([-along[:, 1], along[:, 0]], axis=1)
         return normals, np.sum(normals * corners, axis=1) + margin
 
-    def barrier(self, scene: Scene, numbers: Any) -> Barrier:
+    def barrier(self, scene: Scene, numbers: NamedNumbers) -> Barrier:
         from ...equations.symbols import zeros
 
         J, drift = numbers.normals @ scene.com_jacobian[:2, :], numbers.normals @ scene.com_drift[:2]

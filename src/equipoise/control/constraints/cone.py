@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...geometry.distances import Distance, angle
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError
 from ..tasks.references import moment
 from .barrier import Barrier, BarrierConstraint
-from .obstacles import at_start, described, placed, require_frames, world_motion
+from .obstacles import Obstacle, at_start, described, placed, require_frames, world_motion
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -30,9 +30,9 @@ class Cone(BarrierConstraint):
         angle: largest, rad, between 0 and π; a number, or a function of time that returns it, or (angle, rate, acceleration).
     """
 
-    line: Any
-    axis: Any
-    angle: Any = 0.1
+    line: Obstacle
+    axis: Obstacle
+    angle: Setting = 0.1
 
     @property
     def label(self) -> str:
@@ -67,7 +67,7 @@ class Cone(BarrierConstraint):
         cos, sin = np.cos(phi), np.sin(phi)
         return 2 - 2 * cos, 2 * sin * rate, 2 * cos * rate**2 + 2 * sin * acceleration
 
-    def barrier(self, scene: Scene, numbers: Any) -> Barrier:
+    def barrier(self, scene: Scene, numbers: NamedNumbers) -> Barrier:
         from ...geometry.rows import on_symbols
 
         row = on_symbols(scene.robot, self._measured, scene.q, scene.v, numbers.world)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ..at_rest import AtRest
-from ..item import Item
+from ..item import Item, NamedNumbers
 
 if TYPE_CHECKING:
     from ...equations.symbols import SX
@@ -68,7 +68,7 @@ class Constraint(Item):
         """One per row."""
         return [self.label]
 
-    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+    def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
         """The constraint on symbols; `numbers` has every declared number as an attribute."""
         raise NotImplementedError(f"{type(self).__name__} has no rows()")
 

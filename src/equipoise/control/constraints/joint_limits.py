@@ -10,7 +10,7 @@ import numpy as np
 
 from ..at_rest import AtRest
 from ..controller.context import Context
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
 from ..safety import limits
 from ..safety.piecewise import symbols as piecewise_symbols
 from .constraint import BoundedRows, Constraint, Start
@@ -35,10 +35,10 @@ class JointLimits(Constraint):
         margin: kept from the ends, rad or m.
     """
 
-    acceleration: Any = 100.0
-    position: Any = True
-    velocity: Any = True
-    margin: Any = 0.0
+    acceleration: Setting = 100.0
+    position: Setting = True
+    velocity: Setting = True
+    margin: Setting = 0.0
 
     @property
     def label(self) -> str:
@@ -64,7 +64,7 @@ class JointLimits(Constraint):
         return AtRest(positions=(lower, upper))
 
     def tightened(self, margin: float) -> JointLimits:
-        return replace(self, margin=self.margin + margin)
+        return replace(self, margin=float(at_first(self.margin)) + margin)
 
     def _limits(
         self, context: Context, acceleration: Any, position: Any, velocity: Any, margin: Any
@@ -107,7 +107,7 @@ class JointLimits(Constraint):
                     lower[joint.v], upper[joint.v] = robot.limits.lower[joint.q], robot.limits.upper[joint.q]
         return lower[at], upper[at]
 
-    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+    def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
         """Bounds of accelerations, or of velocities; a joint without a single position has none of those ends."""
         from ...equations.symbols import SX, zeros
 

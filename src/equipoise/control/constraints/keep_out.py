@@ -10,10 +10,10 @@ import numpy as np
 
 from ...geometry.distances import Distance, distance
 from ..at_rest import AtRest
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
 from ..tasks.references import moment
 from .barrier import Barrier, BarrierConstraint
-from .obstacles import at_start, described, placed, require_frames, world_motion
+from .obstacles import Obstacle, at_start, described, placed, require_frames, world_motion
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -34,9 +34,9 @@ class KeepOut(BarrierConstraint):
             distances (points and lines) it is squared for you.
     """
 
-    a: Any
-    b: Any
-    safe: Any = 0.0
+    a: Obstacle
+    b: Obstacle
+    safe: Setting = 0.0
     inside: ClassVar[bool] = False
 
     @property
@@ -52,7 +52,7 @@ class KeepOut(BarrierConstraint):
         require_frames(robot, self._measured.a, self._measured.b)
 
     def at_rest(self, robot: Robot) -> AtRest:
-        return AtRest(distance=self._measured, least=self._safe(at_start(self.safe))[0], inside=self.inside)
+        return AtRest(distance=self._measured, least=self._safe(at_first(self.safe))[0], inside=self.inside)
 
     def row_names(self, context: Context) -> list[str]:
         return [self.label]
@@ -78,7 +78,7 @@ class KeepOut(BarrierConstraint):
             raise TaskError(f"{self.label}: safe must be finite and not negative, got {safe!r}")
         return s**2, 2 * s * rate, 2 * rate**2 + 2 * s * acceleration
 
-    def barrier(self, scene: Scene, numbers: Any) -> Barrier:
+    def barrier(self, scene: Scene, numbers: NamedNumbers) -> Barrier:
         from ...geometry.rows import on_symbols
 
         row = on_symbols(scene.robot, self._measured, scene.q, scene.v, numbers.world)

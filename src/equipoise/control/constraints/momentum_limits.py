@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError
 from ..safety.piecewise import symbols as piecewise_symbols
 from .constraint import BoundedRows, Constraint
 
@@ -29,9 +29,9 @@ class MomentumLimits(Constraint):
         rate: with which momentum that is outside returns, 1/s.
     """
 
-    linear: Any = np.inf
-    angular: Any = np.inf
-    rate: Any = 10.0
+    linear: Setting = np.inf
+    angular: Setting = np.inf
+    rate: Setting = 10.0
 
     @property
     def label(self) -> str:
@@ -59,7 +59,7 @@ class MomentumLimits(Constraint):
             raise TaskError(f"{self.label}: bounds and rate must be positive, and some bound finite")
         return bounds, float(rate)
 
-    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+    def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
         """A v at velocity level, A v + dt (A a + Ȧ v) else. From outside it comes back at a rate."""
         dt, m, at = scene.context.dt, piecewise_symbols(), self._axes
         matrix, bound = scene.momentum_matrix[at, :], numbers.bounds[at]

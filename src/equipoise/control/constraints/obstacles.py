@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,14 +15,15 @@ if TYPE_CHECKING:
     from ...robot import Robot
 
 Array = np.ndarray
+Obstacle = Primitive | Callable[[float], Primitive]  # a primitive, or a function of time that returns one
 
 
-def at_start(primitive: Any) -> Any:
+def at_start(primitive: Obstacle) -> Primitive:
     """A primitive as it is at t = 0; a function of time is asked."""
     return primitive(0.0) if callable(primitive) else primitive
 
 
-def described(primitive: Any) -> str:
+def described(primitive: Obstacle) -> str:
     """In words, for labels."""
     if callable(primitive):
         return "a moving thing"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..item import Parameters
+from ..item import NamedNumbers, Parameters, Points
 from .barrier import Barrier, BarrierConstraint
 from .com_above import NEVER
 
@@ -31,8 +31,8 @@ class PointsInside(BarrierConstraint):
     """
 
     frame: str
-    points: Any
-    normals: Any
+    points: Points
+    normals: Points
     offsets: Callable[[float], Array]
 
     @property
@@ -50,7 +50,7 @@ class PointsInside(BarrierConstraint):
         given = np.asarray(offsets, dtype=float)
         return [given if given.size else np.full(len(self.points), NEVER)]
 
-    def barrier(self, scene: Scene, numbers: Any) -> Barrier:
+    def barrier(self, scene: Scene, numbers: NamedNumbers) -> Barrier:
         from ...equations.symbols import constant, stack, zeros
 
         d, J, drift = [], [], []

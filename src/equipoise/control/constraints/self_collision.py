@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ...geometry.pairs import PairSet
+from ...geometry.primitives import Primitive
 from ..at_rest import AtRest
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
 from ..safety import vfi
 from .barrier import USUAL_GAINS, inequality, not_admitted
 from .constraint import BoundedRows, Constraint, Start
@@ -36,14 +37,14 @@ class SelfCollision(Constraint):
         gains: as of all barriers, and so are variation, jump and braking.
     """
 
-    pairs: Any = None
-    safe: Any = 0.01
+    pairs: Sequence[tuple[Primitive, Primitive]] | None = None
+    safe: Setting = 0.01
     range: float = 0.15
     most: int = 40
     gains: vfi.Gains = field(default_factory=lambda: USUAL_GAINS)
-    variation: Any = 0.0
-    jump: Any = 0.0
-    braking: Any = None
+    variation: Setting = 0.0
+    jump: Setting = 0.0
+    braking: Setting | None = None
     has_margins: ClassVar[bool] = False
 
     @property
@@ -60,12 +61,13 @@ class SelfCollision(Constraint):
         safe = Parameters(("safe",), {"safe": ()}, self._safe)
         return {"inequality": inequality(self, context, 1), "safe": safe}
 
-    def _safe(self, safe: Any) -> list[float]:
+    def _safe(self, given: Any) -> list[float]:
+        safe = at_first(given)
         if not np.isfinite(safe):
             raise TaskError(f"{self.label}: safe must be finite, got {safe!r}")
         return [float(safe)]
 
-    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+    def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
         from ...equations.symbols import zeros
 
         none = zeros(0, scene.robot.nv)
@@ -79,7 +81,7 @@ class SelfCollision(Constraint):
         return PairSet(robot, tuple(pairs), range=range, most=self.most)
 
     def at_rest(self, robot: Robot) -> AtRest:
-        return AtRest(pairs=self.watched(robot, max(self.range, self.safe)), safe=self.safe)
+        return AtRest(pairs=self.watched(robot, max(self.range, self._safe(self.safe)[0])), safe=self._safe(self.safe)[0])
 
     def outside(self, context: Context) -> OutsideRows:
         return NearRows(self, context)
@@ -93,7 +95,7 @@ class NearRows:
 
     def __init__(self, constraint: SelfCollision, context: Context) -> None:
         self.context, self.braking = context, constraint.braking
-        self.pairs = constraint.watched(context.robot, constraint.safe + constraint.range)
+        self.pairs = constraint.watched(context.robot, at_first(constraint.safe) + constraint.range)
         self.count = min(constraint.most, len(self.pairs.pairs))
         self.names = tuple(f"{constraint.label} of {a.frame} and {b.frame}" for a, b in self.pairs.pairs)
         self.largest_margin = constraint.range

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..at_rest import AtRest
 from ..controller.context import Context
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError
 from .constraint import BoundedRows, Constraint
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class TorqueLimits(Constraint):
         limits: N m or N, one number or one per motor; the description's if not given.
     """
 
-    scale: Any = 1.0
-    limits: Any = None
+    scale: Setting = 1.0
+    limits: Setting | None = None
     rank: int = field(default=0, kw_only=True)
     levels: ClassVar[tuple[str, ...]] = ("torque",)
 
@@ -58,7 +58,7 @@ class TorqueLimits(Constraint):
         effort[context.motors] = self._largest(context, self.scale, self.limits)
         return AtRest(effort=effort)
 
-    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+    def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
         return BoundedRows(scene.torque, -numbers.largest, numbers.largest)
 
     def torque_bounds(self, numbers: Mapping[str, Array], previous: Array | None) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError
 from .constraint import BoundedRows, Constraint
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class TorqueRate(Constraint):
         rate: N m/s or N/s, one number or one per motor.
     """
 
-    rate: Any
+    rate: Setting
     rank: int = field(default=2, kw_only=True)
     levels: ClassVar[tuple[str, ...]] = ("torque",)
 
@@ -47,7 +47,7 @@ class TorqueRate(Constraint):
             raise TaskError(f"{self.label}: a rate is positive, one number or {n}, one per motor; got {rate!r}")
         return np.broadcast_to(given * context.dt, (n,))
 
-    def rows(self, scene: Scene, numbers: Any) -> BoundedRows:
+    def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
         from ...equations.symbols import SYMBOLS
 
         known = scene.previous_known > 0.5

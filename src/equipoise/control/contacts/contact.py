@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..item import Item, Parameters, TaskError
+from ..item import Item, NamedNumbers, NumberSetting, Parameters, TaskError, at_first
 
 if TYPE_CHECKING:
     from ...equations.symbols import SX
@@ -61,13 +62,13 @@ class Contact(Item):
     """
 
     frame: str = field(kw_only=False)
-    friction: Any = 0.7
+    friction: NumberSetting = 0.7
     edges: int = 4
     inner: bool = True
-    min_force: Any = 0.0
-    max_force: Any = np.inf
-    stiffness: Any = 100.0
-    damping: Any = 20.0
+    min_force: NumberSetting = 0.0
+    max_force: NumberSetting = np.inf
+    stiffness: NumberSetting = 100.0
+    damping: NumberSetting = 20.0
     pivots: ClassVar[bool] = False  # whether the frame may turn on it
     rests: ClassVar[bool] = True  # whether a robot at rest can stand on it
     placed: ClassVar[str | None] = "anchor"
@@ -140,7 +141,7 @@ class Contact(Item):
         """N λ: wrench on the frame, world axes, (6,)."""
         return self.wrench_map(robot.pose(q, self.frame)) @ forces
 
-    def terms(self, scene: Scene, numbers: Any) -> ContactTerms:
+    def terms(self, scene: Scene, numbers: NamedNumbers) -> ContactTerms:
         """The contact on symbols; `numbers` has every declared number as an attribute, `anchor` (the frame's pose where the
         contact was made, 4×4) among them."""
         raise NotImplementedError(f"{type(self).__name__} has no terms()")
@@ -162,9 +163,14 @@ class Contact(Item):
         return friction, least, most, stiffness, damping
 
     @property
+    def force_bounds(self) -> tuple[float, float]:
+        """Least and largest normal force that it was made with, N."""
+        return float(at_first(self.min_force)), float(at_first(self.max_force))
+
+    @property
     def friction_edges(self) -> Array:
         """Edges of the friction pyramid, unit normal force, contact axes, (edges, 3)."""
-        return self.pyramid(self.friction)
+        return self.pyramid(at_first(self.friction))
 
     def pyramid(self, friction: float) -> Array:
         """Edges of the pyramid of a coefficient of friction, unit normal force, (edges, 3)."""
@@ -173,7 +179,7 @@ class Contact(Item):
         return np.stack([reach * np.cos(angles), reach * np.sin(angles), np.ones(self.edges)], axis=1)
 
 
-def axes_from_normal(label: str, normal: Any) -> Array:
+def axes_from_normal(label: str, normal: ArrayLike) -> Array:
     """Rotation whose z is the normal; the identity for (0, 0, 1)."""
     n = np.asarray(normal, dtype=float)
     if n.shape != (3,) or not np.isfinite(n).all() or np.linalg.norm(n) < 1e-9:

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...algebra import rigid
-from ..item import TaskError
+from ..item import NamedNumbers, Points, TaskError, at_first
 from .cones import wrench_cone
 from .contact import Contact, ContactTerms
 
@@ -35,9 +36,9 @@ class FlatContact(Contact):
         margin: m, by which the centre of pressure stays off the edges: on its very edge a sole that gives way begins to roll.
     """
 
-    corners: Any = SOLE
-    normal: Any = (0.0, 0.0, 1.0)
-    centre: Any = (0.0, 0.0, 0.0)
+    corners: Points = SOLE
+    normal: ArrayLike = (0.0, 0.0, 1.0)
+    centre: ArrayLike = (0.0, 0.0, 0.0)
     margin: float = 0.0
 
     def check(self, robot: Robot) -> None:
@@ -65,7 +66,7 @@ class FlatContact(Contact):
     @property
     def cone(self) -> Array:
         G = self._unit_cone.copy()
-        G[np.ix_(~self._about_pressure, np.array(PRESSING))] *= self.friction
+        G[np.ix_(~self._about_pressure, np.array(PRESSING))] *= at_first(self.friction)
         return G
 
     @cached_property
@@ -103,7 +104,7 @@ class FlatContact(Contact):
         A = self._axes
         return np.block([[A, np.zeros((3, 3))], [rigid.skew(np.asarray(self.centre, dtype=float)) @ A, A]])
 
-    def terms(self, scene: Scene, numbers: Any) -> ContactTerms:
+    def terms(self, scene: Scene, numbers: NamedNumbers) -> ContactTerms:
         from ...equations.symbols import beside, constant, skew, stack, zeros
         from ..controller.scene import rotation_error
 
@@ -128,7 +129,7 @@ class FlatContact(Contact):
         return G
 
 
-def polygon(label: str, corners: Any) -> Array:
+def polygon(label: str, corners: Points) -> Array:
     """Three or more corners with three coordinates each, (n, 3)."""
     given = np.asarray(corners, dtype=float)
     if given.ndim != 2 or given.shape[1] not in (2, 3) or len(given) < 3 or not np.isfinite(given).all():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...algebra import rigid
-from ..item import Parameters
+from ..item import NamedNumbers, Parameters, Setting, at_first
 from .cones import facets_of_pyramid
 from .contact import Contact, ContactTerms, axes_from_normal
 
@@ -29,8 +30,8 @@ class PointContact(Contact):
         normal: of the surface, world axes, pointing to the robot.
     """
 
-    point: Any = (0.0, 0.0, 0.0)
-    normal: Any = (0.0, 0.0, 1.0)
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    normal: Setting = (0.0, 0.0, 1.0)
     pivots: ClassVar[bool] = True
 
     @property
@@ -48,7 +49,7 @@ class PointContact(Contact):
 
     @property
     def cone(self) -> Array:
-        return self._unit_cone * [1.0, 1.0, self.friction]
+        return self._unit_cone * [1.0, 1.0, at_first(self.friction)]
 
     def surface_axes(self, X: Array) -> Array:
         return self._axes
@@ -61,7 +62,7 @@ class PointContact(Contact):
         axes = Parameters(("normal",), {"axes": (3, 3)}, lambda normal: [axes_from_normal(self.label, normal)])
         return {**super().parameters(context), "surface": axes}
 
-    def terms(self, scene: Scene, numbers: Any) -> ContactTerms:
+    def terms(self, scene: Scene, numbers: NamedNumbers) -> ContactTerms:
         from ...equations.symbols import beside, constant, skew, stack
 
         R_WC, s = numbers.axes, constant(self.point)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..item import Parameters
+from ..item import NamedNumbers, Parameters, Points, Setting, at_first
 from .cones import facets
 from .contact import Contact, ContactTerms
 from .flat import SOLE, polygon
@@ -33,9 +34,9 @@ class SlidingContact(Contact):
         normal: of the surface in the frame's axes, pointing to the robot.
     """
 
-    direction: Any = (1.0, 0.0, 0.0)
-    corners: Any = SOLE
-    normal: Any = (0.0, 0.0, 1.0)
+    direction: Setting = (1.0, 0.0, 0.0)
+    corners: Points = SOLE
+    normal: ArrayLike = (0.0, 0.0, 1.0)
     rests: ClassVar[bool] = False
 
     @property
@@ -63,16 +64,16 @@ class SlidingContact(Contact):
 
     def wrench_map(self, X: Array) -> Array:
         R_WC = self.surface_axes(X)
-        n, d = R_WC[:, 2], _unit(self.direction)
+        n, d = R_WC[:, 2], _unit(at_first(self.direction))
         N = np.zeros((6, 3))
-        N[:3, 0], N[3:, 1:] = n - self.friction * (d - n * (n @ d)), R_WC[:, :2]
+        N[:3, 0], N[3:, 1:] = n - at_first(self.friction) * (d - n * (n @ d)), R_WC[:, :2]
         return N
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
         direction = Parameters(("direction",), {"direction": (3,)}, lambda given: [_unit(given)])
         return {**super().parameters(context), "direction": direction}
 
-    def terms(self, scene: Scene, numbers: Any) -> ContactTerms:
+    def terms(self, scene: Scene, numbers: NamedNumbers) -> ContactTerms:
         from ...equations.symbols import beside, constant, skew, stack, zeros
         from ..controller.scene import rotation_error
 

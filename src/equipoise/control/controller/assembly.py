@@ -9,12 +9,11 @@ the kernel as constants: the solver gets one array.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..item import Item, Parameters, TaskError
+from ..item import Item, NamedNumbers, Parameters, TaskError
 from ..tasks.task import DirectTerms, Task, Terms
 from .layout import Layout
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from ..constraints.constraint import BoundedRows
 
 
-def named_numbers(groups: Iterable[tuple[Parameters, slice]], p: SX) -> Any:
+def named_numbers(groups: Iterable[tuple[Parameters, slice]], p: SX) -> NamedNumbers:
     """An item's parameters on symbols, as attributes of one object; `groups` with their places in p."""
     import casadi
 
@@ -36,7 +35,7 @@ def named_numbers(groups: Iterable[tuple[Parameters, slice]], p: SX) -> Any:
             entries = p[start : start + size]
             made[name] = casadi.reshape(entries, shape[1], shape[0]).T if len(shape) == 2 else entries
             start += size
-    return SimpleNamespace(**made)
+    return NamedNumbers(**made)
 
 
 class Assembly:
@@ -55,13 +54,13 @@ class Assembly:
         self._terms: dict[str, Terms | DirectTerms] = {}
         self._asked: dict[str, SX] = {}
 
-    def _numbers(self, item: Item) -> Any:
+    def _numbers(self, item: Item) -> NamedNumbers:
         places = [entry for (label, _), entry in self.layout.groups.items() if label == item.label]
         return named_numbers(places, self.p)
 
     # --- cost ---------------------------------------------------------------------------------------------------------
 
-    def _rows_of(self, task: Task) -> tuple[SX, SX, Any]:
+    def _rows_of(self, task: Task) -> tuple[SX, SX, NamedNumbers]:
         """(rows over x, right-hand side, gains) of a task."""
         numbers = self._numbers(task)
         terms = self._terms[task.label] = task.terms(self.scene, numbers)

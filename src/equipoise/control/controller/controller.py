@@ -23,7 +23,7 @@ from ..constraints.constraint import Constraint, Start
 from ..constraints.outside import OutsideRows, Seen
 from ..contacts.contact import Contact
 from ..events import ControlEvent, ControlEventKind
-from ..item import LEVELS, TaskError
+from ..item import LEVELS, Setting, Target, TaskError
 from ..qp import UNKNOWN, Status
 from ..qp.stopgap import Answer, CompiledSolver
 from ..tasks.task import Task
@@ -173,7 +173,7 @@ class WholeBodyController:
 
     # --- while it runs --------------------------------------------------------------------------------------------------
 
-    def set(self, name: str, **settings: Any) -> None:
+    def set(self, name: str, **settings: object) -> None:
         """Change settings of a task, contact or constraint from now on; nothing is compiled.
 
         Args:
@@ -187,11 +187,11 @@ class WholeBodyController:
         with self._lock:
             self.settings.set(name, settings, self._q if self._started else None)
 
-    def set_target(self, name: str, target: Any) -> None:
+    def set_target(self, name: str, target: Target) -> None:
         """Give a task another target from now on; None for where it is."""
         self.set(name, target=target)
 
-    def set_weight(self, name: str, weight: Any) -> None:
+    def set_weight(self, name: str, weight: Setting) -> None:
         """Give a task another weight from now on."""
         self.set(name, weight=weight)
 

@@ -20,16 +20,16 @@ from .layout import Layout
 Array = np.ndarray
 
 
-def varies(value: Any) -> bool:
+def varies(value: object) -> bool:
     """Whether a setting changes with time: a function of it, or a thing that moves."""
     return callable(value) or bool(getattr(value, "moves", False))
 
 
-def value_at(value: Any, t: float) -> Any:
+def value_at(value: object, t: float) -> Any:
     """A setting at time t."""
     if callable(value):
         return value(t)
-    return value.at(t) if getattr(value, "moves", False) else value
+    return getattr(value, "at")(t) if getattr(value, "moves", False) else value  # noqa: B009 (of anything that moves)
 
 
 class Settings:
@@ -39,7 +39,7 @@ class Settings:
         self.layout = layout
         self.p = np.zeros(layout.size)
         self._items: dict[str, Item] = {item.label: item for item in layout.items.all}
-        self._values: dict[str, dict[str, Any]] = {label: {} for label in self._items}
+        self._values: dict[str, dict[str, object]] = {label: {} for label in self._items}
         for (label, _), (group, _) in layout.groups.items():
             for name in group.settings:
                 self._values[label][name] = getattr(self._items[label], name, None)
@@ -50,7 +50,7 @@ class Settings:
 
     # --- outside of the loop ------------------------------------------------------------------------------------------
 
-    def check(self, label: str, changes: Mapping[str, Any]) -> None:
+    def check(self, label: str, changes: Mapping[str, object]) -> None:
         """Raise unless an item of that label has settings of these names."""
         if label not in self._items:
             raise unknown_name("task, contact or constraint", label, self._items)
@@ -58,7 +58,7 @@ class Settings:
             if name not in self._values[label]:
                 raise unknown_name(f"setting of {label!r}", name, self._values[label])
 
-    def set(self, label: str, changes: Mapping[str, Any], q: Array | None) -> None:
+    def set(self, label: str, changes: Mapping[str, object], q: Array | None) -> None:
         """Change settings of one item; all of them or, if one cannot be used, none.
 
         Args:
@@ -165,11 +165,11 @@ class Settings:
         return self.p[place].copy() if self.p[known] else None
 
     @property
-    def state(self) -> tuple[dict[str, dict[str, Any]], Array]:
+    def state(self) -> tuple[dict[str, dict[str, object]], Array]:
         """All values and numbers, to be restored elsewhere."""
         return {label: dict(values) for label, values in self._values.items()}, self.p.copy()
 
-    def restore(self, state: tuple[dict[str, dict[str, Any]], Array]) -> None:
+    def restore(self, state: tuple[dict[str, dict[str, object]], Array]) -> None:
         """Take over what `state` gave."""
         values, p = state
         self._values = {label: dict(given) for label, given in values.items()}

@@ -78,7 +78,7 @@ class ContactForces:
 
     def allow(self, name: str) -> None:
         """A contact may carry what it can."""
-        self.controller.set_force_bounds(name, self.contacts[name].min_force, self.contacts[name].max_force)
+        self.controller.set_force_bounds(name, *self.contacts[name].force_bounds)
 
     def remember(self, name: str, X: Array | None) -> None:
         """The load of a contact now, from which unloading begins."""
@@ -96,9 +96,9 @@ class ContactForces:
         self._limit(name, min(1.0 - part, FULL), self._loads[name])
 
     def _limit(self, name: str, part: float, of: float) -> None:
-        contact = self.contacts[name]
-        largest = part * min(of, contact.max_force)
-        self.controller.set_force_bounds(name, min(contact.min_force, largest), largest)
+        least, most = self.contacts[name].force_bounds
+        largest = part * min(of, most)
+        self.controller.set_force_bounds(name, min(least, largest), largest)
 
 
 def damped(robot: Robot, solution: Solution, v: Array) -> Solution:

@@ -348,5 +348,6 @@ class MultiContact:
 
 def replace_as_sliding(hand: FlatContact) -> SlidingContact:
     """The same polygon, free along the surface and about its normal [QO21, Eq. (4.61)]; without friction."""
-    own = {"corners": hand.corners, "normal": hand.normal, "friction": 0.0, "direction": (0.0, 0.0, 0.0)}
-    return SlidingContact(hand.frame, name=f"{hand.label} sliding", **own)
+    still = (0.0, 0.0, 0.0)
+    name = f"{hand.label} sliding"
+    return SlidingContact(hand.frame, name=name, corners=hand.corners, normal=hand.normal, friction=0.0, direction=still)

@@ -249,7 +249,7 @@ def _touches(robot: Robot, given: Given, start: Array) -> tuple[Touch, ...]:
     share = (1 - given.support) / len(carrying) if carrying and all(t.contact.pivots for t in carrying) else 0.0
     made = []
     for t in carrying:
-        least, most = t.contact.min_force / weight, t.contact.max_force / weight
+        least, most = (bound / weight for bound in t.contact.force_bounds)
         carries = -float(t.edges.mean(0) @ robot.model.gravity) * robot.mass > UPRIGHT * weight
         made.append(replace(t, least=max(least, min(share, most / 2)) if carries else least, most=most))
     for contact, where in given.touching.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from ...algebra.arrays import length
 from ..contacts import Contact
 from ..controller.controller import WholeBodyController
+from ..item import Numbers
 from .construction import BASE, COM, POSTURE, tracked_label
 from .references import PEAK, PoseTrajectory, Reference
 from .stance import Planned, StanceError, Step, StepKind
@@ -116,7 +118,11 @@ class Tracker:
         self.reference = Reference(self.robot, t, self.time(step, q_from, com, com_to), q_from, step.q, com, com_to, frames)
         for name in frames:
             self.controller.set_weight(tracked_label(name), self.weight)
-            self.controller.set_target(tracked_label(name), lambda t, name=name: self.now.pose_numbers(self.now.frames[name], t))
+            self.controller.set_target(tracked_label(name), partial(self._tracked, name))
+
+    def _tracked(self, name: str, t: float) -> Numbers:
+        """Where a frame should be at time t."""
+        return self.now.pose_numbers(self.now.frames[name], t)
 
     def _trajectory(self, t: float, q: Array, name: str, step: Step, from_here: bool) -> PoseTrajectory:
         """Of a tracked frame: lifted off its surface where it goes from contact to contact."""

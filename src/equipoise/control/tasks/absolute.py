@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..item import NamedNumbers, Target
 from .references import PoseReference, Reference
 from .task import Task, Terms
 
@@ -31,7 +32,7 @@ class AbsoluteTask(Task):
 
     frame: str
     other: str
-    target: Any = None
+    target: Target = None
 
     def check(self, robot: Robot) -> None:
         super().check(robot)
@@ -55,7 +56,7 @@ class AbsoluteTask(Task):
     def reference(self, context: Context) -> Reference:
         return PoseReference(self.label)
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         """The half way R turns at ω = ½ Σ r × ṙ over its columns r."""
         from ...equations.symbols import cross, stack, zeros
         from ..controller.scene import rotation_error

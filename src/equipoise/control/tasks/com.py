@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import unknown_name
+from ..item import NamedNumbers, Target
 from .references import Reference, VectorReference
 from .task import AXES, KINDS, Task, Terms
 
@@ -28,7 +29,7 @@ class CoMTask(Task):
         axes: "position", or names such as "x y", which leaves the height alone.
     """
 
-    target: Any = None
+    target: Target = None
     axes: str = "position"
 
     def check(self, robot: Robot) -> None:
@@ -54,7 +55,7 @@ class CoMTask(Task):
     def reference(self, context: Context) -> Reference:
         return VectorReference(self.label, 3)
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         from ...equations.symbols import beside, constant, zeros
 
         J, at = scene.com_jacobian, self._at

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ...errors import unknown_name
+from ..item import NamedNumbers, Setting, Target
 from .references import Reference, VectorReference
 from .task import DirectTerms, Task
 
@@ -29,8 +30,8 @@ class ForceTask(Task):
     """
 
     contact: str
-    target: Any = 0.0
-    weight: Any = field(default=1e-4, kw_only=True)
+    target: Target = 0.0
+    weight: Setting = field(default=1e-4, kw_only=True)
     levels: ClassVar[tuple[str, ...]] = ("torque",)
     has_error: ClassVar[bool] = False
 
@@ -53,6 +54,6 @@ class ForceTask(Task):
     def here(self, robot: Robot, q: Array) -> float:
         return 0.0
 
-    def terms(self, scene: Scene, reference: Any) -> DirectTerms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> DirectTerms:
         got = scene.force(self.contact)
         return DirectTerms(got, reference.value)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..item import NamedNumbers, Target
 from .references import PoseReference, Reference
 from .task import Task, Terms, axes_of
 
@@ -30,7 +31,7 @@ class FrameTask(Task):
     """
 
     frame: str
-    target: Any = None
+    target: Target = None
     axes: str = "pose"
 
     def check(self, robot: Robot) -> None:
@@ -51,7 +52,7 @@ class FrameTask(Task):
     def reference(self, context: Context) -> Reference:
         return PoseReference(self.label, place=all(axis < 3 for axis in axes_of(self.label, self.axes)))
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         from ..controller.scene import pose_error
 
         error = pose_error(reference.pose, scene.pose(self.frame))

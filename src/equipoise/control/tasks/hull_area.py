@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..item import Shape, TaskError
+from ..item import NamedNumbers, Points, Shape, Target, TaskError
 from .references import Reference
 from .task import Task, Terms
 
@@ -31,7 +31,7 @@ class GradientReference:
     def shapes(self) -> Mapping[str, Shape]:
         return {"gradient": (self.count, 2), "error": (1,)}
 
-    def numbers(self, target: Any) -> Sequence[Array]:
+    def numbers(self, target: object) -> Sequence[Array]:
         given = np.asarray(target, dtype=float)
         if given.shape != (2 * self.count + 1,):
             raise TaskError(f"{self.label}: wanted {2 * self.count + 1} numbers, gradients and error; got shape {given.shape}")
@@ -53,8 +53,8 @@ class HullAreaTask(Task):
     """
 
     frame: str
-    points: Any = ((0.0, 0.0, 0.0),)
-    target: Any = None
+    points: Points = ((0.0, 0.0, 0.0),)
+    target: Target = None
 
     @property
     def label(self) -> str:
@@ -69,7 +69,7 @@ class HullAreaTask(Task):
     def reference(self, context: Context) -> Reference:
         return GradientReference(self.label, len(self.points))
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         from ...equations.symbols import constant, zeros
 
         J, drift = zeros(1, scene.robot.nv), zeros(1, 1)

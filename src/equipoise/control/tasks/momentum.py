@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..item import column
+from ..item import NamedNumbers, Setting, Target, column
 from .references import Reference, VectorReference
 from .task import Task, Terms, axes_of
 
@@ -30,9 +30,9 @@ class MomentumTask(Task):
         axes: "orientation" is the angular part, "position" the linear one, "pose" both.
     """
 
-    target: Any = 0.0
+    target: Target = 0.0
     axes: str = "orientation"
-    gain: Any = field(default=5.0, kw_only=True)
+    gain: Setting = field(default=5.0, kw_only=True)
 
     def check(self, robot: Robot) -> None:
         super().check(robot)
@@ -55,7 +55,7 @@ class MomentumTask(Task):
         root = np.sqrt(column(self.label, "weight", weight, n))
         return root, np.zeros(n), column(self.label, "gain", gain, n)
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         from ...equations.symbols import zeros
 
         at = axes_of(self.label, self.axes)

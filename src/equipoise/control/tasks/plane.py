@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..item import Parameters, TaskError
+from ..item import NamedNumbers, Parameters, Setting, Target, TaskError
 from .references import Reference, VectorReference
 from .task import Task, Terms
 
@@ -33,10 +34,10 @@ class PlaneTask(Task):
     """
 
     frame: str
-    normal: Any = (0.0, 0.0, 1.0)
-    offset: Any = 0.0
-    point: Any = (0.0, 0.0, 0.0)
-    target: Any = 0.0
+    normal: Setting = (0.0, 0.0, 1.0)
+    offset: Setting = 0.0
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    target: Target = 0.0
 
     def check(self, robot: Robot) -> None:
         super().check(robot)
@@ -69,7 +70,7 @@ class PlaneTask(Task):
             raise TaskError(f"{self.label}: the plane's normal must be three numbers, not all zero; got {normal!r}")
         return n / np.linalg.norm(n), float(offset)
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         from ...equations.symbols import constant
 
         n = reference.normal

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..item import NamedNumbers, Setting, Target
 from .references import PostureReference, Reference
 from .task import Task, Terms
 
@@ -29,9 +30,9 @@ class PostureTask(Task):
         target: q, (nq,).
     """
 
-    target: Any = None
-    weight: Any = field(default=1e-3, kw_only=True)
-    gain: Any = field(default=5.0, kw_only=True)
+    target: Target = None
+    weight: Setting = field(default=1e-3, kw_only=True)
+    gain: Setting = field(default=5.0, kw_only=True)
 
     @property
     def label(self) -> str:
@@ -50,7 +51,7 @@ class PostureTask(Task):
         robot = context.robot
         return PostureReference(self.label, robot.nq, robot.nv, tuple(context.motors.tolist()))
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         from ...equations.symbols import zeros
 
         at = scene.context.motors.tolist()

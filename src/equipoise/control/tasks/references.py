@@ -27,18 +27,19 @@ class Reference(Protocol):
         """Names and shapes of the numbers."""
         ...
 
-    def numbers(self, target: Any) -> Sequence[Array]:
+    def numbers(self, target: object) -> Sequence[Array]:
         """The numbers of a target; raises `TaskError` where it is none."""
         ...
 
 
-def moment(value: Any, scalar: bool = False) -> tuple[Any, Any, Any]:
+def moment(value: object, scalar: bool = False) -> tuple[Any, Any, Any]:
     """(target, rate, acceleration) of what was given as a target; None where not given.
 
     A tuple is such a list, unless it starts with a number and the target is more than one: then it is the target itself.
     """
-    together = isinstance(value, tuple) and 1 <= len(value) <= 3 and (scalar or np.ndim(value[0]) > 0)
-    parts = value if together else (value,)
+    parts: tuple[Any, ...] = (value,)
+    if isinstance(value, tuple) and 1 <= len(value) <= 3 and (scalar or np.ndim(value[0]) > 0):
+        parts = value
     a, b, c = parts + (None,) * (3 - len(parts))
     return a, b, c
 
@@ -56,7 +57,7 @@ class VectorReference:
     def shapes(self) -> Mapping[str, Shape]:
         return {"value": (self.n,), "rate": (self.n,), "acceleration": (self.n,)}
 
-    def numbers(self, target: Any) -> Sequence[Array]:
+    def numbers(self, target: object) -> Sequence[Array]:
         values = moment(target, self.scalar)
         require_target(self.label, values[0])
         return [flat(self.label, word, x, self.n, self.spread) for word, x in zip(WORDS, values, strict=True)]
@@ -70,7 +71,7 @@ class PoseReference:
     place: bool = False  # whether three numbers, a place, will do
     shapes: Mapping[str, Shape] = field(default_factory=lambda: {"pose": (4, 4), "twist": (6,), "acceleration": (6,)})
 
-    def numbers(self, target: Any) -> Sequence[Array]:
+    def numbers(self, target: object) -> Sequence[Array]:
         given, *rates = moment(target)
         require_target(self.label, given)
         X = np.asarray(given, dtype=float)
@@ -97,7 +98,7 @@ class PostureReference:
         n = len(self.velocities)
         return {"configuration": (self.nq,), "rate": (n,), "acceleration": (n,)}
 
-    def numbers(self, target: Any) -> Sequence[Array]:
+    def numbers(self, target: object) -> Sequence[Array]:
         q, *rates = moment(target)
         require_target(self.label, q)
         at = list(self.velocities)
@@ -112,11 +113,11 @@ class NoReference:
 
     shapes: Mapping[str, Shape] = field(default_factory=dict)
 
-    def numbers(self, target: Any) -> Sequence[Array]:
+    def numbers(self, target: object) -> Sequence[Array]:
         return []
 
 
-def require_target(label: str, target: Any) -> None:
+def require_target(label: str, target: object) -> None:
     """Raise if there is no target: only rates may be left out."""
     if target is None:
         raise TaskError(f"{label}: a target is wanted, got None")

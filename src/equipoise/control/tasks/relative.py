@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..item import NamedNumbers, Target
 from .references import PoseReference, Reference
 from .task import Task, Terms
 
@@ -30,7 +31,7 @@ class RelativeTask(Task):
 
     frame: str
     seen_from: str
-    target: Any = None
+    target: Target = None
 
     def check(self, robot: Robot) -> None:
         super().check(robot)
@@ -50,7 +51,7 @@ class RelativeTask(Task):
     def reference(self, context: Context) -> Reference:
         return PoseReference(self.label)
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         """Twist of b less that of a carried to b; the drift keeps the terms that products of both turning rates bring."""
         from ...equations.symbols import beside, constant, cross, skew, stack, zeros
         from ..controller.scene import pose_error

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..item import TaskError
+from ..item import NamedNumbers, TaskError
 from .references import NoReference, Reference
 from .task import Task, Terms
 
@@ -48,7 +48,7 @@ class Rolling(Task):
     def reference(self, context: Context) -> Reference:
         return NoReference()
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         import casadi
 
         J = casadi.SX(1, scene.robot.nv)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..item import TaskError
+from ..item import NamedNumbers, Target, TaskError
 from .references import Reference, VectorReference
 from .task import Task, Terms
 
@@ -33,7 +33,7 @@ class SupportAreaTask(Task):
     """
 
     corners: tuple[tuple[str, Any], ...]
-    target: Any = None
+    target: Target = None
 
     def check(self, robot: Robot) -> None:
         super().check(robot)
@@ -61,7 +61,7 @@ class SupportAreaTask(Task):
     def reference(self, context: Context) -> Reference:
         return VectorReference(self.label, 1, scalar=True)
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         """A = ½ Σ (x_i y_j − x_j y_i) over the edges i → j of the hull; which they are does not change within a step."""
         from ...equations.symbols import constant, zeros
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..item import NamedNumbers, Target
 from .references import Reference, VectorReference
 from .task import Task, Terms
 
@@ -32,9 +34,9 @@ class SurfaceTask(Task):
     """
 
     frame: str
-    target: Any = (0.0, 0.0, 1.0, 0.0)
-    normal: Any = (0.0, 0.0, 1.0)
-    point: Any = (0.0, 0.0, 0.0)
+    target: Target = (0.0, 0.0, 1.0, 0.0)
+    normal: ArrayLike = (0.0, 0.0, 1.0)
+    point: ArrayLike = (0.0, 0.0, 0.0)
 
     @property
     def label(self) -> str:
@@ -55,7 +57,7 @@ class SurfaceTask(Task):
     def reference(self, context: Context) -> Reference:
         return VectorReference(self.label, 4)
 
-    def terms(self, scene: Scene, reference: Any) -> Terms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         """ṅ = ω × n; ḋ = ṅ · x + n · ẋ for the point x; and once more for what is left when a = 0."""
         from ...equations.symbols import constant, skew, stack
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..item import Item, Parameters, TaskError, column
+from ..item import Item, NamedNumbers, Parameters, Setting, TaskError, column
 from .references import Reference
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Terms:
     acceleration_to: SX
     share: SX | None = None
 
-    def rows(self, scene: Scene, gains: SimpleNamespace) -> tuple[Affine, SX]:
+    def rows(self, scene: Scene, gains: NamedNumbers) -> tuple[Affine, SX]:
         """(what the task gets, affine in the unknowns; what it asks for)."""
         if self.share is not None and scene.momentum_rate is not None:
             rate = scene.momentum_rate
@@ -75,7 +74,7 @@ class DirectTerms:
     got: Affine
     wanted: SX
 
-    def rows(self, scene: Scene, gains: SimpleNamespace) -> tuple[Affine, SX]:
+    def rows(self, scene: Scene, gains: NamedNumbers) -> tuple[Affine, SX]:
         return self.got, self.wanted
 
 
@@ -94,10 +93,10 @@ class Task(Item):
         hard: whether the task is an equality that must hold, instead of a term of the cost.
     """
 
-    weight: Any = 1.0
-    gain: Any = 10.0
-    stiffness: Any = None
-    damping: Any = None
+    weight: Setting = 1.0
+    gain: Setting = 10.0
+    stiffness: Setting | None = None
+    damping: Setting | None = None
     per: str = "acceleration"
     priority: int = 0
     hard: bool = False
@@ -113,11 +112,11 @@ class Task(Item):
         """How targets become numbers."""
         raise NotImplementedError(f"{type(self).__name__} has no reference()")
 
-    def here(self, robot: Robot, q: Array) -> Any:
+    def here(self, robot: Robot, q: Array) -> object:
         """The target that the robot meets at q."""
         raise NotImplementedError(f"{type(self).__name__} has no here()")
 
-    def terms(self, scene: Scene, reference: Any) -> Terms | DirectTerms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> Terms | DirectTerms:
         """The task on symbols; `reference` has every declared number as an attribute."""
         raise NotImplementedError(f"{type(self).__name__} has no terms()")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ..item import NamedNumbers, Setting, Target
 from .references import Reference, VectorReference
 from .task import DirectTerms, Task
 
@@ -26,8 +27,8 @@ class TorqueTask(Task):
         target: N m or N, one number per motor, or one for all.
     """
 
-    target: Any = 0.0
-    weight: Any = field(default=1e-5, kw_only=True)
+    target: Target = 0.0
+    weight: Setting = field(default=1e-5, kw_only=True)
     levels: ClassVar[tuple[str, ...]] = ("torque",)
     has_error: ClassVar[bool] = False
 
@@ -41,5 +42,5 @@ class TorqueTask(Task):
     def here(self, robot: Robot, q: Array) -> float:
         return 0.0
 
-    def terms(self, scene: Scene, reference: Any) -> DirectTerms:
+    def terms(self, scene: Scene, reference: NamedNumbers) -> DirectTerms:
         return DirectTerms(scene.torque, reference.value)
