@@ -232,11 +232,9 @@ def test_where_nothing_carries_the_motion_is_ended(human, walk):
         solution = walk(k * 1e-3, q, v)
         if walk.done:
             break
-    assert walk.outcome is Outcome.FAILED and walk.log[-1].kind is EventKind.ENDED
-    assert walk.log[-1].reason is Reason.CONTACT_LOST and walk.log[-1].text in (
-        "ended: left_foot is lost",
-        "ended: right_foot is lost",
-    )
+    ended, failed = walk.log[-2:]
+    assert walk.outcome is Outcome.FAILED and (ended.kind, failed.kind) == (EventKind.ENDED, EventKind.FAILED)
+    assert failed.reason is Reason.CONTACT_LOST and failed.text in [f"failed: {name} is lost" for name in BOTH]
     walk.observe(none)
     solution = walk(1.0, q, v)
     assert walk.progress < 1.0 and walk.in_force == set()
@@ -250,7 +248,7 @@ def test_a_step_onto_nothing_goes_back(human, feet, foot, walk):
     place[2, 3] += 0.08
     stances = [eq.Stance(["left_foot"], alone, "left foot"), eq.Stance(BOTH, places={"right_foot": place}, name="on the step")]
     machine = eq.Stances(human, stances, feet, time_out=0.3, **FAST)
-    run = eq.simulate(human, machine, q0=alone, duration=1.7)
+    run = eq.simulate(human, machine, q0=alone, duration=2.9)
     told = " | ".join(event.text for event in machine.log)
     assert "time-out: right_foot found nothing to touch" in told and "going back to 'left foot'" in told
     assert run.outcome == "completed" and machine.outcome is Outcome.RETURNED and machine.stance == "left foot"
@@ -271,8 +269,11 @@ def test_slips_are_held_and_then_ended(human, walk):
         q[0] += 1.5 * walk.slip_limit
     kinds = [event.kind for event in walk.log]
     assert kinds.count(EventKind.SLIPPED) == walk.retries + 1 and kinds[1] is EventKind.HELD_HERE
-    assert walk.outcome is Outcome.FAILED and walk.log[-1].reason is Reason.KEEPS_SLIPPING
-    assert walk.log[-1].text == "ended: left_foot keeps slipping"
+    assert walk.outcome is Outcome.RUNNING and walk.log[-1].reason is Reason.KEEPS_SLIPPING  # it is held, and may stand
+    assert walk.log[-1].text == "motion ended: left_foot keeps slipping"
+    for k in range(105):
+        walk(0.1 + k * 0.01, q, np.zeros(human.nv))
+    assert walk.outcome in (Outcome.STOPPED, Outcome.FAILED)
 
 
 def test_a_state_that_is_not_finite_does_not_raise(human, walk):

@@ -484,7 +484,7 @@ def test_errors_of_pairs_teach(pairs, options, words):
 def test_the_switch_of_the_thesis_is_the_distance_of_a_line_and_a_segment(rng):
     robot = support.load("human")
     torso = eq.Line((0, 0, 0), (0.1, 0, 1), "thorax")
-    forearm = eq.Segment((0, 0, 0), (0, 0.02, -0.25), "left_forearm")
+    forearm = eq.Segment((0.01, 0.03, -0.02), (0, 0.02, -0.25), "left_forearm")
     switch = line_point_switch(robot, torso, forearm)
     whole = distances_kernel(robot, [eq.distance(torso, forearm)])
     seen = set()
