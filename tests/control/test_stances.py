@@ -281,6 +281,10 @@ def test_a_state_that_is_not_finite_does_not_raise(human, walk):
     walk(0.0, walk.q0, np.zeros(human.nv))
     solution = walk(0.001, np.full(human.nq, np.nan), np.zeros(human.nv))
     assert solution.status.held and np.isfinite(solution.torque).all()
+    long = walk.q0.copy()
+    long[3:7] *= 1.001
+    assert walk(0.002, long, np.zeros(human.nv)).status.held
+    assert walk(0.003, walk.q0, np.zeros(human.nv)).status.ok and not walk.log
 
 
 @pytest.mark.slow
@@ -334,3 +338,22 @@ def test_tracked_frames_have_names_of_their_own(human, feet):
     both = [eq.FlatContact("left_foot", name="sole"), eq.PointContact("left_foot", name="heel"), feet[1]]
     machine = eq.Stances(human, [eq.Stance(["sole", "right_foot"])], both, **FAST)
     assert machine(0.0, machine.q0, np.full(human.nv, 1e-3)).status.ok
+
+
+def test_contacts_that_are_off_are_told_at_the_first_call(human, walk, feet):
+    """Elsewhere than planned by 3 cm; and one foot a centimetre above the plane of the other."""
+    still = np.zeros(human.nv)
+    walk.reset()
+    q = walk.q0.copy()
+    q[2] += 0.03
+    solution = walk(0.0, q, still)
+    assert [(event.kind, event.names) for event in walk.log] == [(EventKind.ELSEWHERE, (name,)) for name in BOTH]
+    assert walk.log[0].distance == pytest.approx(0.03) and walk.log[0].text in solution.events
+    places = dict(zip(feet, (hc.flat_at(0, 0.09), hc.flat_at(0, -0.09, 0.01)), strict=True))
+    uneven = eq.Stances(human, [eq.Stance(BOTH, eq.find_posture(human, places).q)], feet, **FAST)
+    uneven(0.0, uneven.q0, still)
+    (told,) = uneven.log
+    assert told.kind is EventKind.UNEVEN and told.names == ("right_foot",) and told.distance == pytest.approx(0.01, abs=1e-6)
+    walk.reset()
+    walk(0.0, walk.q0, still)
+    assert not walk.log

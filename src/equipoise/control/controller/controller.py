@@ -207,6 +207,11 @@ class WholeBodyController:
         """All contacts it knows, in force or not."""
         return self.items.contacts
 
+    @property
+    def in_force(self) -> frozenset[str]:
+        """Labels of the contacts in force."""
+        return frozenset(self._contacts)
+
     # --- while it runs --------------------------------------------------------------------------------------------------
 
     def set_target(self, name: str, target: Any) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algebra.arrays import finite, length
+from ...algebra.arrays import length
 from ..constraints import Constraint
 from ..contacts import Contact
 from ..controller.solution import Solution
@@ -27,6 +27,7 @@ from .contact_forces import PATIENCE, ContactForces, damped
 from .events import ENDINGS, EventKind, EventLog, Outcome, Reason
 from .planner import Planner
 from .stance import Planned, Stance, Step, StepKind
+from .starts import is_state, tell_contacts_off
 from .tracking import Pace, Tracker
 from .watch import FALLING, BalanceWatch, ContactWatch, Push, Trouble
 
@@ -163,15 +164,16 @@ class Stances:
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
-        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
-        if finite(q, v):
+        usable = is_state(self.robot, q, v)
+        if usable:
             if self._track.reference is None:
                 self._begin(t, q)
             self._watch(t, q, v)
             self._advance(t, q, v)
-        solution = self.controller(t, q, v)
-        self._forces.last = solution
-        self._count_failures(t, q, solution)
+        self._forces.last = solution = self.controller(t, q, v)
+        self._failing = self._failing + self.dt if solution.status.held else 0.0
+        if self._failing > PATIENCE and usable and self.outcome in (Outcome.RUNNING, Outcome.COMPLETED):
+            self._end(t, q, Reason.NO_TORQUES)  # a solver that stays without an answer
         if self._stopped and (solution.status.held or not self._anchors):
             solution = damped(self.robot, solution, v)
         return self.log.told_by(solution)
@@ -180,6 +182,7 @@ class Stances:
         self._track.begin(t, q, self.plan[0].q)
         self._forces.settle(t)
         self._anchors.start(self.plan[0].contacts, q)
+        tell_contacts_off(self.log, t, self._anchors, self.q0)
 
     # --- steps --------------------------------------------------------------------------------------------------------------
 
@@ -391,9 +394,3 @@ class Stances:
     def _fail(self, t: float, reason: Reason, *names: str) -> None:
         self.outcome = Outcome.FAILED
         self.log.tell(EventKind.FAILED, t, *names, reason=reason)
-
-    def _count_failures(self, t: float, q: Array, solution: Solution) -> None:
-        """A solver that stays without an answer ends the motion."""
-        self._failing = self._failing + self.dt if solution.status.held else 0.0
-        if self._failing > PATIENCE and self.outcome in (Outcome.RUNNING, Outcome.COMPLETED) and finite(q):
-            self._end(t, q, Reason.NO_TORQUES)
