@@ -10,12 +10,13 @@ from scipy.integrate import solve_ivp
 
 import equipoise as eq
 from equipoise.balance import support_polygon
-from equipoise.control.stances.capture import ROOM, G, Support, support_of
+from equipoise.control.stances.capture import ROOM, Support, support_of
 from equipoise.control.stances.events import EventKind, Outcome, Reason
 from equipoise.control.stances.references import minimum_jerk
 
 BOTH = ["left_foot", "right_foot"]
 FAST = {"speed": (0.3, 0.4, 1.5), "load_time": 0.15}
+G = 9.80665
 SOLE = support_polygon([(0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05)])
 
 
@@ -31,7 +32,7 @@ def feet(human):
 
 def test_a_pendulum_stops_above_its_capture_point(rng):
     """c̈ = (g/h)(c − p) with the pressure p at the capture point comes to rest there; its margin is the margin of that place."""
-    support = Support(SOLE, 0.2)
+    support = Support(SOLE, 0.2, G)
     for _ in range(5):
         com, velocity = np.array([*rng.uniform(-0.05, 0.05, 2), 1.0]), np.array([*rng.uniform(-0.2, 0.2, 2), 0.3])
         p = com[:2] + velocity[:2] * np.sqrt(0.8 / G)
@@ -47,7 +48,7 @@ def test_a_pendulum_stops_above_its_capture_point(rng):
 def test_in_the_shortest_time_pressure_uses_its_part_of_the_room_and_no_more(way):
     """Along the minimum-jerk motion, p = c − c̈ h/g goes as far behind the start and ahead of the end as it may."""
     com, to = np.array([-way[0] / 2, -way[1] / 2, 0.9]), np.array([way[0] / 2, way[1] / 2, 0.9])
-    support = Support(SOLE, 0.0)
+    support = Support(SOLE, 0.0, G)
     T = support.shortest_time(com, to)
     s, _, dds = np.array([minimum_jerk(x) for x in np.linspace(0, 1, 2001)]).T
     lever = 0.9 / G * np.abs(dds).max() / T**2 * np.hypot(*way)  # how far pressure is from the centre of mass
@@ -61,16 +62,16 @@ def test_in_the_shortest_time_pressure_uses_its_part_of_the_room_and_no_more(way
 
 
 def test_the_model_says_when_it_does_not_tell(human, feet):
-    support = Support(SOLE, 0.0)
+    support = Support(SOLE, 0.0, G)
     outside, inside = np.array([0.0, 0.2, 0.9]), np.array([0.0, 0.0, 0.9])
     assert support.shortest_time(outside, inside) == support.shortest_time(inside, outside) == 0.0
     assert support.shortest_time(inside, inside) == 0.0
     contacts = {foot.label: foot for foot in feet}
     q = human.standing()
-    flat = support_of(contacts, [(name, human.pose(q, name)) for name in BOTH])
-    assert flat.margin(human.com(q), np.zeros(3)) > 0.05 and abs(flat.height) < 1e-9
+    flat = support_of(human, contacts, [(name, human.pose(q, name)) for name in BOTH])
+    assert flat.g == pytest.approx(G) and flat.margin(human.com(q), np.zeros(3)) > 0.05 and abs(flat.height) < 1e-9
     wall = eq.PointContact("left_hand", normal=(1.0, 0.0, 0.0))
-    assert support_of({"wall": wall}, [("wall", np.eye(4))]) is None and support_of(contacts, []) is None
+    assert support_of(human, {"wall": wall}, [("wall", np.eye(4))]) is None and support_of(human, contacts, []) is None
 
 
 # --- endings ------------------------------------------------------------------------------------------------------------------

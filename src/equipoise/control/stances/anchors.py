@@ -49,7 +49,7 @@ class Anchors(dict[str, Array]):
         self._changed()
 
     def _changed(self) -> None:
-        self.support = support_of(self.track.contacts, self.items())
+        self.support = support_of(self.track.robot, self.track.contacts, self.items())
 
     def margin(self, q: Array, v: Array) -> float:
         """How far the capture point is inside the support, m; infinite where the model does not tell."""

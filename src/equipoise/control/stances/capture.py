@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,8 +21,10 @@ from ..contacts import Contact
 from .places import touching_points
 from .references import SHARPEST
 
+if TYPE_CHECKING:
+    from ...robot import Robot
+
 Array = np.ndarray
-G = 9.80665  # m/s²
 UPRIGHT = 0.7  # least vertical part of a normal: on steeper surfaces contacts hold in ways that this model does not know
 ROOM = 0.8  # part of the room around the centre of mass that the centre of pressure may use
 LEAST_ROOM = 0.01  # m
@@ -35,10 +38,12 @@ class Support:
     Args:
         polygon: hull of their points, seen from above.
         height: of their middle, m.
+        g: of gravity, m/s².
     """
 
     polygon: SupportPolygon
     height: float
+    g: float
 
     def margin(self, com: Array, velocity: Array) -> float:
         """How far the capture point is inside, m; negative outside.
@@ -47,7 +52,7 @@ class Support:
             com: centre of mass, (3,) m.
             velocity: of it, (3,) m/s.
         """
-        return float(self.polygon.margin(com[:2] + velocity[:2] * sqrt(self._height_of(com) / G)))
+        return float(self.polygon.margin(com[:2] + velocity[:2] * sqrt(self._height_of(com) / self.g)))
 
     def shortest_time(self, com: Array, com_to: Array) -> float:
         """Time (s) in which ankles can bring the centre of mass from one place to another with minimum jerk; 0 where the model
@@ -57,7 +62,7 @@ class Support:
         if distance < 1e-6 or not min(self.polygon.margin(com), self.polygon.margin(com_to)) > 0:
             return 0.0
         room = max(ROOM * min(self._room(com, -way), self._room(com_to, way)), LEAST_ROOM)
-        return sqrt(SHARPEST * distance * self._height_of(com_to) / (G * room))
+        return sqrt(SHARPEST * distance * self._height_of(com_to) / (self.g * room))
 
     def _room(self, point: Array, direction: Array) -> float:
         """From a point inside to the edge along a direction, m."""
@@ -70,10 +75,10 @@ class Support:
         return max(float(com[2]) - self.height, LOWEST)
 
 
-def support_of(contacts: Mapping[str, Contact], poses: Iterable[tuple[str, Array]]) -> Support | None:
+def support_of(robot: Robot, contacts: Mapping[str, Contact], poses: Iterable[tuple[str, Array]]) -> Support | None:
     """What carries the robot with contacts' frames at given poses; None where some surface is not level, or nothing carries."""
     placed = [(contacts[name], X) for name, X in poses]
     if not placed or any(contact.normal_at(X)[2] < UPRIGHT for contact, X in placed):
         return None
     points = np.concatenate([touching_points(contact, X) for contact, X in placed])
-    return Support(support_polygon(points), float(points[:, 2].mean()))
+    return Support(support_polygon(points), float(points[:, 2].mean()), float(np.linalg.norm(robot.model.gravity)))

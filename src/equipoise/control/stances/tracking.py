@@ -155,7 +155,7 @@ class Tracker:
         if way > SMALL_STEP:
             way += 2 * self.pace.clearance
         ways = (length(com_to - com), self.pace.com), (way, self.pace.frames), (float(joints), self.pace.joints)
-        support = support_of(self.contacts, ((name, self.pose(step.q, name)) for name in sorted(step.contacts)))
+        support = support_of(self.robot, self.contacts, ((name, self.pose(step.q, name)) for name in sorted(step.contacts)))
         ankles = 0.0 if support is None else support.shortest_time(com, com_to)
         return max([PEAK * distance / speed for distance, speed in ways] + [10 * self.pace.dt, self.pace.shortest, ankles])
 
