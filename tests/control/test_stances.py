@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import equipoise as eq
 from equipoise.control.stances.construction import tracked_frames
 from equipoise.control.stances.events import EventKind, Outcome, Reason
-from equipoise.control.stances.places import moved
+from equipoise.control.stances.places import is_beyond, moved
 from equipoise.control.stances.references import TASK_ORDER, PoseTrajectory, Reference, bump, minimum_jerk
 from equipoise.control.stances.stance import StanceError, StepKind
 
@@ -357,3 +357,19 @@ def test_contacts_that_are_off_are_told_at_the_first_call(human, walk, feet):
     walk.reset()
     walk(0.0, walk.q0, still)
     assert not walk.log
+
+
+@pytest.mark.parametrize("pivots", [False, True])
+def test_the_quick_look_at_contacts_says_what_the_exact_one_does(human, feet, pivots, rng):
+    from equipoise.algebra.rigid import rotation_about
+
+    contact = eq.PointContact("left_foot", point=(0.1, 0.02, -0.05)) if pivots else feet[0]
+    X = human.pose(human.random_state(rng)[0], "left_foot")
+    for _ in range(200):
+        Y, axis = X.copy(), rng.normal(size=3)
+        Y[:3, :3] = rotation_about(axis / np.linalg.norm(axis), rng.uniform(0, 0.3)) @ X[:3, :3]
+        Y[:3, 3] += rng.normal(size=3) * 0.02
+        distance, angle = moved(contact, X, Y)
+        assert is_beyond(contact, X, Y, 0.03, 0.15) == (distance > 0.03 or angle > 0.15)
+    Y[:] = np.nan
+    assert is_beyond(contact, X, Y, 0.03, 0.15)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, sqrt
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,13 @@ class Support:
             com: centre of mass, (3,) m.
             velocity: of it, (3,) m/s.
         """
-        return float(self.polygon.margin(com[:2] + velocity[:2] * sqrt(self._height_of(com) / self.g)))
+        outward, offsets = self._edges
+        return float((offsets - outward @ (com[:2] + velocity[:2] * sqrt(self._height_of(com) / self.g))).min())
+
+    @cached_property
+    def _edges(self) -> tuple[Array, Array]:
+        """Outward normals (n, 2) and offsets (n,) of the polygon's edges."""
+        return self.polygon.rows
 
     def shortest_time(self, com: Array, com_to: Array) -> float:
         """Time (s) in which ankles can bring the centre of mass from one place to another with minimum jerk; 0 where the model
@@ -66,7 +73,7 @@ class Support:
 
     def _room(self, point: Array, direction: Array) -> float:
         """From a point inside to the edge along a direction, m."""
-        outward, _ = self.polygon.rows
+        outward, _ = self._edges
         towards = outward @ direction / length(direction)
         ahead = towards > 1e-9
         return float((self.polygon.margins(point)[ahead] / towards[ahead]).min(initial=inf))

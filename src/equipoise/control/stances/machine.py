@@ -203,11 +203,12 @@ class Stances:
         if self._holds_since is None:
             self._holds_since = t
         held = t - self._holds_since
-        steady = self._anchors.margin(q, v) > 0 and length(self.robot.com_jacobian(q) @ v) < SLOW
-        if held >= HOLDING and steady:
+        if held < HOLDING:
+            return
+        if self._anchors.margin(q, v) > 0 and length(self.robot.com_jacobian(q) @ v) < SLOW:
             self.outcome = Outcome.STOPPED if self._stopped else Outcome.RETURNED if self._returning else Outcome.COMPLETED
             self.log.tell(ENDINGS[self.outcome], t, stance=self.stance)
-        elif held >= HOLDING + self.time_out:
+        elif held > HOLDING + self.time_out:
             self._end(t, q, Reason.UNSTEADY)
 
     def _open(self, t: float, q: Array, step: Step) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from .anchors import Anchors
 from .contact_forces import ContactForces
 from .events import EventKind
-from .places import moved
+from .places import is_beyond, moved
 from .tracking import Tracker
 
 Array = np.ndarray
@@ -47,11 +47,10 @@ class ContactWatch:
         """The first contact that slipped from its anchor, or carries nothing for a while; those that are loaded or unloaded now
         need not carry."""
         for name, X in sorted(anchors.items()):
-            distance, angle = moved(self.track.contacts[name], X, self.track.pose(q, name))
-            if not (distance <= self.slip_limit and angle <= TURNS * self.slip_limit):
-                return Trouble(name, True, distance, angle)
-            if name not in shifting and self.forces.vanished(t, name, X):
-                return Trouble(name, False, distance, angle)
+            contact, Y = self.track.contacts[name], self.track.pose(q, name)
+            slipped = is_beyond(contact, X, Y, self.slip_limit, TURNS * self.slip_limit)
+            if slipped or (name not in shifting and self.forces.vanished(t, name, X)):
+                return Trouble(name, slipped, *moved(contact, X, Y))
         return None
 
     def touches(self, q: Array, name: str) -> bool:
@@ -100,6 +99,9 @@ class BalanceWatch:
         if self.anchors.support is None:
             off = self.anchors.track.com_error(t, q)
             return None if off <= self.off_limit else Push(EventKind.MOVED, off, not off <= TOO_FAR * self.off_limit)
+        if margin > self.capture_margin + UNPLANNED:  # as nearly always: what is planned need not be known
+            self._near_edge = False
+            return None
         low = min(self.capture_margin, self.anchors.planned_margin(t) - UNPLANNED)
         falls = not margin > min(low, 0.0) - FALLING
         new = not margin > low and not self._near_edge
