@@ -24,6 +24,7 @@ _HOMES = {
     "CompileError": "errors",
     "ConstraintError": "errors",
     "ModelWarning": "errors",
+    "ContactWarning": "errors",
     "limit_threads": "machine.threads",
     "Point": "geometry.primitives",
     "Line": "geometry.primitives",

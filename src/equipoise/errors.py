@@ -45,6 +45,10 @@ class ModelWarning(UserWarning):
     """The description is doubtful but usable. `eq.load(…, strict=True)` turns these into errors."""
 
 
+class ContactWarning(UserWarning):
+    """A contact that a controller relies on does not touch anything."""
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """The error for a name nobody has, with the nearest names and the choices."""
     names = list(known)

@@ -219,6 +219,14 @@ def test_more_capsules_hold_the_same_in_less_volume(rng):
     assert sorted(c.centre[0] for c in collision_capsules(shaped(*far), most=2)["part"]) == [0.0, 2.0]
 
 
+def test_what_saves_no_volume_is_not_divided():
+    moved = np.eye(4)
+    moved[0, 3] = 0.05
+    beside = shaped(Shape("sphere", (0.2,)), Shape("sphere", (0.2,), moved))  # two balls are larger than the capsule of both
+    (one,) = collision_capsules(beside, most=2)["part"]
+    assert volume(one) == pytest.approx(np.pi * 0.04 * (0.05 + 0.8 / 3), rel=1e-3)
+
+
 def test_meshes_of_a_robot_are_inside_their_capsules():
     robot = support.load("jvrc1")
     chosen = {name: link for name, link in robot.links.items() if name in ("R_KNEE_S", "NECK_P_S", "L_ULITTLE_S")}
@@ -484,7 +492,7 @@ def test_errors_of_pairs_teach(pairs, options, words):
 def test_the_switch_of_the_thesis_is_the_distance_of_a_line_and_a_segment(rng):
     robot = support.load("human")
     torso = eq.Line((0, 0, 0), (0.1, 0, 1), "thorax")
-    forearm = eq.Segment((0, 0, 0), (0, 0.02, -0.25), "left_forearm")
+    forearm = eq.Segment((0.01, 0.03, -0.02), (0, 0.02, -0.25), "left_forearm")
     switch = line_point_switch(robot, torso, forearm)
     whole = distances_kernel(robot, [eq.distance(torso, forearm)])
     seen = set()

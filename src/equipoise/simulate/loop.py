@@ -16,6 +16,7 @@ from ..algebra.arrays import finite
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
 from ..model.types import frozen
 from .contacts import ContactInfo, ContactPoints
+from .off_ground import tell_contacts_off_ground
 from .plant import PlantState, make_plant
 from .run import Run
 
@@ -194,6 +195,8 @@ def simulate(
     state = _reset(controller, made, q, v)
     rng = np.random.default_rng(seed)
     record = _Record(robot, dt)
+    for text in tell_contacts_off_ground(robot, controller, made, state.q):
+        record.tell(0.0, text)
     loop = _Loop(
         robot, controller, made, dt, every, shoves, record,
         sense=None if noise is None else _asked(Noise, noise).sensor(robot, rng),

@@ -189,6 +189,7 @@ class ControlTable:
     shortest: float = entry(positive, 0.5)
     time_out: float | None = entry(positive, None)
     slip_limit: float | None = entry(positive, None)
+    capture_margin: float | None = entry(not_negative, None)
     off_limit: float | None = entry(positive, None)
     retries: int | None = entry(whole, None)
     place: Place | None = None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 LENGTHS = "position centre a b point radius size offset safe margin polygon at by"  # keys whose numbers are metres
-STANCE_OPTIONS = "speed weights postures clearance load_time shortest time_out slip_limit off_limit retries"
+STANCE_OPTIONS = "speed weights postures clearance load_time shortest time_out slip_limit capture_margin off_limit retries"
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,6 +161,11 @@ class WholeBodyController:
         return self.items.contacts
 
     @property
+    def in_force(self) -> frozenset[str]:
+        """Labels of the contacts in force."""
+        return frozenset(self._contacts)
+
+    @property
     def regularisation(self) -> Array:
         """Weights of the squares of the unknowns that no task asked for: nothing else is hidden in the cost."""
         return self._structure.regularisation.copy()

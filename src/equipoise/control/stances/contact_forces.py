@@ -10,6 +10,7 @@ import numpy as np
 
 from ..contacts import Contact
 from ..controller.controller import WholeBodyController
+from .stance import Step, StepKind
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -94,6 +95,14 @@ class ContactForces:
     def unload(self, name: str, part: float) -> None:
         """The largest normal force: from the load it had (part 0) to none (1)."""
         self._limit(name, min(1.0 - part, FULL), self._loads[name])
+
+    def shift(self, step: Step, part: float) -> None:
+        """Bounds of normal forces while load goes to or from contacts: at the begin of the step (part 0) to its end (1)."""
+        for name in sorted(step.changed):
+            if step.kind is StepKind.LOAD:
+                self.load(name, part)
+            elif step.kind is StepKind.UNLOAD:
+                self.unload(name, part)
 
     def _limit(self, name: str, part: float, of: float) -> None:
         least, most = self.contacts[name].force_bounds

@@ -16,6 +16,7 @@ class Outcome(StrEnum):
     RUNNING = "running"
     COMPLETED = "completed"
     RETURNED = "returned"  # to the last stance that was reached
+    STOPPED = "stopped"  # before its end, and the robot stands
     FAILED = "failed"
 
     @property
@@ -35,7 +36,8 @@ class Reason(Enum):
     NO_TORQUES = "no torques satisfy the constraints"
     NO_CONTACT = "the contact cannot be made"
     NO_ATTEMPT = "no attempt fulfilled the task"
-    FELL_LATER = "it did not hold: the capture point left the support"
+    FALLING = "the capture point is outside of the support"
+    UNSTEADY = "the robot does not come to rest"
 
 
 class EventKind(Enum):
@@ -54,14 +56,23 @@ class EventKind(Enum):
     HELD_HERE = "{names} is held where it is now"
     UNLOADED = "contact lost: {names} carries nothing"
     SEARCHING = "{names} looks for the ground again"
-    PUSHED = "pushed: the centre of mass is {distance:.3g} m from its reference"
-    ENDED = "ended: {reason}"
+    PUSHED = "pushed: the capture point has a margin of {distance:.3g} m within the support"
+    MOVED = "pushed: the centre of mass is {distance:.3g} m from its reference"
+    ENDED = "motion ended: {reason}"
+    STANDS = "the robot stands"
     FAILED = "failed: {reason}"
-    IN_THE_AIR = "{names}: its lowest contact point is {distance:.3g} m above the ground"
-    IN_THE_GROUND = "{names}: its lowest contact point is {distance:.3g} m inside the ground"
+    ELSEWHERE = "{names} is {distance:.3g} m from where the first stance has it"
+    UNEVEN = "{names} is {distance:.3g} m above the plane of the other contacts"
     BEGUN = "{stance}"
     ATTEMPTED = "{stance}: {note}, error {distance:.3g}"
     AREA = "the support has {distance:.3g} m²"
+
+
+ENDINGS = {  # what is told when a motion has ended, and the robot stands
+    Outcome.COMPLETED: EventKind.COMPLETED,
+    Outcome.RETURNED: EventKind.RETURNED,
+    Outcome.STOPPED: EventKind.STANDS,
+}
 
 
 @dataclass(frozen=True)

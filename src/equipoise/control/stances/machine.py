@@ -16,18 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algebra.arrays import finite, length
+from ...algebra.arrays import length
 from ..constraints import Constraint
 from ..contacts import Contact
 from ..controller.solution import Solution
 from ..tasks import Task
+from .anchors import Anchors
 from .construction import FRAMES, make_controller, task_weights, tracked_frames
 from .contact_forces import PATIENCE, ContactForces, damped
-from .events import EventKind, EventLog, Outcome, Reason
+from .events import ENDINGS, EventKind, EventLog, Outcome, Reason
 from .planner import Planner
 from .stance import Planned, Stance, Step, StepKind
+from .starts import is_state, tell_contacts_off
 from .tracking import Pace, Tracker
-from .watch import ContactWatch, Trouble
+from .watch import FALLING, BalanceWatch, ContactWatch, Push, Trouble
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 ARRIVED = 0.02  # m
 SLOW = 0.05  # m/s
+HOLDING = 1.0  # s, that a robot must have stood for its motion to count as ended well
 EARLY = 0.7  # part of a motion from which on a contact may be made before its time
 
 
@@ -55,7 +58,9 @@ class Stances:
         shortest: s of a motion; short ways would else be gone as fast as long ones, and with a jerk.
         time_out: s, by which a step may take longer than planned.
         slip_limit: m, and five times that in rad; a contact that slipped farther is anchored where it is then, or given up.
-        off_limit: m; a centre of mass farther from its reference counts as pushed: references start anew from there.
+        capture_margin: m; a capture point nearer to the edge of the support counts as pushed: references start anew from there.
+        off_limit: m; the same for a centre of mass farther from its reference, where contacts are not level and the capture point
+            does not tell.
         retries: how often contacts are made again and pushes are answered before the motion is ended.
         postures: options of `find_posture`.
         weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about the centre of mass) and "frames".
@@ -77,6 +82,7 @@ class Stances:
         shortest: float = 0.1,
         time_out: float = 2.0,
         slip_limit: float = 0.03,
+        capture_margin: float = 0.01,
         off_limit: float = 0.08,
         retries: int = 3,
         postures: Mapping[str, Any] | None = None,
@@ -89,14 +95,16 @@ class Stances:
         options = {"support": 0.4, "constraints": tuple(constraints), **(postures or {})}
         self.plan: list[Planned] = Planner(robot, by_name, options).plan(stances, start)
         self.load_time, self.time_out, self.retries = load_time, time_out, retries
-        self.slip_limit, self.off_limit = slip_limit, off_limit
+        self.slip_limit = slip_limit
         every = task_weights(weights)
         self.controller = make_controller(robot, contacts, frames, every, tasks, constraints, dt)
         pace = Pace(*speed, clearance, shortest, dt)
         self._track = Tracker(robot, self.controller, by_name, frames, pace, every[FRAMES])
         self._forces = ContactForces(self.controller, by_name, float(robot.mass * np.linalg.norm(robot.model.gravity)))
         self._contact_watch = ContactWatch(self._track, self._forces, slip_limit)
-        self.seconds: float = self._track.seconds(self.plan, load_time)  # how long it should take, if nothing happens
+        self._anchors = Anchors(self._track, self._forces)
+        self._balance = BalanceWatch(self._anchors, capture_margin, off_limit)
+        self.seconds: float = self._track.seconds(self.plan, load_time) + HOLDING  # how long it should take, if nothing happens
         self.reset()
 
     # --- what is known before and after -----------------------------------------------------------------------------------
@@ -142,11 +150,13 @@ class Stances:
         self._step: Step | None = None
         self._since = self._failing = 0.0
         self._felt: set[str] = set()
+        self._stopped = False  # whether the motion was ended
+        self._holds_since: float | None = None  # s: since when it only has to stand
         self.controller.reset()
         self._forces.reset()
         self._track.reset(self.q0)
-        self._anchors = {name: self._track.pose(self.q0, name) for name in self.plan[0].contacts}  # of contacts in force
-        self.controller.set_contacts(sorted(self._anchors))
+        self._anchors.start(self.plan[0].contacts, self.q0)
+        self._balance.reset()
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
         """Measured contact wrenches (force, torque; on the robot at the contacts' frames, world axes) before the next call."""
@@ -154,64 +164,64 @@ class Stances:
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
-        if self._is_state(q, v):
-            q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        usable = is_state(self.robot, q, v)
+        if usable:
             if self._track.reference is None:
                 self._begin(t, q)
-            self._watch(t, q)
+            self._watch(t, q, v)
             self._advance(t, q, v)
-        solution = self.controller(t, q, v)
-        self._forces.last = solution
-        self._count_failures(t, q, solution)
-        if self.outcome is Outcome.FAILED and (solution.status.fallback or not self._anchors):
+        self._forces.last = solution = self.controller(t, q, v)
+        self._failing = self._failing + self.dt if solution.status.fallback else 0.0
+        if self._failing > PATIENCE and usable and self.outcome in (Outcome.RUNNING, Outcome.COMPLETED):
+            self._end(t, q, Reason.NO_TORQUES)  # a solver that stays without an answer
+        if self._stopped and (solution.status.fallback or not self._anchors):
             solution = damped(self.robot, solution, v)
         return self.log.told_by(solution)
-
-    def _is_state(self, q: Array, v: Array) -> bool:
-        """Whether q and v are numbers that the robot can have; the controller tells what is wrong with others."""
-        try:
-            return np.shape(q) == (self.robot.nq,) and np.shape(v) == (self.robot.nv,) and finite(np.asarray(q), np.asarray(v))
-        except (TypeError, ValueError):
-            return False
 
     def _begin(self, t: float, q: Array) -> None:
         self._track.begin(t, q, self.plan[0].q)
         self._forces.settle(t)
-        self._anchors = {name: self._track.pose(q, name) for name in sorted(self._anchors)}
-
-    def _place(self, name: str) -> Array | None:
-        """Where a contact is anchored, or where its frame goes."""
-        return self._anchors.get(name, self._track.targets.get(name))
+        self._anchors.start(self.plan[0].contacts, q)
+        tell_contacts_off(self.log, t, self._anchors, self.q0)
 
     # --- steps --------------------------------------------------------------------------------------------------------------
 
     def _advance(self, t: float, q: Array, v: Array) -> None:
         """End the step whose event came, begin the next."""
         if self._step is not None:
-            self._shift_load(t, self._step)
+            self._forces.shift(self._step, min((t - self._since) / self.load_time, 1.0))
             if self._ends(t, q, v, self._step):
                 self._close(t, q)
         if self._step is None and not self.done:
             if self._queue:
                 self._open(t, q, self._queue.pop(0))
             else:
-                self._complete(t)
+                self._hold(t, q, v)
 
-    def _complete(self, t: float) -> None:
-        self.outcome = Outcome.RETURNED if self._returning else Outcome.COMPLETED
-        self.log.tell(EventKind.RETURNED if self._returning else EventKind.COMPLETED, t, stance=self.stance)
+    def _hold(self, t: float, q: Array, v: Array) -> None:
+        """The way is over: how it ended is said when the robot has stood for a second, or has not."""
+        if self._holds_since is None:
+            self._holds_since = t
+        held = t - self._holds_since
+        if held < HOLDING:
+            return
+        if self._anchors.margin(q, v) > 0 and length(self.robot.com_jacobian(q) @ v) < SLOW:
+            self.outcome = Outcome.STOPPED if self._stopped else Outcome.RETURNED if self._returning else Outcome.COMPLETED
+            self.log.tell(ENDINGS[self.outcome], t, stance=self.stance)
+        elif held > HOLDING + self.time_out:
+            self._end(t, q, Reason.UNSTEADY)
 
     def _open(self, t: float, q: Array, step: Step) -> None:
         """Begin a step: references from where the last ones ended."""
         self._step, self._since, self._felt = step, t, set()
         if step.kind is StepKind.MOVE:
-            self._contacts_in_force(t, q, set(self._anchors) - (step.changed - step.contacts))
+            self._anchors.put(t, q, set(self._anchors) - (step.changed - step.contacts))
             self._track.follow(t, q, step, self._aims_of(step))
         if step.kind is StepKind.UNLOAD:
             for name in sorted(step.changed):
-                self._forces.remember(name, self._place(name))
+                self._forces.remember(name, self._anchors.place(name))
         if step.kind is StepKind.LOAD:
-            self._contacts_in_force(t, q, set(self._anchors) | step.changed)
+            self._anchors.put(t, q, set(self._anchors) | step.changed)
             for name in sorted(step.changed):
                 self._track.release(name, q)
 
@@ -221,24 +231,6 @@ class Stances:
         touching = {frames[name] for name in self._anchors}
         return {name for name in self._aims[step.stance] if step.arrives and frames[name] not in touching}
 
-    def _contacts_in_force(self, t: float, q: Array, names: set[str]) -> None:
-        new = sorted(names - set(self._anchors))
-        self.controller.set_contacts(sorted(names), q)
-        for name in new:
-            self._forces.load(name, 0.0)
-        self._anchors = {name: X for name, X in self._anchors.items() if name in names}
-        self._anchors |= {name: self._track.pose(q, name) for name in new}
-        self._forces.settle(t)
-
-    def _shift_load(self, t: float, step: Step) -> None:
-        """Bounds of normal forces while load goes to or from contacts."""
-        part = min((t - self._since) / self.load_time, 1.0)
-        for name in sorted(step.changed):
-            if step.kind is StepKind.LOAD:
-                self._forces.load(name, part)
-            elif step.kind is StepKind.UNLOAD:
-                self._forces.unload(name, part)
-
     def _ends(self, t: float, q: Array, v: Array, step: Step) -> bool:
         """Whether the event that this step waits for has come."""
         late = t - self._since
@@ -246,7 +238,7 @@ class Stances:
             return late >= self.load_time
         if step.kind is StepKind.UNLOAD:
             forces = self._forces
-            gone = forces.measured is None or all(abs(self._seen(name)) < forces.light for name in step.changed)
+            gone = forces.measured is None or all(abs(self._anchors.seen(name)) < forces.light for name in step.changed)
             return late >= self.load_time and (gone or late >= self.load_time + self.time_out / 4)
         if step.kind is StepKind.TOUCH:
             return self._touched(t, q, step)
@@ -257,7 +249,7 @@ class Stances:
         now = self._track.now
         end = now.start + now.T
         early = step.changed and t > now.start + EARLY * now.T
-        if early and all(self._seen(name) > self._forces.light for name in step.changed):
+        if early and all(self._anchors.seen(name) > self._forces.light for name in step.changed):
             return True
         if t < end:
             return False
@@ -267,10 +259,6 @@ class Stances:
             self.log.tell(EventKind.LATE, t, distance=error)
             self._give_up(t, q, Reason.NOT_REACHED)
         return arrived and t >= end + step.hold
-
-    def _seen(self, name: str) -> float:
-        """Measured normal force, N."""
-        return self._forces.seen(name, self._place(name))
 
     def _touched(self, t: float, q: Array, step: Step) -> bool:
         """Whether all frames touch."""
@@ -295,7 +283,7 @@ class Stances:
         if step is None:
             return
         if step.kind is StepKind.UNLOAD:
-            self._contacts_in_force(t, q, set(self._anchors) - step.changed)
+            self._anchors.put(t, q, set(self._anchors) - step.changed)
             for name in sorted(step.changed):
                 self._track.targets[name] = self._track.pose(q, name)
             self.log.tell(EventKind.RELEASED, t, *sorted(step.changed))
@@ -309,9 +297,14 @@ class Stances:
 
     # --- what may go wrong ----------------------------------------------------------------------------------------------------
 
-    def _watch(self, t: float, q: Array) -> None:
+    def _watch(self, t: float, q: Array, v: Array) -> None:
         """Slips, lost contacts, pushes."""
-        if self.outcome in (Outcome.FAILED, Outcome.RETURNED):
+        if self.outcome in (Outcome.FAILED, Outcome.STOPPED, Outcome.RETURNED):
+            return
+        margin = self._anchors.margin(q, v)
+        if self._stopped:
+            if not margin > -FALLING:
+                self._fail(t, Reason.FALLING)
             return
         shifting = self._step.changed if self._step is not None and self._step.kind.shifts_load else frozenset()
         trouble = self._contact_watch.trouble(t, q, self._anchors, shifting)
@@ -321,9 +314,9 @@ class Stances:
             else:
                 self._lose(t, q, trouble.contact)
             return
-        off = self._track.com_error(t, q)
-        if off > self.off_limit and t > self._forces.quiet_until:
-            self._pushed(t, q, off)
+        push = self._balance.push(t, q, margin) if t > self._forces.quiet_until else None
+        if push is not None:
+            self._pushed(t, q, push)
 
     def _slipped(self, t: float, q: Array, trouble: Trouble) -> None:
         self._tries += 1
@@ -332,11 +325,9 @@ class Stances:
         if self._tries > self.retries:
             self._end(t, q, Reason.KEEPS_SLIPPING, name)
             return
-        X = self._track.pose(q, name)
-        self._track.offset = self._track.offset + (X - self._anchors[name])[:3, 3] / len(self._anchors)
-        self.controller.set_contacts(sorted(set(self._anchors) - {name}), q)
-        self.controller.set_contacts(sorted(self._anchors), q)
-        self._anchors[name] = X
+        shift = (self._track.pose(q, name) - self._anchors[name])[:3, 3]
+        self._track.offset = self._track.offset + shift / len(self._anchors)
+        self._anchors.renew(q, name)
         self._again(t, q)
         self.log.tell(EventKind.HELD_HERE, t, name)
 
@@ -345,7 +336,7 @@ class Stances:
         self._tries += 1
         self.log.tell(EventKind.UNLOADED, t, name)
         place, lost = self._anchors[name], frozenset({name})
-        self._contacts_in_force(t, q, set(self._anchors) - lost)
+        self._anchors.put(t, q, set(self._anchors) - lost)
         if self._tries > self.retries or not self._anchors:
             self._end(t, q, Reason.CONTACT_LOST, name)
             return
@@ -356,7 +347,7 @@ class Stances:
         self._track.targets[name] = place
         here = Step(StepKind.MOVE, q, kept, frozenset(), goal.stance, seconds=self.dt)
         self._track.follow(t, q, here, from_here=True)
-        self.outcome = Outcome.RUNNING
+        self.outcome, self._holds_since = Outcome.RUNNING, None
         self.log.tell(EventKind.SEARCHING, t, name)
 
     def _goal(self) -> Step:
@@ -366,10 +357,10 @@ class Stances:
             return self.plan[self._reached].staying(self._reached)
         return step if step.kind is StepKind.MOVE else replace(step, kind=StepKind.MOVE, changed=frozenset(), arrives=False)
 
-    def _pushed(self, t: float, q: Array, off: float) -> None:
+    def _pushed(self, t: float, q: Array, push: Push) -> None:
         self._tries += 1
-        self.log.tell(EventKind.PUSHED, t, distance=off)
-        if self._tries > self.retries or off > 4 * self.off_limit:
+        self.log.tell(push.kind, t, distance=push.distance)
+        if self._tries > self.retries or push.too_far:
             self._end(t, q, Reason.PUSHED)
         else:
             self._again(t, q)
@@ -391,17 +382,16 @@ class Stances:
         self.log.tell(EventKind.GOING_BACK, t, *names, reason=reason, stance=stance.name)
 
     def _end(self, t: float, q: Array, reason: Reason, *names: str) -> None:
-        """Hold the robot where it is, over what still carries it."""
-        self.outcome = Outcome.FAILED
+        """Hold the robot where it is, over what still carries it; whether it stands is judged later."""
         self.log.tell(EventKind.ENDED, t, *names, reason=reason)
-        self._queue, self._step, self._failing = [], None, 0.0
+        if self._stopped or not self._anchors:
+            self._fail(t, reason, *names)
+        self._queue, self._step, self._failing, self._stopped, self._holds_since = [], None, 0.0, True, None
         com_to = self.robot.com(q)
         if self._anchors:
             com_to[:2] = np.mean([X[:2, 3] for X in self._anchors.values()], axis=0)
         self._track.hold(t, q, com_to)
 
-    def _count_failures(self, t: float, q: Array, solution: Solution) -> None:
-        """A solver that stays without an answer ends the motion."""
-        self._failing = self._failing + self.dt if solution.status.fallback else 0.0
-        if self._failing > PATIENCE and self.outcome not in (Outcome.FAILED, Outcome.RETURNED) and finite(q):
-            self._end(t, q, Reason.NO_TORQUES)
+    def _fail(self, t: float, reason: Reason, *names: str) -> None:
+        self.outcome = Outcome.FAILED
+        self.log.tell(EventKind.FAILED, t, *names, reason=reason)

@@ -13,6 +13,7 @@ from ...algebra.arrays import length
 from ..contacts import Contact
 from ..controller.controller import WholeBodyController
 from ..item import Numbers
+from .capture import support_of
 from .construction import BASE, COM, POSTURE, tracked_label
 from .references import PEAK, PoseTrajectory, Reference
 from .stance import Planned, StanceError, Step, StepKind
@@ -152,7 +153,7 @@ class Tracker:
             self.now.frames[name] = replace(trajectory, descent=down, since=t, until=t + SEARCH / DESCENT)
 
     def time(self, step: Step, q: Array, com: Array, com_to: Array) -> float:
-        """How long the motion of a step takes from q, s."""
+        """How long the motion of a step takes from q, s: no faster than its pace, and than ankles can shift the weight."""
         if step.seconds is not None:
             return max(step.seconds, self.pace.dt)
         joints = np.abs(self.robot.difference(q, step.q)[6 if self.robot.floating else 0 :]).max(initial=0.0)
@@ -160,7 +161,9 @@ class Tracker:
         if way > SMALL_STEP:
             way += 2 * self.pace.clearance
         ways = (length(com_to - com), self.pace.com), (way, self.pace.frames), (float(joints), self.pace.joints)
-        return max([PEAK * distance / speed for distance, speed in ways] + [10 * self.pace.dt, self.pace.shortest])
+        support = support_of(self.robot, self.contacts, ((name, self.pose(step.q, name)) for name in sorted(step.contacts)))
+        ankles = 0.0 if support is None else support.shortest_time(com, com_to)
+        return max([PEAK * distance / speed for distance, speed in ways] + [10 * self.pace.dt, self.pace.shortest, ankles])
 
     def seconds(self, plan: Sequence[Planned], load_time: float) -> float:
         """How long a plan should take, s, with `load_time` for load to go to or from a contact."""
