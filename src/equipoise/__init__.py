@@ -32,6 +32,8 @@ _HOMES = {
     "Sphere": "geometry.primitives",
     "Capsule": "geometry.primitives",
     "distance": "geometry.distances",
+    "Body": "body.body",
+    "BodyError": "body.profile",
     "FrameTask": "control.tasks",
     "CoMTask": "control.tasks",
     "PostureTask": "control.tasks",

@@ -170,6 +170,7 @@ class Model:
         default_factory=lambda: MappingProxyType({})
     )  # joint positions of the standing posture
     armature: bool = False  # whether rotor armature enters the equations
+    source: str | None = None  # path of the description's file, beside which others may lie
 
     @property
     def base(self) -> Joint | None:
