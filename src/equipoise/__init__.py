@@ -61,6 +61,7 @@ _HOMES = {
     "Stances": "control.stances.machine",
     "find_posture": "control.stances.postures",
     "MultiContact": "control.stances.multi_contact",
+    "Standing": "control.standing",
     "simulate": "simulate.loop",
     "Run": "simulate.run",
     "Push": "simulate.loop",

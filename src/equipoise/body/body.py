@@ -142,6 +142,16 @@ class Body:
         return float(skeleton.centre_of_mass(skeleton.at(self.standing))[0][2])
 
     @cached_property
+    def leg_length(self) -> float:
+        """m, from the ground to the first joints of the legs when it stands; 0 without feet."""
+        from .skeleton import Skeleton
+
+        skeleton = Skeleton(self.robot)
+        first = {part.joints[0] for part in self.feet.values() if part.joints}
+        moved = [k for k in range(skeleton.count) if skeleton.joint(k) in first]
+        return float(np.mean(skeleton.at(self.standing).p[moved, 2])) if moved else 0.0
+
+    @cached_property
     def gains(self) -> BodyGains:
         """Gains and weights that scale with mass and size."""
         if not self.feet:

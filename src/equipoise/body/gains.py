@@ -17,13 +17,18 @@ class BodyGains:
     Attributes:
         rate: ω, 1/s, with which the standing body tips over.
         length: m, that makes radians comparable with metres.
-        com, torso, hand, posture: gains.
+        speed: m/s, √(g h), that motions are compared with.
+        sway, com, torso, hand, posture: gains; of the centre of mass to the sides and in height. To the sides it is ω: a push
+            of v m/s then asks for a centre of pressure 2 v / ω away, where a stiffer one would ask for more than a sole has.
         torso_weight, hand_weight, posture_weight: per (rad/s²)², (m/s²)², (rad/s²)².
+        spin_weight: of the rate of angular momentum, per (N m)².
         force_weight: of contact forces, per N².
     """
 
     rate: float
     length: float
+    speed: float
+    sway: float
     com: float
     torso: float
     hand: float
@@ -31,6 +36,7 @@ class BodyGains:
     torso_weight: float
     hand_weight: float
     posture_weight: float
+    spin_weight: float
     force_weight: float
 
     @classmethod
@@ -38,7 +44,8 @@ class BodyGains:
         """Of a body of some mass (kg) whose centre of mass stands at some height (m)."""
         rate = (gravity / height) ** 0.5
         return cls(
-            rate=rate, length=height, com=2.5 * rate, torso=3.0 * rate, hand=4.0 * rate, posture=2.0 * rate,
-            torso_weight=0.3 * height**2, hand_weight=1.0, posture_weight=2e-3 * height**2,
-            force_weight=1e-3 / mass**2,
+            rate=rate, length=height, speed=rate * height, sway=rate, com=2.5 * rate,
+            torso=3.0 * rate, hand=4.0 * rate, posture=2.0 * rate,
+            torso_weight=0.3 * height**2, hand_weight=1.0, posture_weight=3e-4 * height**2,
+            spin_weight=1e-2 / (mass * height) ** 2, force_weight=1e-3 / mass**2,
         )  # fmt: skip
