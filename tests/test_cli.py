@@ -105,3 +105,17 @@ def test_growth_of_the_snake_is_linear_in_instructions():
     """Compiled size per joint must not grow; what time does is for the bench to say."""
     small, large = (row.instructions / row.n for row in growth.growth((10, 40), rounds=3))
     assert large < 1.25 * small
+
+
+def test_stand_prints_who_is_who_and_what_was_tried(tmp_path):
+    run = equipoise("stand", "quadruped", "--save", str(tmp_path / "mine.toml"))
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "left front foot" in run.stdout and "front (1, 0, 0)" in run.stdout
+    assert "quadruped: 6 of 6" in run.stdout
+    assert 'link = "front_left_shank"' in (tmp_path / "mine.toml").read_text()
+
+
+def test_stand_says_what_to_write_where_there_are_no_feet():
+    run = equipoise("stand", "arm6", "--quiet")
+    assert run.returncode == 2
+    assert '[parts."left foot"]' in " ".join(run.stderr.split())

@@ -19,6 +19,7 @@ LAYERS = [
     {"robot"},
     {"convert", "autograd", "geometry"},
     {"balance"},
+    {"body"},
     {"control"},
     {"simulate"},
     {"show"},

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from .errors import EquipoiseError
 
@@ -64,6 +65,23 @@ def run(
         list_scenarios(console)
         return
     if not run_command(console, scenario, robot=robot, seed=seed, seeds=seeds, out=out, report=report, quiet=quiet):
+        raise typer.Exit(1)
+
+
+@app.command()
+def stand(
+    robot: Annotated[str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, talos, go2")],
+    body: Annotated[str | None, typer.Option(metavar="FILE.toml", help="profile of what is known of its body")] = None,
+    save: Annotated[str | None, typer.Option(metavar="FILE.toml", help="write what was found as a profile")] = None,
+    report: Annotated[str | None, typer.Option(metavar="FILE.html", help="write a report of one run of it all")] = None,
+    out: Annotated[str | None, typer.Option(help="keep that run in this file (.npz)")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="print the outcome only")] = False,
+) -> None:
+    """Find a robot's feet, hands and front; let it stand, squat, reach and be pushed; fails if something does not work."""
+    from .show.stand_command import stand_command
+
+    warnings.simplefilter("ignore")
+    if not stand_command(console, _loaded(robot)[0], body=body, save=save, report=report, out=out, quiet=quiet):
         raise typer.Exit(1)
 
 
@@ -173,7 +191,7 @@ def main() -> None:
     try:
         app()
     except EquipoiseError as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False)
+        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
         sys.exit(2)
 
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from equipoise.simulate import goals, scenario_build, scenarios
-from equipoise.simulate.roles import BODIES, embodied, standing
+from equipoise.simulate.roles import embodied, standing
 from equipoise.simulate.run import Run
 from equipoise.simulate.scenario import ScenarioError, load_scenario, parse_scenario
 from equipoise.simulate.scenario_build import build
@@ -135,7 +135,7 @@ def test_overrides_reach_lists_and_take_out():
         load_scenario("push_recovery", {"push.7.force": [0.0, 5.0, 0.0]})
 
 
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", ["human", "jvrc1", "talos", "g1"])
 def test_bodies_stand_on_level_soles_with_the_height_and_mass_that_scale_scenarios(name):
     robot, body = embodied(name)
     q = standing(robot, body)
@@ -144,7 +144,6 @@ def test_bodies_stand_on_level_soles_with_the_height_and_mass_that_scale_scenari
         assert_allclose(X[2, 3], 0.0, atol=1e-9)
         assert_allclose(X[:3, :3], np.eye(3), atol=1e-6)
     assert_allclose(robot.com(q)[2], body.height, atol=0.005)
-    assert_allclose(robot.mass, body.mass, atol=0.1)
     left, right = (robot.pose(q, role) for role in ("left hand", "right hand"))
     assert left[0, 3] > -0.1 and left[1, 3] > 0.1 and right[1, 3] < -0.1
     assert left[1, 2] > 0.7 and right[1, 2] < -0.7  # palms face each other: z goes into the hand
@@ -155,8 +154,9 @@ def test_another_robot_gets_lengths_by_height_and_forces_by_mass():
     scenario = load_scenario("push_recovery")
     own, other = scenario_build._builder(scenario, None), scenario_build._builder(scenario, "g1")
     assert own.scale == 1.0 and own.force == 1.0
-    assert_allclose(other.scale, BODIES["g1"].height / BODIES["human"].height)
-    part = BODIES["g1"].mass / BODIES["human"].mass
+    assert_allclose(other.scale, other.body.height / own.body.height)
+    assert_allclose(other.scale, 0.676 / 0.971, rtol=0.01)
+    part = other.robot.mass / own.robot.mass
     assert_allclose(other._options()["pushes"][0].force, part * own._options()["pushes"][0].force)
 
 

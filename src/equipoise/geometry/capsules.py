@@ -273,11 +273,11 @@ def _clouds_of(link: Link, doubts: list[str]) -> list[Cloud]:
     if not link.collisions:
         return []
     try:
-        return [cloud for shape in link.collisions if (cloud := _cloud(shape)) is not None]
+        return [cloud for shape in link.collisions if (cloud := cloud_of(shape)) is not None]
     except ModelError as error:
         reason = str(error)
     try:
-        clouds = [cloud for shape in link.visuals if (cloud := _cloud(shape)) is not None]
+        clouds = [cloud for shape in link.visuals if (cloud := cloud_of(shape)) is not None]
         if clouds:
             doubts.append(f"{link.name}: {reason}, its visual shapes are taken instead")
             return clouds
@@ -290,7 +290,7 @@ def _clouds_of(link: Link, doubts: list[str]) -> list[Cloud]:
     return [_inertia_ellipsoid(link.inertia)]
 
 
-def _cloud(shape: Shape) -> Cloud | None:
+def cloud_of(shape: Shape) -> Cloud | None:
     """A shape as points with radii; None for a plane, which belongs to the world."""
     if shape.kind == "plane":
         return None

@@ -56,7 +56,7 @@ def assemble(
 
 def reassemble(model: Model, change: Callable[[Joint], Joint], *, extra_frames: Sequence[Frame] = ()) -> Model:
     """The same robot with its joints changed one by one, and frames added."""
-    return assemble(
+    changed = assemble(
         model.name,
         list(model.links.values()),
         [change(joint) for joint in model.joints.values()],
@@ -66,6 +66,7 @@ def reassemble(model: Model, change: Callable[[Joint], Joint], *, extra_frames: 
         standing=model.standing,
         armature=model.armature,
     )
+    return replace(changed, source=model.source)
 
 
 def require_unique(kind: str, names: Iterable[str]) -> None:

@@ -93,7 +93,8 @@ def read(
         return _built_in(str(source), found, floating, gravity, parameters)
     if parameters:
         raise ModelError(f"a robot from a file takes no parameters, got {', '.join(parameters)}")
-    return _read_file(found, floating, gravity)
+    path = None if isinstance(found, str) and xml.is_text(found) else os.path.abspath(os.path.expanduser(found))
+    return replace(_read_file(found, floating, gravity), source=path)
 
 
 def find(name: str) -> Path | Callable[..., Model] | None:

@@ -179,6 +179,7 @@ class Model(_Part):
     gravity: tuple[float, float, float] = STANDARD_GRAVITY
     standing: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # joint positions of the standing posture
     armature: bool = False  # whether rotor armature enters the equations
+    source: str | None = None  # path of the description's file, beside which others may lie
 
     def __post_init__(self) -> None:
         for name in ("links", "joints", "frames", "loops", "standing"):

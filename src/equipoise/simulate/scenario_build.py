@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..body.body import Body
 from ..control.constraints import JointLimits, TorqueLimits
 from ..control.controller.context import Context
 from ..control.controller.controller import WholeBodyController
@@ -26,7 +27,7 @@ from ..errors import EquipoiseError
 from ..geometry.primitives import Plane
 from ..model.shapes import placement
 from .loop import Push
-from .roles import BODIES, Body, embodied, standing
+from .roles import embodied, standing
 from .scenario import CONSTRAINTS, CONTACTS, SOLIDS, TASKS, FrameTable, Scenario, ScenarioError, StanceTable, Waypoint, Where
 from .scenario_motion import numbers_path, pose_at, pose_path, posture_path
 from .toml_source import Item, Place
@@ -81,15 +82,15 @@ def build(scenario: Scenario, robot: str | None = None) -> Built:
 def _builder(scenario: Scenario, robot: str | None) -> _Builder:
     with told(scenario.place.at("robot") if robot is None else None):
         made, body = embodied(robot or scenario.robot)
-    first, own = BODIES.get(scenario.robot), robot in (None, scenario.robot)
-    if not own and (first is None or body is None):
+    if robot in (None, scenario.robot):
+        return _Builder(scenario, made, body, True, 1.0, 1.0)
+    _, first = embodied(scenario.robot)
+    if first is None or body is None or body.kind != first.kind:
         raise ScenarioError(
-            f"{scenario.place.source.name}: {robot!r} cannot stand in for {scenario.robot!r}; robots whose parts are known "
-            f"by their roles can: {', '.join(BODIES)}."
+            f"{scenario.place.source.name}: {robot!r} ({'no feet' if body is None else body.kind}) cannot stand in for "
+            f"{scenario.robot!r} ({'no feet' if first is None else first.kind}); a robot with the same number of feet can."
         )
-    scale = 1.0 if own or first is None or body is None else body.height / first.height
-    force = 1.0 if own or first is None or body is None else body.mass / first.mass
-    return _Builder(scenario, made, body, own, scale, force)
+    return _Builder(scenario, made, body, False, body.height / first.height, body.robot.mass / first.robot.mass)
 
 
 class _Builder:
@@ -172,9 +173,9 @@ class _Builder:
         frame = options.get("frame") or item.place.fail(f"{item.place.what} needs a frame")
         part = self.body.parts.get(frame) if self.body else None
         if item.kind != "point" and "corners" not in options:
-            if part is None or part.corners is None:
-                item.place.fail(f"{frame!r} has no flat that is known; give its corners")
-            options["corners"] = part.corners
+            if part is None or len(part.corners) < 3:
+                item.place.fail(f'{frame!r} has no flat that is known; give its corners, or say kind = "point"')
+            options["corners"] = np.array(part.corners)
         with told(item.place):
             made = CONTACTS[item.kind](**options)
             made.check(self.robot)

@@ -1,0 +1,213 @@
+"""Finding a body: the profile that is known, what the search adds to it, and the cache of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ModelError
+from ..machine.cache import Cache, key
+from . import srdf
+from .anatomy import Anatomy, Finding, Hints, anatomy_of
+from .parts import Part, foot_part, link_part, palm_part, squared
+from .patches import Patch, shapes_digest
+from .posture import StandingPosture, standing_posture
+from .profile import BodyError, Profile, check, fits, read, text
+from .skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+VERSION = 6  # of what the cache holds: change it when the search finds otherwise
+KINDS = {1: "one-legged", 2: "biped", 3: "tripod", 4: "quadruped", 6: "hexapod"}
+SOURCES = {"collision shapes": 0.9, "visual shapes": 0.8}  # how sure a sole from them is
+
+
+def found(robot: Robot, profile: str | Path | None, *, search: bool = True) -> Profile:
+    """All that is known of a robot's body and all that can be found."""
+    known, where = _known(robot, profile, search)
+    check(known, robot, where)
+    if known.complete:
+        return known
+    semantics = _semantics(robot)
+    name = key("body", VERSION, _digest(robot), text(known), repr(semantics))
+    content = Cache().get(name, lambda: text(_searched(robot, known, semantics)).encode())
+    return read(content.decode())
+
+
+def _known(robot: Robot, profile: str | Path | None, search: bool) -> tuple[Profile, str]:
+    """(what a file says, which file)."""
+    if profile is not None:
+        return read(profile), str(profile)
+    source = robot.model.source
+    if search and source is not None and Path(source).with_suffix(".toml").is_file():
+        path = Path(source).with_suffix(".toml")
+        return read(path), path.name
+    if search:
+        for shipped in resources.files(__package__).joinpath("profiles").iterdir():
+            if shipped.name.endswith(".toml"):
+                candidate = read(shipped.read_text(encoding="utf-8"))
+                if fits(candidate, robot):
+                    return candidate, shipped.name
+    return Profile(), "profile"
+
+
+def _semantics(robot: Robot) -> srdf.Semantics:
+    source = robot.model.source
+    path = srdf.beside(source) if source is not None else None
+    if path is None:
+        return srdf.Semantics()
+    try:
+        return srdf.read(path)
+    except ModelError:
+        return srdf.Semantics()
+
+
+def _digest(robot: Robot) -> str:
+    """Of everything that findings depend on."""
+    shapes = {name: (*link.collisions, None, *link.visuals) for name, link in robot.links.items()}
+    drawn = shapes_digest({name: [s for s in parts if s is not None] for name, parts in shapes.items()})
+    places = {name: (index, X.tolist()) for name, (index, X) in robot.tree.places.items()}
+    joints = {name: (joint.limits, joint.mimic) for name, joint in robot.joints.items()}
+    return key(robot.name, robot.tree.digest, drawn, places, joints, dict(robot.model.standing), list(robot.model.loops))
+
+
+# --- the search ---------------------------------------------------------------------------------------------------------------
+
+
+def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profile:
+    skeleton = Skeleton(robot)
+    anatomy = squared(anatomy_of(skeleton, _hints(skeleton, known)))
+    fingers = known.fingers if known.fingers is not None else _fingers(anatomy)
+    findings = [f for f in anatomy.findings if f.what not in known.parts]
+    parts: dict[str, Part] = {}
+    posture: Mapping[str, float] = known.standing
+    motion = anatomy.skeleton.rest
+    if anatomy.feet and robot.floating:
+        preferred = {**_described(robot), **semantics.standing, **known.standing}
+        stance = standing_posture(anatomy, fingers, preferred)
+        findings += _about_standing(stance, preferred)
+        posture = _joints(robot, stance.q)
+        motion = anatomy.skeleton.at(stance.q)
+    for (role, leg), patch in zip(anatomy.feet, anatomy.soles, strict=True):
+        parts[role] = foot_part(anatomy, leg, patch, motion)
+        if role not in known.parts:
+            findings.append(_about_sole(role, patch))
+    for role, arm in anatomy.hands:
+        parts[role] = palm_part(anatomy, role, arm, motion)
+    if robot.links:
+        parts |= _trunk(anatomy)
+    found = Profile(
+        robot=robot.name, mass=round(robot.mass, 6), kind=known.kind or _kind(robot, anatomy),
+        up=_three(anatomy.skeleton.upright.T @ [0.0, 0.0, 1.0]), front=_three(anatomy.skeleton.upright.T @ [1.0, 0.0, 0.0]),
+        fingers=tuple(fingers), wheels=known.wheels or anatomy.wheels, parts={**parts, **known.parts}, standing=posture,
+        touching=known.touching or tuple(p for p in semantics.touching if set(p) <= set(robot.links)), findings=tuple(findings),
+    )  # fmt: skip
+    return replace(found, findings=(*found.findings, *_missing_shapes(anatomy)))
+
+
+def _hints(skeleton: Skeleton, known: Profile) -> Hints:
+    """What a profile says, in the axes of the search."""
+    feet, hands = {}, {}
+    for role, part in known.parts.items():
+        body, X = skeleton.robot.place(part.link)
+        X = X @ part.X
+        if "foot" in role.split():
+            if body == skeleton.root:
+                raise BodyError(
+                    f"parts.{role!r}: link {part.link!r} is on the base itself; a foot is at the end of a chain of joints"
+                )
+            kind = "point" if part.contact == "none" else part.contact
+            points = part.points if len(part.points) else np.zeros((1, 3))
+            feet[role] = body, Patch(kind, -X[:3, 2], points @ X[:3, :3].T + X[:3, 3], "profile")
+        elif "hand" in role.split():
+            hands[role] = body
+    up, front = (None if x is None else np.array(x) for x in (known.up, known.front))
+    return Hints(up, front, feet, hands)
+
+
+def _fingers(anatomy: Anatomy) -> tuple[str, ...]:
+    """Joints beyond the ends of limbs, and side branches of the arms and the head's parts."""
+    skeleton = anatomy.skeleton
+    joints = skeleton.robot.model.joints
+    bodies = [i for _, limb in (*anatomy.feet, *anatomy.hands) for i in limb.beyond]
+    if anatomy.head is not None:
+        bodies += [*anatomy.head.beyond, *anatomy.head.chain[_head_at(anatomy) + 1 :]]
+    looped = {frame.parent for loop in skeleton.robot.model.loops.values() for frame in (loop.frame_a, loop.frame_b) if frame}
+    tied = {i for name in looped if name is not None for i in skeleton.robot.tree.ancestors(skeleton.robot.place(name)[0])}
+    return tuple(skeleton.joint(i) for i in bodies if joints[skeleton.joint(i)].mimic is None and i not in tied)
+
+
+def _head_at(anatomy: Anatomy) -> int:
+    """Index in the head's chain of its heaviest body: what follows are jaws and eyes."""
+    assert anatomy.head is not None
+    masses = anatomy.skeleton.mass[list(anatomy.head.chain)]
+    return int(np.argmax(masses))
+
+
+def _trunk(anatomy: Anatomy) -> dict[str, Part]:
+    parts = {"torso": link_part(anatomy, anatomy.torso), "pelvis": link_part(anatomy, anatomy.pelvis)}
+    if anatomy.head is not None:
+        parts["head"] = link_part(anatomy, anatomy.head.chain[_head_at(anatomy)])
+    return {role: part for role, part in parts.items() if part.link in anatomy.skeleton.robot.links}
+
+
+def _kind(robot: Robot, anatomy: Anatomy) -> str:
+    if anatomy.feet:
+        return KINDS.get(len(anatomy.feet), f"{len(anatomy.feet)} legs")
+    if anatomy.wheels:
+        return "mobile manipulator" if anatomy.hands else "wheeled"
+    return {0: "no limbs", 1: "arm"}.get(len(anatomy.hands), f"{len(anatomy.hands)} arms")
+
+
+# --- what is said of it -------------------------------------------------------------------------------------------------------
+
+
+def _about_sole(role: str, patch: Patch) -> Finding:
+    size = "a point" if patch.kind == "point" else f"{patch.kind}, " + " × ".join(
+        f"{x * 1e3:.0f}" for x in sorted(np.ptp(patch.polygon, axis=0), reverse=True)[:2]
+    ) + " mm"  # fmt: skip
+    sure = SOURCES.get(patch.source, 0.2)
+    words = patch.source if sure >= 0.5 else f"{patch.source}; give corners in [parts.{role!r}]"
+    return Finding(f"sole of the {role}", size, words, sure)
+
+
+def _about_standing(stance: StandingPosture, preferred: Mapping[str, float]) -> list[Finding]:
+    how = "the posture of the description" if preferred else "by optimisation"
+    off = f"soles {stance.height * 1e3:.1f} mm and {stance.tilt:.3f} rad off, centre of mass {stance.offset * 1e3:.0f} mm off"
+    said = [Finding("standing", how, off, 0.9 if stance.good else 0.2)]
+    if stance.collisions:
+        names = ", ".join(f"{a} and {b}" for a, b in stance.collisions[:4])
+        said.append(Finding("self-collision", names, "arms touch in the standing posture; give it in [standing]", 0.4))
+    return said
+
+
+def _missing_shapes(anatomy: Anatomy) -> list[Finding]:
+    doubts = list(dict.fromkeys(anatomy.surfaces.doubts))
+    if not doubts:
+        return []
+    shown = "; ".join(doubts[:3]) + (f"; … ({len(doubts)} in all)" if len(doubts) > 3 else "")
+    return [Finding("shapes", "incomplete", shown, 0.4)]
+
+
+def _described(robot: Robot) -> dict[str, float]:
+    """Joints of the description's own standing posture."""
+    base = robot.model.base
+    given = {n: x for n, x in robot.model.standing.items() if (base is None or n != base.name) and n in robot.joints}
+    return {name: x[0] for name, x in given.items() if len(x) == 1 and robot.joints[name].mimic is None}
+
+
+def _joints(robot: Robot, q: Array) -> dict[str, float]:
+    single = {n: j for n, j in robot.joints.items() if j.mimic is None and j.type.nq == 1}
+    return {name: round(float(q[joint.q.start]), 6) for name, joint in single.items() if abs(q[joint.q.start]) > 1e-6}
+
+
+def _three(x: Array) -> tuple[float, float, float]:
+    a, b, c = (round(float(v), 9) + 0.0 for v in x)
+    return a, b, c

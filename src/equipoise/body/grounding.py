@@ -1,0 +1,73 @@
+"""A configuration put on the ground with its feet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..algebra.quaternions import from_rotation
+from .parts import Part
+from .skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+
+
+def grounded(robot: Robot, q: Array, feet: Mapping[str, Part], up: Array, front: Array) -> Array:
+    """q with the base moved: soles level, or three points and more on the ground, their middle at the origin, facing +x.
+
+    Args:
+        feet: parts by role. up, front: (3,) in the base's axes.
+    """
+    upright = np.stack([front, np.cross(up, front), up])
+    upright[0] = np.cross(upright[1], upright[2])
+    q = _placed(q, upright / np.linalg.norm(upright, axis=1)[:, None], np.zeros(3))
+    poses = _frames(robot, q, feet)
+    points = np.concatenate([X[:3, 3] + part.points @ X[:3, :3].T for X, part in zip(poses, feet.values(), strict=True)])
+    level = _level(poses, feet, points)
+    q = _placed(q, level @ upright, np.zeros(3))
+    points = points @ level.T
+    middle = np.mean([X[:3, 3] @ level.T for X in poses], axis=0)
+    return _placed(q, level @ upright, -np.array([middle[0], middle[1], points[:, 2].min()]))
+
+
+def _placed(q: Array, R: Array, p: Array) -> Array:
+    q = q.copy()
+    q[:3], q[3:7] = p, from_rotation(R)
+    return q
+
+
+def _frames(robot: Robot, q: Array, feet: Mapping[str, Part]) -> list[Array]:
+    skeleton = Skeleton(robot)
+    motion = skeleton.at(q)
+    found = []
+    for part in feet.values():
+        body, X = robot.place(part.link)
+        X_W = np.eye(4)
+        X_W[:3, :3], X_W[:3, 3] = motion.R[body], motion.p[body]
+        found.append(X_W @ X @ part.X)
+    return found
+
+
+def _level(poses: list[Array], feet: Mapping[str, Part], points: Array) -> Array:
+    """The rotation that makes the soles level: by their normals, or by the plane through three points or more."""
+    flat = [X[:3, 2] for X, part in zip(poses, feet.values(), strict=True) if part.contact == "flat"]
+    if flat:
+        normal = np.mean(flat, axis=0)
+    elif len(points) >= 3:
+        _, _, turn = np.linalg.svd(points - points.mean(axis=0))
+        normal = turn[2] * np.sign(turn[2][2] or 1.0)
+    else:
+        return np.eye(3)
+    normal = normal / np.linalg.norm(normal)
+    axis = np.cross(normal, [0.0, 0.0, 1.0])
+    sine, cosine = float(np.linalg.norm(axis)), float(normal[2])
+    if sine < 1e-12:
+        return np.eye(3)
+    from ..algebra.rigid import rotation_about
+
+    return rotation_about(axis / sine, float(np.arctan2(sine, cosine)))

@@ -1,0 +1,319 @@
+"""A ready controller for any robot with feet: stand, squat, sway, look, reach with either hand.
+
+    standing = eq.Standing(eq.load("mine.urdf"))
+    standing.squat(0.08, at=1.0)
+    run = eq.simulate(standing.robot, standing, q0=standing.q0, duration=5.0)
+
+Feet, hands, posture, gains and weights are those of the robot's `Body`. Commands may be given before the run or while it runs;
+each moves references along polynomials of fifth degree from where they are. Nothing raises in the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algebra.rigid import rotation_from_rpy
+from ..body.body import Body, BodyError
+from ..body.parts import Part
+from ..errors import ShapeError, unknown_name
+from .constraints import JointLimits, TorqueLimits
+from .contacts import Contact, FlatContact, PointContact
+from .controller.controller import WholeBodyController
+from .controller.solution import Solution
+from .tasks import CoMTask, FrameTask, MomentumTask, PostureTask, Task
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+COM, TORSO, HEAD, POSTURE, SPIN = "centre of mass", "torso orientation", "head orientation", "posture", "momentum"
+SETTLED = 0.7  # s after a motion, when its error is looked at
+SHORT = 0.15  # part of a motion that may be missing before that is logged
+
+
+@dataclass
+class _Way:
+    """A reference that goes from where it is to where it should be: numbers with rate and acceleration, fifth degree in time."""
+
+    start: float
+    end: float
+    coefficients: Array  # (6, n), of powers of seconds since the start
+
+    @classmethod
+    def still(cls, place: Array) -> _Way:
+        return cls(0.0, 0.0, np.concatenate([np.asarray(place, dtype=float)[None], np.zeros((5, len(place)))]))
+
+    def at(self, t: float) -> tuple[Array, Array, Array]:
+        """(place, rate, acceleration) at time t."""
+        s = float(np.clip(t - self.start, 0.0, self.end - self.start))
+        powers = s ** np.arange(6)
+        k = np.arange(6.0)
+        place = powers @ self.coefficients
+        if s != t - self.start:
+            return place, np.zeros_like(place), np.zeros_like(place)
+        rate = (k[1:] * powers[:5]) @ self.coefficients[1:]
+        return place, rate, (k[2:] * (k[2:] - 1) * powers[:4]) @ self.coefficients[2:]
+
+    def to(self, t: float, goal: Array, seconds: float) -> _Way:
+        """From where it is at t, with its rate and acceleration, to rest at the goal."""
+        x, v, a = self.at(t)
+        s = seconds ** np.arange(6)
+        k = np.arange(6.0)
+        ends = np.array([s, np.r_[0.0, k[1:] * s[:5]], np.r_[0.0, 0.0, k[2:] * (k[2:] - 1) * s[:4]]])
+        first = np.stack([x, v, a / 2])
+        wanted = np.stack([goal, np.zeros_like(goal), np.zeros_like(goal)]) - ends[:, :3] @ first
+        return _Way(t, t + seconds, np.concatenate([first, np.linalg.solve(ends[:, 3:], wanted)]))
+
+
+@dataclass(order=True)
+class _Command:
+    """Something to begin at a time."""
+
+    at: float
+    name: str = field(compare=False)  # of the reference
+    goal: Array = field(compare=False)
+    seconds: float = field(compare=False)
+
+
+class Standing:
+    """Called with (t, q, v), answers a `Solution`; a controller like any other.
+
+    Args:
+        robot: as `eq.load` gives it. Fingers are locked: `robot` of this object is the one to simulate.
+        body: its `Body`, or the path of its profile; found if not given.
+        dt: s, the step at which it will be called.
+        friction: coefficient of the ground.
+        constraints: more of them, beside torque and joint limits.
+
+    Attributes:
+        robot, body: with frames for all parts, fingers locked.
+        q0: the standing posture: where to start.
+        log: (time, text) of everything worth knowing.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        body: Body | str | Path | None = None,
+        *,
+        dt: float = 1e-3,
+        friction: float = 0.7,
+        constraints: Sequence[Any] = (),
+    ) -> None:
+        found = body if isinstance(body, Body) else Body.of(robot, body)
+        if not found.feet or not found.robot.floating:
+            said = next((f.reason for f in found.findings if f.what == "feet"), "its base is fixed")
+            raise BodyError(f"{robot.name!r} cannot stand: {said}")
+        self.body = found.still()
+        self.robot, self.dt, self.q0 = self.body.robot, dt, self.body.standing
+        self.controller = WholeBodyController(
+            self.robot, self._tasks(), self._contacts(friction), [TorqueLimits(), JointLimits(), *constraints], dt=dt,
+            force_weight=self.body.gains.force_weight,
+        )  # fmt: skip
+        self._commands: list[_Command] = []
+        self._began = False
+        self.reset()
+
+    # --- what it is made of -----------------------------------------------------------------------------------------------
+
+    def _tasks(self) -> list[Task]:
+        g, frames = self.body.gains, self.body.frames
+        tasks: list[Task] = [
+            CoMTask(name=COM, gain=np.array([g.sway, g.sway, g.com])),
+            FrameTask(frames["torso"], name=TORSO, axes="orientation", weight=g.torso_weight, gain=g.torso),
+            PostureTask(name=POSTURE, weight=g.posture_weight, gain=g.posture),
+            MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
+        ]
+        if "head" in frames:
+            tasks.append(FrameTask(frames["head"], name=HEAD, axes="orientation", weight=0.0, gain=g.torso))
+        tasks += [FrameTask(frames[role], name=role, axes="position", weight=0.0, gain=g.hand) for role in self.body.hands]
+        return tasks
+
+    def _contacts(self, friction: float) -> list[Contact]:
+        return [c for role, part in self.body.feet.items() for c in foot_contacts(self.body.frames[role], role, part, friction)]
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """Where it touches the ground."""
+        return self.controller.contacts
+
+    # --- commands ---------------------------------------------------------------------------------------------------------
+
+    def stand(self, *, at: float | None = None, seconds: float | None = None) -> Standing:
+        """Back to the standing posture; hands are let go."""
+        self._ask(COM, self._home[COM], at, seconds)
+        if HEAD in self._ways:
+            self._ask(HEAD, np.zeros(2), at, seconds)
+        for role in self.body.hands:
+            if self._is_led(role):
+                self._ask(role, self._home[role], at, seconds)
+        return self
+
+    def squat(self, depth: float, *, at: float | None = None, seconds: float | None = None) -> Standing:
+        """The centre of mass lower by `depth` (m) than it stands; negative is higher."""
+        goal = self._last(COM).copy()
+        goal[2] = self._home[COM][2] - _number("depth", depth)
+        return self._ask(COM, goal, at, seconds)
+
+    def sway(self, ahead: float, left: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Standing:
+        """The centre of mass ahead and to the left (m) of where it stands."""
+        goal = self._last(COM).copy()
+        goal[:2] = self._home[COM][:2] + np.array([_number("ahead", ahead), _number("left", left)])
+        return self._ask(COM, goal, at, seconds)
+
+    def look(self, left: float, up: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Standing:
+        """The head turned to the left and up (rad) from straight ahead."""
+        if HEAD not in self._ways:
+            raise BodyError(f"{self.robot.name!r} has no head that is known; name its link in the profile: [parts.head]")
+        return self._ask(HEAD, np.array([_number("left", left), _number("up", up)]), at, seconds)
+
+    def reach(
+        self, hand: str, target: Any = None, *, by: Any = None, at: float | None = None, seconds: float | None = None
+    ) -> Standing:
+        """A hand ("left hand", "right hand") to a place in the world (3 numbers, m), or `by` so much from where it stands."""
+        if hand not in self.body.hands:
+            raise unknown_name("hand", hand, self.body.hands)
+        if (target is None) == (by is None):
+            raise ShapeError("reach: give either a target or `by`, three numbers in m")
+        goal = _three("target", target) if target is not None else self._home[hand] + _three("by", by)
+        return self._ask(hand, goal, at, seconds)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether commands were given whose time has not come."""
+        return bool(self._commands)
+
+    def reference(self, name: str, t: float) -> Array:
+        """Where "centre of mass" or a hand should be at time t, m."""
+        if name not in self._ways:
+            raise unknown_name("reference", name, self._ways)
+        return self._ways[name].at(t)[0]
+
+    def _ask(self, name: str, goal: Array, at: float | None, seconds: float | None) -> Standing:
+        begin = self._t if at is None else _number("at", at)
+        far = float(np.linalg.norm(goal - self._last(name)))
+        longest = max(far / (0.25 * self.body.gains.speed), 1.5 / self.body.gains.rate)
+        took = longest if seconds is None else _number("seconds", seconds)
+        if not took > 0:
+            raise ShapeError(f"seconds is positive, got {seconds!r}")
+        self._commands = sorted([*self._commands, _Command(begin, name, goal, took)])
+        return self
+
+    def _last(self, name: str) -> Array:
+        """Where a reference will be when all that was asked is done."""
+        asked = [command.goal for command in self._commands if command.name == name]
+        return asked[-1] if asked else self._goals[name]
+
+    def _is_led(self, role: str) -> bool:
+        return role in self._led or any(command.name == role for command in self._commands)
+
+    # --- the loop ---------------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Start anew; commands that were given with a time before the first call are kept."""
+        if self._began:
+            self._commands = []
+        q, hands = self.q0, self.body.hands
+        self._home = {COM: self.robot.com(q), **{role: self.robot.pose(q, self.body.frames[role])[:3, 3] for role in hands}}
+        if "head" in self.body.frames:
+            self._home[HEAD] = np.zeros(2)
+        self._ways = {name: _Way.still(place) for name, place in self._home.items()}
+        self._goals = dict(self._home)
+        self._led: set[str] = set()
+        self._checks: list[tuple[float, str, float]] = []
+        self._t, self._began = 0.0, False
+        self.log: list[tuple[float, str]] = []
+        self.controller.reset()
+        self._write_targets()
+
+    def _write_targets(self) -> None:
+        controller, frames = self.controller, self.body.frames
+        controller.set_target(POSTURE, self.q0)
+        controller.set_target(TORSO, self.robot.pose(self.q0, frames["torso"]))
+        controller.set_target(COM, lambda t: self._ways[COM].at(t))
+        for role in self.body.hands:
+            controller.set_weight(role, 0.0)
+            controller.set_target(role, lambda t, role=role: self._ways[role].at(t))
+        if HEAD in self._ways:
+            controller.set_weight(HEAD, 0.0)
+            controller.set_target(HEAD, self._gaze)
+
+    def _gaze(self, t: float) -> Array:
+        """Pose of the head that looks where the reference says."""
+        left, up = self._ways[HEAD].at(t)[0]
+        X = self.robot.pose(self.q0, self.body.frames["head"])
+        X[:3, :3] = rotation_from_rpy(0.0, -float(up), float(left)) @ X[:3, :3]
+        return X
+
+    def __call__(self, t: float, q: Array, v: Array) -> Solution:
+        """One step of control at time t (s) in state (q, v)."""
+        self._t, self._began = float(t), True
+        said = self._begin(self._t)
+        solution = self.controller(t, q, v)
+        said += self._checked(self._t, q)
+        if not said:
+            return solution
+        self.log += [(self._t, text) for text in said]
+        return replace(solution, events=(*solution.events, *said))
+
+    def _begin(self, t: float) -> list[str]:
+        """Start the commands whose time has come."""
+        said = []
+        while self._commands and self._commands[0].at <= t + 1e-9:
+            command = self._commands.pop(0)
+            if command.name not in (COM, HEAD) and command.name not in self._led:
+                self._led.add(command.name)
+                self.controller.set_weight(command.name, self.body.gains.hand_weight)
+            if command.name == HEAD:
+                self.controller.set_weight(HEAD, self.body.gains.torso_weight)
+            way = float(np.linalg.norm(command.goal - self._ways[command.name].at(t)[0]))
+            self._ways[command.name] = self._ways[command.name].to(t, command.goal, command.seconds)
+            self._goals[command.name] = command.goal
+            self._checks.append((t + command.seconds + SETTLED, command.name, way))
+            said.append(f"{command.name} moves")
+        return said
+
+    def _checked(self, t: float, q: Array) -> list[str]:
+        """Motions that ended a while ago and are short of their goal: other tasks or limits held them back."""
+        said = []
+        for check in [c for c in self._checks if c[0] <= t]:
+            self._checks.remove(check)
+            _, name, way = check
+            if name == HEAD or not np.isfinite(q).all():
+                continue
+            here = self.robot.com(q) if name == COM else self.robot.pose(q, self.body.frames[name])[:3, 3]
+            short = float(np.linalg.norm(here - self._goals[name]))
+            if short > max(SHORT * way, 0.005):
+                said.append(f"{name} is {short * 1e3:.0f} mm short of its goal: limits or other tasks hold it back")
+        return said
+
+
+def foot_contacts(frame: str, role: str, part: Part, friction: float) -> list[Contact]:
+    """How a foot touches: a flat, the two ends of a line, or a point."""
+    if part.contact == "flat":
+        return [FlatContact(frame, name=role, corners=np.array(part.corners), friction=friction)]
+    if part.contact == "line":
+        ends = [(*corner, 0.0) for corner in part.corners]
+        return [
+            PointContact(frame, name=f"{role} {end}", point=point, friction=friction)
+            for end, point in zip(("toe", "heel"), ends, strict=True)
+        ]
+    return [PointContact(frame, name=role, friction=friction)]
+
+
+def _number(what: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+        raise ShapeError(f"{what} is one finite number, got {value!r}")
+    return float(value)
+
+
+def _three(what: str, value: Any) -> Array:
+    array = np.asarray(value, dtype=float)
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise ShapeError(f"{what} is three finite numbers in m, got {value!r}")
+    return array

@@ -1,0 +1,100 @@
+"""What `equipoise stand` does and prints."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+
+from .tables import table
+
+if TYPE_CHECKING:
+    from ..body.body import Body
+    from ..control.standing import Standing
+    from ..robot import Robot
+    from ..simulate.run import Run
+
+MARK = {True: "[green]✓[/]", False: "[bold red]✗[/]"}
+
+
+def stand_command(
+    console: Console, robot: Robot, *, body: str | None, save: str | None, report: str | None, out: str | None, quiet: bool
+) -> bool:
+    """Find who is who, stand, and try what should be possible; whether all of it was."""
+    from ..body.body import Body
+    from ..control.standing import Standing
+    from ..simulate.trials import trials
+
+    begin = perf_counter()
+    found = Body.of(robot, body)
+    if not quiet:
+        print_body(console, found)
+    if save is not None:
+        console.print(f"profile: {found.save(save)}", highlight=False, soft_wrap=True)
+    standing = Standing(robot, found)
+    if not quiet:
+        console.print(f"posture and controller ready after {perf_counter() - begin:.1f} s\n", highlight=False)
+    rows, good = [], 0
+    for trial in trials(standing):
+        good += trial.good
+        rows.append((MARK[trial.good], trial.name, trial.came, trial.wanted))
+    if not quiet:
+        console.print(table(f"{robot.name} in MuJoCo", ["", "", "what came", "what was wanted"], rows, words=4))
+    console.print(f"{robot.name}: {good} of {len(rows)}", highlight=False)
+    if report is not None or out is not None:
+        _write(console, demonstration(standing), report, out, quiet)
+    return good == len(rows)
+
+
+def print_body(console: Console, body: Body) -> None:
+    """Who is who, and what is doubtful."""
+    rows = []
+    for role, part in body.parts.items():
+        size = ""
+        if part.corners:
+            low, high = (
+                [f(corner[k] for corner in part.corners) for k in (0, 1)] for f in (min, max)
+            )  # m, in the part's x and y
+            size = " × ".join(f"{(b - a) * 1e3:.0f}" for a, b in zip(low, high, strict=True)) + " mm"
+        rows.append((role, escape(part.link), part.contact if part.contact != "none" else "", size, str(len(part.joints))))
+    title = f"{body.robot.name}: {body.kind}, {body.robot.mass:.1f} kg"
+    console.print(table(title, ["part", "link", "contact", "size", "joints"], rows, words=3))
+    console.print(f"front {_axis(body.front)}, up {_axis(body.up)} in the base's axes", highlight=False)
+    for finding in body.doubts:
+        said = f"{finding.what}: {finding.value} ({finding.reason})"
+        console.print(f"[yellow]doubtful[/] {escape(said)}", highlight=False)
+
+
+def demonstration(standing: Standing) -> Run:
+    """One run of everything: a squat, a reach with each hand, a push."""
+    from ..simulate.loop import Push, simulate
+    from ..simulate.trials import IMPULSE, PUSHED, SQUAT, reach_of
+
+    body = standing.body
+    standing.reset()
+    standing.squat(SQUAT * body.leg_length, at=0.5, seconds=0.8).stand(at=1.8, seconds=0.8)
+    t = 3.0
+    for hand in body.hands:
+        far = reach_of(standing, hand)
+        standing.reach(hand, by=(0.85 * far, 0.0, 0.52 * far), at=t, seconds=1.0).stand(at=t + 1.3, seconds=1.0)
+        t += 2.6
+    force = IMPULSE * standing.robot.mass * body.gains.speed / PUSHED
+    pushes = [Push(body.frames["torso"], (-force, 0.0, 0.0), t, PUSHED)]
+    return simulate(standing.robot, standing, q0=standing.q0, duration=t + 2.5, dt=standing.dt, pushes=pushes)
+
+
+def _write(console: Console, run: Run, report: str | None, out: str | None, quiet: bool) -> None:
+    if out is not None:
+        console.print(f"run: {run.save(out)}", highlight=False, soft_wrap=True)
+    if report is not None:
+        from .report import report as write
+
+        path = write(run, report, title=f"{run.robot.name} stands", progress=not quiet and console.is_terminal)
+        console.print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)", highlight=False, soft_wrap=True)
+
+
+def _axis(direction: object) -> str:
+    x, y, z = (round(float(v), 3) + 0.0 for v in direction)  # type: ignore[attr-defined]
+    return f"({x:g}, {y:g}, {z:g})"

@@ -1,0 +1,197 @@
+"""Twenty awkward descriptions: each ends in a body, or in an error that says what to write in the profile."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import equipoise as eq
+from equipoise.body.skeleton import Skeleton
+from equipoise.model import shapes as s
+from equipoise.model.urdf_writer import write_urdf
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+INERTIA = (0.01, 0.01, 0.01)
+TRUNK = (s.box(0.3, 0.2, 0.2),)
+
+
+@dataclass
+class Maker:
+    """A robot from chains: each link 1 kg, each chain a list of (axis, offset)."""
+
+    builder: eq.RobotBuilder = field(default_factory=lambda: eq.RobotBuilder("awkward", floating=True))
+
+    def trunk(self, name="trunk", mass=10.0, shapes=TRUNK):
+        self.builder.link(name, mass=mass, com=(0, 0, 0), inertia=(0.2, 0.2, 0.2), shapes=list(shapes))
+        return self
+
+    def chain(self, name, parent, chain, end=(), *, lower=-2.0, upper=2.0, mass=1.0, kind="revolute", names=None):
+        for k, (axis, offset) in enumerate(chain):
+            link = f"{name}{k}" if names is None else names[k]
+            last = k == len(chain) - 1
+            self.builder.link(link, mass=mass, com=(0, 0, 0), inertia=INERTIA, shapes=list(end) if last else [])
+            limits = {} if kind == "continuous" and last else {"lower": lower, "upper": upper}
+            self.builder.joint(f"{link}_joint", kind if last else "revolute", parent, link, axis=axis, position=offset, **limits)
+            parent = link
+        return self
+
+    def build(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.builder.build()
+
+
+def leg(x, y, *, bent=False):
+    """Hip roll, hip, knee, ankle, foot; straight down from (x, y), or ahead where the zero posture is folded."""
+    down = (0.4, 0.0, 0.0) if bent else (0.0, 0.0, -0.4)
+    return [(X, (x, y, -0.1)), (Y, (0, 0, 0)), (Y, down), (Y, down), (X, (0, 0, 0))]
+
+
+def arm(y):
+    return [(Y, (0, y, 0.3)), (X, (0, 0, 0)), (Y, (0, 0, -0.3)), (Z, (0, 0, -0.25))]
+
+
+SOLE = (s.box(0.2, 0.1, 0.04, (0.04, 0, -0.06)),)
+BALL = (s.sphere(0.03, (0, 0, -0.03)),)
+
+
+def biped(sole=SOLE, *, left="left", right="right", bent=False, chain=leg, maker=None):
+    made = (maker or Maker()).trunk()
+    for name, y in ((left, 0.1), (right, -0.1)):
+        made.chain(f"{name}_leg", "trunk", chain(0.0, y, bent=bent) if chain is leg else chain(0.0, y), sole)
+        made.chain(f"{name}_arm", "trunk", arm(2.5 * y))
+    return made
+
+
+def radial(count, reach=0.3):
+    """Legs all around that point out level at zero, as insects' do."""
+    made = Maker().trunk(shapes=(s.cylinder(0.15, 0.1),))
+    for k in range(count):
+        a = 2 * np.pi * (k + 0.5) / count
+        out = np.array([np.cos(a), np.sin(a), 0.0])
+        across = tuple(np.array([-np.sin(a), np.cos(a), 0.0]))
+        chain = [(Z, tuple(0.15 * out)), (across, tuple(0.05 * out)), (across, tuple(reach / 2 * out))]
+        made.chain(f"leg_{k}_", "trunk", chain, (s.sphere(0.02, tuple(reach / 2 * out)),))
+    return made
+
+
+def mobile():
+    made = Maker().trunk(mass=30.0, shapes=(s.box(0.5, 0.4, 0.2, (0, 0, 0.2)),))
+    for k, (x, y) in enumerate([(0.2, 0.25), (0.2, -0.25), (-0.2, 0.25), (-0.2, -0.25)]):
+        wheel = (s.cylinder(0.1, 0.04, (0, 0, 0), (np.pi / 2, 0, 0)),)
+        made.chain(f"roller{k}", "trunk", [(Y, (x, y, 0.1))], wheel, kind="continuous")
+    return made.chain("link", "trunk", [(Z, (0, 0, 0.3)), (Y, (0, 0, 0.1)), (Y, (0, 0, 0.4)), (Y, (0, 0, 0.4)), (Z, (0, 0, 0.1))])
+
+
+def wheel_legs():
+    made = Maker().trunk()
+    for k, y in enumerate((0.15, -0.15)):
+        wheel = (s.cylinder(0.08, 0.04, (0, 0, 0), (np.pi / 2, 0, 0)),)
+        made.chain(f"l{k}", "trunk", [(Y, (0, y, -0.1)), (Y, (0.2, 0, -0.2)), (Y, (-0.2, 0, -0.2))], wheel, kind="continuous")
+    return made
+
+
+def in_parts(robot):
+    """As a description on disk would be, but as text: no file, nothing beside it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return eq.load(write_urdf(robot.model))
+
+
+def missing_meshes():
+    robot = biped().build()
+    text = write_urdf(robot.model).replace('<box size="0.2 0.1 0.04"/>', '<mesh filename="package://gone/foot.stl"/>')
+    assert "package://gone" in text
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return eq.load(text)
+
+
+def tripod_without_likeness():
+    made = Maker().trunk()
+    for k, (x, y, length) in enumerate([(0.2, 0.1, 0.3), (-0.2, 0.13, 0.45), (0.05, -0.2, 0.6)]):
+        made.chain(f"limb{k}", "trunk", [(X, (x, y, 0)), (Y, (0, 0, -length)), (Y, (0.03 * k, 0, -length))], BALL)
+    return made
+
+
+@dataclass
+class Case:
+    make: Callable[[], eq.Robot]
+    kind: str
+    feet: int
+    doubt: str = ""  # what a doubt must say
+
+
+CASES = {
+    "no collision shapes": Case(lambda: biped(()).build(), "biped", 2, "give corners in [parts.'left foot']"),
+    "no meshes found": Case(missing_meshes, "biped", 2, "give corners in [parts.'left foot']"),
+    "one leg": Case(lambda: Maker().trunk().chain("leg", "trunk", leg(0, 0), SOLE).build(), "one-legged", 1),
+    "a snake": Case(
+        lambda: Maker().trunk(mass=1.0).chain("part", "trunk", [((Y, Z)[k % 2], (-0.1, 0, 0)) for k in range(12)]).build(),
+        "arm",
+        0,
+    ),
+    "an arm": Case(
+        lambda: Maker().trunk(mass=4.0).chain("link", "trunk", [(Z, (0, 0, 0.2)), (Y, (0, 0, 0.1)), (Y, (0.4, 0, 0))]).build(),
+        "arm",
+        0,
+    ),
+    "names without sides": Case(lambda: biped(left="one", right="two").build(), "biped", 2),
+    "names of the other side": Case(lambda: biped(left="right", right="left").build(), "biped", 2),
+    "wheels": Case(lambda: mobile().build(), "mobile manipulator", 0),
+    "legs that end in wheels": Case(lambda: wheel_legs().build(), "wheeled", 0),
+    "no joints": Case(lambda: Maker().trunk().build(), "no limbs", 0),
+    "a folded zero posture": Case(lambda: biped(bent=True).build(), "biped", 2),
+    "point feet": Case(lambda: biped(BALL, chain=lambda x, y: leg(x, y)[:3]).build(), "biped", 2),
+    "no ankle roll": Case(lambda: biped(SOLE, chain=lambda x, y: leg(x, y)[:4]).build(), "biped", 2),
+    "six legs": Case(lambda: radial(6).build(), "hexapod", 6),
+    "three legs": Case(lambda: radial(3).build(), "tripod", 3),
+    "eight legs": Case(lambda: radial(8).build(), "8 legs", 8),
+    "fixed base": Case(lambda: biped(maker=Maker(eq.RobotBuilder("fixed", floating=False))).build(), "biped", 2),
+    "spheres of a size of a point": Case(lambda: biped((s.sphere(1e-4, (0, 0, -0.05)),)).build(), "biped", 2),
+    "text without a file": Case(lambda: in_parts(biped().build()), "biped", 2),
+    "limbs of three lengths": Case(lambda: tripod_without_likeness().build(), "3 arms", 0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_awkward_description_ends_in_a_body(name):
+    case = CASES[name]
+    body = eq.Body.of(case.make(), search=False)
+    assert (body.kind, len(body.feet)) == (case.kind, case.feet)
+    if case.doubt:
+        assert any(case.doubt in finding.reason for finding in body.doubts)
+    if case.feet and body.robot.floating:
+        motion = Skeleton(body.robot).at(body.standing)
+        for role, part in body.feet.items():
+            i, X_F = body.robot.place(body.frames[role])
+            points = motion.p[i] + (part.points @ X_F[:3, :3].T + X_F[:3, 3]) @ motion.R[i].T
+            assert_allclose(points[:, 2], 0.0, atol=5e-3)
+    else:
+        assert body.standing.shape == (body.robot.nq,)
+    if not case.feet:
+        said = [finding.reason for finding in body.findings if finding.what == "feet"]
+        assert said and said[0]
+        if body.robot.floating and body.hands and not body.profile.wheels:
+            assert "in its profile" in said[0]
+
+
+def test_sides_are_by_place_and_names_that_say_otherwise_are_doubted():
+    body = eq.Body.of(CASES["names of the other side"].make(), search=False)
+    front = body.front
+    for role, part in body.feet.items():
+        i, _ = body.robot.place(part.link)
+        side = Skeleton(body.robot).rest.p[i] @ np.cross([0, 0, 1], front)
+        assert (side > 0) == role.startswith("left")
+    assert body.findings
+
+
+def test_legs_of_a_folded_zero_posture_stand_below_the_hips():
+    body = eq.Body.of(CASES["a folded zero posture"].make(), search=False)
+    assert body.standing[2] > 0.7  # of 0.94 m when straight
+    assert not [finding for finding in body.doubts if finding.what == "standing"]
