@@ -20,6 +20,7 @@ LAYERS = [
     {"convert", "autograd", "geometry"},
     {"balance"},
     {"control"},
+    {"estimation"},
     {"simulate"},
     {"show"},
     {"study"},
