@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,13 +17,14 @@ from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
 from .belief import Belief, Layout
+from .frames import Place, contact_points, on_the_robot, place_of
 from .noise import FilterNoise, Prior
+from .touch import SETTINGS, Touch, TouchObserver, TouchSettings
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-Place = tuple[int, Array]
 NOISE, PRIOR = FilterNoise(), Prior()
 
 
@@ -47,6 +49,12 @@ class Estimator:
         imu: frame of the IMU.
         contacts: frames, or objects with `frame` and perhaps `points` in it, whose mean is then the contact point.
         noise: of sensors and contacts. prior: of the state that `reset` is given.
+        watch: a frame whose external wrench is wanted, in `touch.external`; wants torques.
+        settings: of the detection of contacts.
+
+    Attributes:
+        touch: what the torques said of contacts in the last step, None where they were not asked.
+        rejected: samples that were passed over.
     """
 
     def __init__(
@@ -57,14 +65,17 @@ class Estimator:
         *,
         noise: FilterNoise = NOISE,
         prior: Prior = PRIOR,
+        watch: str | None = None,
+        settings: TouchSettings = SETTINGS,
     ) -> None:
         if not robot.floating:
             raise ModelError(f"{robot.name!r} has a fixed base: there is nothing to estimate but what its encoders say")
         self.robot, self.imu, self.noise, self.prior = robot, imu, noise, prior
+        self.watch, self.settings, self._given, self._watching = watch, settings, contacts, watch is not None
         self._points = contact_points(robot, contacts)
         self.contacts = tuple(self._points)
-        places = [_moved(robot.place(frame), point) for frame, point in self._points.values()]
-        self.kernel = _kernel(robot, _on_the_robot(robot, imu), places)
+        places = [place_of(robot, frame, point) for frame, point in self._points.values()]
+        self.kernel = _kernel(robot, on_the_robot(robot, imu), places)
         self._buffers()
 
     # --- many filters at once -------------------------------------------------------------------------------------------
@@ -102,6 +113,8 @@ class Estimator:
         self._out = {output.name: np.zeros(output.shape) for output in self.kernel.program.outputs}
         self._in["noise"][:] = self.noise.numbers
         self._run = self.kernel.bound(list(self._in.values()), list(self._out.values()))
+        self._all = np.ones(len(self.contacts), dtype=bool)
+        self._least = self.settings.force(self.robot)
         self.reset()
 
     def reset(self, q: Array | Belief | None = None, v: Array | None = None, t: float | None = None) -> None:
@@ -117,6 +130,9 @@ class Estimator:
         self._q: Array = self.robot.neutral()
         self._v: Array = np.zeros(self.robot.nv)
         self.rejected = 0
+        self.touch: Touch | None = None
+        if "observer" in self.__dict__:
+            self.observer.reset()
         if isinstance(q, Belief):
             self._in["belief"][:] = q.numbers
         elif q is not None:
@@ -141,6 +157,11 @@ class Estimator:
         return Belief(self._in["belief"].copy(), len(self.contacts))
 
     @property
+    def contact_frames(self) -> dict[str, str]:
+        """Contact → the frame it is on."""
+        return {name: frame for name, (frame, _) in self._points.items()}
+
+    @property
     def touching(self) -> dict[str, bool]:
         """Which contacts stood in the last step."""
         return dict(zip(self.contacts, self._touching.tolist(), strict=True))
@@ -159,6 +180,7 @@ class Estimator:
         joint_rates: Array,
         torques: Array | None = None,
         contacts: Any = None,
+        forces: Mapping[str, Array] | None = None,
     ) -> tuple[Array, Array]:
         """One step; the readings are means over the time since the last one, or samples at its end.
 
@@ -172,32 +194,59 @@ class Estimator:
             joints: (nq − 7,).
             joint_rates: (nv − 6,).
             torques: (nv − 6,), measured at the joints, where there are such sensors.
-            contacts: for each contact whether it stands, or how probable that is; by name or in order. All stand where
-                nothing is said.
+            contacts: for each contact whether it stands, or how probable that is; by name or in order.
+            forces: contact → (6,), measured there, in any axes. Without `contacts` they say which stand; without both, the
+                torques do, by `observer`; and without any, all stand.
 
         Returns:
             q (nq,) and v (nv,).
         """
         if self._time is None:
             self._begin(t, accelerometer, joints)
-        inputs, touching = self._in, self._flags(contacts)
+        inputs, touching = self._in, self._standing(contacts, forces, torques)
         inputs["gyroscope"][:], inputs["accelerometer"][:] = gyroscope, accelerometer
         inputs["joints"][:], inputs["joint_rates"][:] = joints, joint_rates
         inputs["held"][:] = touching & self._touching
-        inputs["dt"][0] = np.nan if self._time is None else t - self._time
-        if not inputs["dt"][0] >= 0 or self._run() or not finite(self._out["belief"]):
+        inputs["dt"][0] = dt = np.nan if self._time is None else t - self._time
+        said = self._out["belief"]
+        if not dt >= 0 or self._run() or not isfinite(said.dot(said)):
             self.rejected += 1
             return self._q.copy(), self._v.copy()
-        inputs["belief"][:] = self._out["belief"]
+        inputs["belief"][:] = said
         self._time, self._touching = t, touching
         self._q, self._v = self._out["q"].copy(), self._out["v"].copy()
+        if torques is not None and (self._watching or (contacts is None and forces is None)):
+            self.touch = self.observer(t, self._q, self._v, torques, self._heights())
         return self._q.copy(), self._v.copy()
+
+    @functools.cached_property
+    def observer(self) -> TouchObserver:
+        """What the torques say of forces from outside; made when first wanted."""
+        return TouchObserver(self.robot, self._given, self.watch, self.settings)
+
+    def _heights(self) -> Array | None:
+        """Of the contacts above the lowest that stands, (contacts,), m; None where none does."""
+        if not self._touching.any():
+            return None
+        layout = Layout(len(self.contacts))
+        heights = self._in["belief"][layout.position.stop + 2 : layout.gyroscope_bias.start : 3]
+        return heights - heights[self._touching].min()
+
+    def _standing(self, contacts: Any, forces: Mapping[str, Array] | None, torques: Array | None) -> Array:
+        """Which contacts stand, by the best that is known."""
+        if contacts is not None or (forces is None and torques is None):
+            return self._flags(contacts)
+        if forces is None:
+            return self._all & False if self.touch is None else self._flags(self.touch.touching)
+        least = self._least * np.where(self._touching, self.settings.release, 1.0)
+        felt = [np.asarray(forces.get(name, np.zeros(6)), dtype=float)[:3] for name in self.contacts]
+        return np.array([f.dot(f) for f in felt]).reshape(-1) > least**2
 
     def _flags(self, contacts: Any) -> Array:
         """Which contacts stand, (contacts,)."""
         count = len(self.contacts)
         if contacts is None:
-            return np.ones(count, dtype=bool)
+            return self._all
         if isinstance(contacts, Mapping):
             for name in contacts:
                 if name not in self._points:
@@ -234,35 +283,6 @@ def _upright(felt: Array, up: Array) -> Array:
 
 
 # --- the kernel ---------------------------------------------------------------------------------------------------------
-
-
-def contact_points(robot: Robot, contacts: Sequence[Any] | Mapping[str, Any]) -> dict[str, tuple[str, Array]]:
-    """Contact → (frame, point in it): the mean of its points, or the origin of its frame."""
-    items = contacts.items() if isinstance(contacts, Mapping) else ((None, item) for item in contacts)
-    result: dict[str, tuple[str, Array]] = {}
-    for name, item in items:
-        frame = item if isinstance(item, str) else getattr(item, "frame", None)
-        points = None if isinstance(item, str) else getattr(item, "points", None)
-        _on_the_robot(robot, frame)
-        own = str(name or getattr(item, "name", None) or frame)
-        if own in result:
-            raise ShapeError(f"two contacts are named {own!r}; give a mapping from different names")
-        result[own] = str(frame), np.zeros(3) if points is None else np.atleast_2d(points).mean(axis=0)
-    return result
-
-
-def _on_the_robot(robot: Robot, frame: Any) -> Place:
-    if frame not in robot.frames:
-        raise unknown_name("frame", frame, robot.frames)
-    place = robot.place(frame)
-    if place[0] < 0:
-        raise ModelError(f"frame {frame!r} is fixed to the world, not to the robot: nothing is measured there")
-    return place
-
-
-def _moved(place: Place, point: Array) -> Place:
-    body, X = place
-    return body, X @ rigid.pose(p=point)
 
 
 def _kernel(robot: Robot, imu: Place, contacts: Sequence[Place]) -> Kernel:

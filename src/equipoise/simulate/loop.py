@@ -16,8 +16,10 @@ from ..algebra.arrays import finite
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
 from ..model.types import frozen
 from .contacts import ContactInfo, ContactPoints
+from .perception import Perception
 from .plant import PlantState, make_plant
 from .run import Run
+from .sensors import Sensors
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -158,6 +160,8 @@ def simulate(
     shown: Sequence[Any] = (),
     pushes: Sequence[Push | Mapping[str, Any]] = (),
     noise: Noise | Mapping[str, float] | None = None,
+    estimator: Any = None,
+    sensors: Sensors | None = None,
     delay: int = 0,
     fall: Fall | Mapping[str, Any] | None = FALL,
     clip: bool = True,
@@ -178,6 +182,9 @@ def simulate(
         obstacles: Plane, Sphere, Capsule, Box, or (one of these, safe distance). shown: others, for the viewer only.
         pushes: external forces. noise: of the sensors; the controller sees it, the record does not. These and `fall` may be
             given as dictionaries of their fields.
+        estimator: such as `eq.Estimator`: the controller then sees its estimate, made of what the sensors say in every step
+            of the plant, and never the true state. It is told the state at the start.
+        sensors: `eq.Sensors`, such as `eq.Sensors.realistic()`; without errors if not given.
         delay: steps by which the torque comes late; before the first has come it is that of the first call.
         fall: when to stop; None: never. It is looked at only where a floating base can fall on something.
         clip: whether motors stop at their effort limits.
@@ -193,15 +200,29 @@ def simulate(
     state = _reset(controller, made, q, v)
     rng = np.random.default_rng(seed)
     record = _Record(robot, dt)
+    perception = _perception(robot, made, estimator, sensors, noise, rng, state)
     loop = _Loop(
         robot, controller, made, dt, every, shoves, record,
         sense=None if noise is None else _asked(Noise, noise).sensor(robot, rng),
         fallen=_watcher(robot, made, fall if fall is None else _asked(Fall, fall), state.q),
         motor=_Motor(robot, delay, clip, getattr(made, "command", "torque")),
+        perception=perception,
     )  # fmt: skip
     with _bar(progress, steps) as tick:
         outcome = loop.run(state, steps, tick)
-    return record.run(made, [*obstacles, *shown], outcome, scenario, seed)
+    return record.run(made, [*obstacles, *shown], outcome, scenario, seed, perception)
+
+
+def _perception(
+    robot: Robot, plant: Any, estimator: Any, sensors: Any, noise: Any, rng: np.random.Generator, state: PlantState
+) -> Perception | None:
+    if estimator is None and sensors is None:
+        return None
+    if noise is not None:
+        raise ShapeError("noise= is for a controller that sees the true state; errors of sensors are in sensors=")
+    perception = Perception(robot, sensors, estimator, getattr(plant, "contacts", {}), rng)
+    perception.reset(state)
+    return perception
 
 
 def _asked(kind: Any, given: Any) -> Any:
@@ -345,12 +366,15 @@ class _Loop:
     sense: Callable[[Array, Array], tuple[Array, Array]] | None
     fallen: Callable[[Array], str | None] | None
     motor: _Motor
+    perception: Perception | None
 
     def run(self, state: PlantState, steps: int, tick: Callable[[int], None]) -> str:
         """All steps; how it ended. A status of the controller never ends it."""
         outcome, told, solution, wanted = "completed", set[int](), None, np.zeros(self.robot.nv)
         for k in range(steps + 1):
             t = k * self.dt
+            if self.perception is not None:
+                self.perception.update(t, state, self.record.torque[-1] if k else wanted)
             if k % self.every == 0:
                 solution, seconds = self._call(t, state)
                 wanted = self.motor.wanted(solution)
@@ -388,12 +412,19 @@ class _Loop:
         return outcome
 
     def _call(self, t: float, state: PlantState) -> tuple[Any, float]:
-        q, v = (state.q, state.v) if self.sense is None else self.sense(state.q, state.v)
+        q, v, wrenches = self._seen(state)
         begin = perf_counter()
         if hasattr(self.controller, "observe"):
-            self.controller.observe(getattr(state, "wrenches", {}))
+            self.controller.observe(wrenches)
         solution = self.controller(t, q.copy(), v.copy())
         return solution, perf_counter() - begin
+
+    def _seen(self, state: PlantState) -> tuple[Array, Array, Mapping[str, Array]]:
+        """(q, v, contact wrenches) as the controller sees them."""
+        if self.perception is not None:
+            return self.perception.q, self.perception.v, self.perception.wrenches()
+        q, v = (state.q, state.v) if self.sense is None else self.sense(state.q, state.v)
+        return q, v, getattr(state, "wrenches", {})
 
     def _step(self, t: float, acting: Array, told: set[int]) -> PlantState:
         active = [i for i, push in enumerate(self.pushes) if push.acts(t, self.dt)]
@@ -460,12 +491,21 @@ class _Record:
         for text in getattr(state, "events", ()):
             self.tell(t, text)
 
-    def run(self, plant: Any, obstacles: Sequence[Any], outcome: str, scenario: Mapping[str, Any] | None, seed: int) -> Run:
+    def run(
+        self,
+        plant: Any,
+        obstacles: Sequence[Any],
+        outcome: str,
+        scenario: Mapping[str, Any] | None,
+        seed: int,
+        perception: Perception | None,
+    ) -> Run:
         rows, nv = len(self.t), self.robot.nv
         last = [self.acceleration[-1] if self.acceleration else np.zeros(nv)] * (rows - len(self.acceleration))
         measured = self.measured + [self.measured[-1] if self.measured else {}] * (rows - len(self.measured))
         pairs = [item if isinstance(item, tuple) else (item, 0.0) for item in obstacles]
         told = _columns(measured, 6)
+        readings, estimates = ({}, {}) if perception is None else perception.recorded()
         return Run(
             robot=self.robot,
             t=np.array(self.t),
@@ -481,6 +521,8 @@ class _Record:
             contacts=getattr(plant, "contacts", {}),
             task_errors=_columns(self.task_errors, None),
             margins=_columns(self.margins, None),
+            readings=readings,
+            estimates=estimates,
             status_names=tuple(self.names),
             events=tuple(self.events),
             obstacles=tuple(item for item, _ in pairs),
