@@ -67,6 +67,7 @@ _HOMES = {
     "TouchSettings": "estimation.touch",
     "simulate": "simulate.loop",
     "Sensors": "simulate.sensors",
+    "Actuators": "simulate.actuators",
     "Run": "simulate.run",
     "Push": "simulate.loop",
     "view": "show.viewer",

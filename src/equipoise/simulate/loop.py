@@ -15,6 +15,7 @@ import numpy as np
 from ..algebra.arrays import finite
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
 from ..model.types import frozen
+from .actuators import ActuatorBank, Actuators
 from .contacts import ContactInfo, ContactPoints
 from .perception import Perception
 from .plant import PlantState, make_plant
@@ -162,6 +163,7 @@ def simulate(
     noise: Noise | Mapping[str, float] | None = None,
     estimator: Any = None,
     sensors: Sensors | None = None,
+    actuators: Actuators | None = None,
     delay: int = 0,
     fall: Fall | Mapping[str, Any] | None = FALL,
     clip: bool = True,
@@ -185,13 +187,14 @@ def simulate(
         estimator: such as `eq.Estimator`: the controller then sees its estimate, made of what the sensors say in every step
             of the plant, and never the true state. It is told the state at the start.
         sensors: `eq.Sensors`, such as `eq.Sensors.realistic()`; without errors if not given.
+        actuators: `eq.Actuators`: what motors make of the commanded torque; exact if not given. Their rotors are in the plant.
         delay: steps by which the torque comes late; before the first has come it is that of the first call.
         fall: when to stop; None: never. It is looked at only where a floating base can fall on something.
         clip: whether motors stop at their effort limits.
         scenario: JSON to keep with the run.
         options: of the plant, see its class: friction, ground, restitution, law, substeps, …
     """
-    made = _plant(robot, controller, plant, contacts, obstacles, options)
+    made = _plant(robot, controller, plant, contacts, obstacles, options, actuators)
     q = robot.standing() if q0 is None else np.array(q0, dtype=float)
     v = np.zeros(robot.nv) if v0 is None else np.array(v0, dtype=float)
     steps, every = _counts(duration, dt, getattr(controller, "dt", None))
@@ -207,6 +210,7 @@ def simulate(
         fallen=_watcher(robot, made, fall if fall is None else _asked(Fall, fall), state.q),
         motor=_Motor(robot, delay, clip, getattr(made, "command", "torque")),
         perception=perception,
+        actuators=None if actuators is None else ActuatorBank(robot, actuators, q, dt),
     )  # fmt: skip
     with _bar(progress, steps) as tick:
         outcome = loop.run(state, steps, tick)
@@ -254,7 +258,17 @@ def _reset(controller: Any, plant: Any, q: Array, v: Array) -> PlantState:
     return state if isinstance(state, PlantState) else PlantState(q, v, 0.0)
 
 
-def _plant(robot: Robot, controller: Any, plant: Any, contacts: Any, obstacles: Sequence[Any], options: dict[str, Any]) -> Any:
+def _plant(
+    robot: Robot,
+    controller: Any,
+    plant: Any,
+    contacts: Any,
+    obstacles: Sequence[Any],
+    options: dict[str, Any],
+    actuators: Actuators | None,
+) -> Any:
+    if actuators is not None and not isinstance(actuators, Actuators):
+        raise ShapeError(f"actuators are an eq.Actuators, such as eq.Actuators.realistic(robot); got {actuators!r}")
     if not isinstance(plant, str):
         given = [*options, *(["contacts"] if contacts is not None else []), *(["obstacles"] if len(obstacles) else [])]
         if given:
@@ -264,7 +278,7 @@ def _plant(robot: Robot, controller: Any, plant: Any, contacts: Any, obstacles: 
     chosen = chosen() if callable(chosen) else chosen
     if len(obstacles):
         options = options | {"obstacles": [item[0] if isinstance(item, tuple) else item for item in obstacles]}
-    return make_plant(plant, robot, chosen, **options)
+    return make_plant(plant, robot if actuators is None else actuators.loaded(robot), chosen, **options)
 
 
 def _counts(duration: float, dt: float, control: float | None) -> tuple[int, int]:
@@ -367,6 +381,7 @@ class _Loop:
     fallen: Callable[[Array], str | None] | None
     motor: _Motor
     perception: Perception | None
+    actuators: ActuatorBank | None
 
     def run(self, state: PlantState, steps: int, tick: Callable[[int], None]) -> str:
         """All steps; how it ended. A status of the controller never ends it."""
@@ -385,6 +400,8 @@ class _Loop:
             acting, limited = self.motor.acting(wanted)
             for name in limited:
                 self.record.tell(t, f"{self.motor.command} of {name} reaches its limit")
+            if self.actuators is not None:
+                acting = self.actuators(acting, state, solution)
             self.record.row(t, state, solution, acting, seconds)
             if not finite(acting):
                 outcome = "failed"

@@ -142,11 +142,11 @@ class Sensors:
         feet = FootForces(1.0, 0.05, 1000.0, 1e-3) if forces else None
         return cls(imu, encoders, JointTorques(0.0, 0.005, 1000.0, 1e-3), feet)
 
-    def filter_noise(self, contact: float = 0.02, kinematics: float = 0.0) -> FilterNoise:
+    def filter_noise(self, contact: float = 0.002, kinematics: float = 0.0) -> FilterNoise:
         """What an estimator should take these errors for.
 
         Args:
-            contact: how feet creep, m/s/√Hz. kinematics: m.
+            contact: how soles creep that stand on hard ground, m/s/√Hz. kinematics: m.
         """
         i, e = self.imu, self.encoders
         encoder = sqrt(e.noise**2 + e.resolution**2 / 12)
