@@ -63,6 +63,7 @@ _HOMES = {
     "Belief": "estimation.belief",
     "FilterNoise": "estimation.noise",
     "Prior": "estimation.noise",
+    "identify": "estimation.identification",
     "TouchObserver": "estimation.touch",
     "TouchSettings": "estimation.touch",
     "simulate": "simulate.loop",
