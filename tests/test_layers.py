@@ -21,6 +21,7 @@ LAYERS = [
     {"balance"},
     {"body"},
     {"control"},
+    {"estimation"},
     {"simulate"},
     {"show"},
     {"study"},

@@ -30,6 +30,7 @@ from .machine.kernel import Kernel
 from .model import assemble, changes, library
 from .model.builder import ModelBuilder, mass_properties
 from .model.checks import check, on_the_ground
+from .model.inertias import tree_parameters
 from .model.placeholders import without_placeholders
 from .model.posture import standing
 from .model.shapes import ORIGIN, Vector
@@ -423,6 +424,15 @@ class Robot:
             return self.kernel("forward_dynamics", None, representation)(q, v, tau, out=out)
         kernel = self.kernel("forward_dynamics", tuple(wrenches), representation)
         return kernel(q, v, tau, *_six_each(wrenches), out=out)
+
+    def regressor(self, q: Array, v: Array, a: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
+        """Y with inverse_dynamics(q, v, a) = Y π, (…, nv, 10 n); π as `inertial_parameters`, rotors not in it."""
+        return self.kernel("regressor", None, representation)(q, v, a, out=out)
+
+    @property
+    def inertial_parameters(self) -> Array:
+        """π of the n moving bodies, (10 n,): mass, first moment, inertia (xx, xy, xz, yy, yz, zz) about the body's origin."""
+        return tree_parameters(self.tree)
 
     def kinetic_energy(self, q: Array, v: Array, representation: str = "mixed") -> Any:
         """½ vᵀ M v, J."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -238,10 +239,13 @@ class Standing:
         controller.set_target(COM, lambda t: self._ways[COM].at(t))
         for role in self.body.hands:
             controller.set_weight(role, 0.0)
-            controller.set_target(role, lambda t, role=role: self._ways[role].at(t))
+            controller.set_target(role, partial(self._way, role))
         if HEAD in self._ways:
             controller.set_weight(HEAD, 0.0)
             controller.set_target(HEAD, self._gaze)
+
+    def _way(self, role: str, t: float) -> object:
+        return self._ways[role].at(t)
 
     def _gaze(self, t: float) -> Array:
         """Pose of the head that looks where the reference says."""

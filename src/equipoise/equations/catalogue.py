@@ -26,6 +26,7 @@ from .jacobians import jacobian_rate as _jacobian_rate
 from .jacobians import velocity as _velocity
 from .kinematics import frame_poses
 from .mass_matrix import mass_matrix as _mass_matrix
+from .regressor import regressor as _regressor
 from .representations import BaseChange, base_change, frame_change, frame_change_rate
 from .symbols import SX, zeros
 
@@ -137,6 +138,11 @@ def _mixed_wrenches(tree: Tree, q: SX, places: Sequence[Place], wrenches: Sequen
     return [frame_change(tree, q, place, representation).T @ wrench for place, wrench in zip(places, wrenches, strict=True)]
 
 
+def regressor(tree: Tree, q: SX, v: SX, a: SX, *, representation: str) -> SX:
+    base = base_change(tree, q, v, representation)
+    return base.T.T @ _regressor(tree, q, base.v_mixed, base.T @ a + base.drift)
+
+
 def com(tree: Tree, q: SX) -> SX:
     return centroidal.com(tree, q)
 
@@ -180,6 +186,7 @@ EQUATIONS: dict[str, Equation] = {
     "bias_force": Equation(("q", "v"), bias_force),
     "inverse_dynamics": Equation(("q", "v", "a"), inverse_dynamics),
     "forward_dynamics": Equation(("q", "v", "tau"), forward_dynamics),
+    "regressor": Equation(("q", "v", "a"), regressor),
     "com": Equation(("q",), com),
     "com_jacobian": Equation(("q",), com_jacobian),
     "com_bias": Equation(("q", "v"), com_bias),
@@ -203,7 +210,17 @@ EQUATIONS: dict[str, Equation] = {
 
 
 MATRICES = frozenset(
-    {"pose", "jacobian", "jacobian_rate", "mass_matrix", "coriolis_matrix", "com_jacobian", "momentum_matrix", "tangent_basis"}
+    {
+        "pose",
+        "jacobian",
+        "jacobian_rate",
+        "mass_matrix",
+        "coriolis_matrix",
+        "com_jacobian",
+        "momentum_matrix",
+        "tangent_basis",
+        "regressor",
+    }
 )
 
 

@@ -15,10 +15,13 @@ import numpy as np
 from ..algebra.arrays import finite
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
 from ..model.types import frozen
+from .actuators import ActuatorBank, Actuators
 from .contacts import ContactInfo, ContactPoints
 from .off_ground import tell_contacts_off_ground
+from .perception import Perception
 from .plant import PlantState, make_plant
 from .run import Run
+from .sensors import Sensors
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -160,6 +163,9 @@ def simulate(
     shown: Sequence[Any] = (),
     pushes: Sequence[Push | Mapping[str, Any]] = (),
     noise: Noise | Mapping[str, float] | None = None,
+    estimator: Any = None,
+    sensors: Sensors | None = None,
+    actuators: Actuators | None = None,
     delay: int = 0,
     fall: Fall | Mapping[str, Any] | None = FALL,
     clip: bool = True,
@@ -180,13 +186,17 @@ def simulate(
         obstacles: Plane, Sphere, Capsule, Box, or (one of these, safe distance). shown: others, for the viewer only.
         pushes: external forces. noise: of the sensors; the controller sees it, the record does not. These and `fall` may be
             given as dictionaries of their fields.
+        estimator: such as `eq.Estimator`: the controller then sees its estimate, made of what the sensors say in every step
+            of the plant, and never the true state. It is told the state at the start.
+        sensors: `eq.Sensors`, such as `eq.Sensors.realistic()`; without errors if not given.
+        actuators: `eq.Actuators`: what motors make of the commanded torque; exact if not given. Their rotors are in the plant.
         delay: steps by which the torque comes late; before the first has come it is that of the first call.
         fall: when to stop; None: never. It is looked at only where a floating base can fall on something.
         clip: whether motors stop at their effort limits.
         scenario: JSON to keep with the run.
         options: of the plant, see its class: friction, ground, restitution, law, substeps, …
     """
-    made = _plant(robot, controller, plant, contacts, obstacles, options)
+    made = _plant(robot, controller, plant, contacts, obstacles, options, actuators)
     q = robot.standing() if q0 is None else np.array(q0, dtype=float)
     v = np.zeros(robot.nv) if v0 is None else np.array(v0, dtype=float)
     steps, every = _counts(duration, dt, getattr(controller, "dt", None))
@@ -197,15 +207,30 @@ def simulate(
     record = _Record(robot, dt)
     for text in tell_contacts_off_ground(robot, controller, made, state.q):
         record.tell(0.0, text)
+    perception = _perception(robot, made, estimator, sensors, noise, rng, state)
     loop = _Loop(
         robot, controller, made, dt, every, shoves, record,
         sense=None if noise is None else _asked(Noise, noise).sensor(robot, rng),
         fallen=_watcher(robot, made, fall if fall is None else _asked(Fall, fall), state.q),
         motor=_Motor(robot, delay, clip, getattr(made, "command", "torque")),
+        perception=perception,
+        actuators=None if actuators is None else ActuatorBank(robot, actuators, q, dt),
     )  # fmt: skip
     with _bar(progress, steps) as tick:
         outcome = loop.run(state, steps, tick)
-    return record.run(made, [*obstacles, *shown], outcome, scenario, seed)
+    return record.run(made, [*obstacles, *shown], outcome, scenario, seed, perception)
+
+
+def _perception(
+    robot: Robot, plant: Any, estimator: Any, sensors: Any, noise: Any, rng: np.random.Generator, state: PlantState
+) -> Perception | None:
+    if estimator is None and sensors is None:
+        return None
+    if noise is not None:
+        raise ShapeError("noise= is for a controller that sees the true state; errors of sensors are in sensors=")
+    perception = Perception(robot, sensors, estimator, getattr(plant, "contacts", {}), rng)
+    perception.reset(state)
+    return perception
 
 
 def _asked(kind: Any, given: Any) -> Any:
@@ -237,7 +262,17 @@ def _reset(controller: Any, plant: Any, q: Array, v: Array) -> PlantState:
     return state if isinstance(state, PlantState) else PlantState(q, v, 0.0)
 
 
-def _plant(robot: Robot, controller: Any, plant: Any, contacts: Any, obstacles: Sequence[Any], options: dict[str, Any]) -> Any:
+def _plant(
+    robot: Robot,
+    controller: Any,
+    plant: Any,
+    contacts: Any,
+    obstacles: Sequence[Any],
+    options: dict[str, Any],
+    actuators: Actuators | None,
+) -> Any:
+    if actuators is not None and not isinstance(actuators, Actuators):
+        raise ShapeError(f"actuators are an eq.Actuators, such as eq.Actuators.realistic(robot); got {actuators!r}")
     if not isinstance(plant, str):
         given = [*options, *(["contacts"] if contacts is not None else []), *(["obstacles"] if len(obstacles) else [])]
         if given:
@@ -247,7 +282,7 @@ def _plant(robot: Robot, controller: Any, plant: Any, contacts: Any, obstacles: 
     chosen = chosen() if callable(chosen) else chosen
     if len(obstacles):
         options = options | {"obstacles": [item[0] if isinstance(item, tuple) else item for item in obstacles]}
-    return make_plant(plant, robot, chosen, **options)
+    return make_plant(plant, robot if actuators is None else actuators.loaded(robot), chosen, **options)
 
 
 def _counts(duration: float, dt: float, control: float | None) -> tuple[int, int]:
@@ -349,6 +384,8 @@ class _Loop:
     sense: Callable[[Array, Array], tuple[Array, Array]] | None
     fallen: Callable[[Array], str | None] | None
     motor: _Motor
+    perception: Perception | None
+    actuators: ActuatorBank | None
     drifted: bool = False  # whether quaternions of the plant were told to drift
 
     def run(self, state: PlantState, steps: int, tick: Callable[[int], None]) -> str:
@@ -356,6 +393,8 @@ class _Loop:
         outcome, told, solution, wanted = "completed", set[int](), None, np.zeros(self.robot.nv)
         for k in range(steps + 1):
             t = k * self.dt
+            if self.perception is not None:
+                self.perception.update(t, state, self.record.torque[-1] if k else wanted)
             if k % self.every == 0:
                 solution, seconds = self._call(t, state)
                 wanted = self.motor.wanted(solution)
@@ -366,6 +405,8 @@ class _Loop:
             acting, limited = self.motor.acting(wanted)
             for name in limited:
                 self.record.tell(t, f"{self.motor.command} of {name} reaches its limit")
+            if self.actuators is not None:
+                acting = self.actuators(acting, state, solution)
             self.record.row(t, state, solution, acting, seconds)
             if not finite(acting):
                 outcome = "failed"
@@ -393,12 +434,19 @@ class _Loop:
         return outcome
 
     def _call(self, t: float, state: PlantState) -> tuple[Any, float]:
-        q, v = (state.q, state.v) if self.sense is None else self.sense(state.q, state.v)
+        q, v, wrenches = self._seen(state)
         begin = perf_counter()
         if hasattr(self.controller, "observe"):
-            self.controller.observe(getattr(state, "wrenches", {}))
+            self.controller.observe(wrenches)
         solution = self.controller(t, q.copy(), v.copy())
         return solution, perf_counter() - begin
+
+    def _seen(self, state: PlantState) -> tuple[Array, Array, Mapping[str, Array]]:
+        """(q, v, contact wrenches) as the controller sees them."""
+        if self.perception is not None:
+            return self.perception.q, self.perception.v, self.perception.wrenches()
+        q, v = (state.q, state.v) if self.sense is None else self.sense(state.q, state.v)
+        return q, v, getattr(state, "wrenches", {})
 
     def _step(self, t: float, acting: Array, told: set[int]) -> PlantState:
         active = [i for i, push in enumerate(self.pushes) if push.acts(t, self.dt)]
@@ -481,12 +529,21 @@ class _Record:
         for text in getattr(state, "events", ()):
             self.tell(t, text)
 
-    def run(self, plant: Any, obstacles: Sequence[Any], outcome: str, scenario: Mapping[str, Any] | None, seed: int) -> Run:
+    def run(
+        self,
+        plant: Any,
+        obstacles: Sequence[Any],
+        outcome: str,
+        scenario: Mapping[str, Any] | None,
+        seed: int,
+        perception: Perception | None,
+    ) -> Run:
         rows, nv = len(self.t), self.robot.nv
         last = [self.acceleration[-1] if self.acceleration else np.zeros(nv)] * (rows - len(self.acceleration))
         measured = self.measured + [self.measured[-1] if self.measured else {}] * (rows - len(self.measured))
         pairs = [item if isinstance(item, tuple) else (item, 0.0) for item in obstacles]
         told = _columns(measured, 6)
+        readings, estimates = ({}, {}) if perception is None else perception.recorded()
         return Run(
             robot=self.robot,
             t=np.array(self.t),
@@ -502,6 +559,8 @@ class _Record:
             contacts=getattr(plant, "contacts", {}),
             task_errors=_columns(self.task_errors, None),
             margins=_columns(self.margins, None),
+            readings=readings,
+            estimates=estimates,
             status_names=tuple(self.names),
             events=tuple(self.events),
             obstacles=tuple(item for item, _ in pairs),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 FORMAT = 1  # of the file; one that is higher comes from a later version
 ARRAYS = ("t", "q", "v", "torque", "acceleration", "com", "status", "cycle_time")
-MAPPINGS = ("forces", "measured", "task_errors", "margins")
+MAPPINGS = ("forces", "measured", "task_errors", "margins", "readings", "estimates")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +41,8 @@ class Run:
         measured: the same from the plant, the mean over the step.
         contacts: contact → frame, points in it, friction.
         task_errors, margins: of the controller by name, (N,); NaN where there was none.
+        readings: of the sensors, where there were any: gyroscope, accelerometer, joints, joint_rates, torques, and
+            "force of CONTACT"; (N, …). estimates: q and v of the estimator, where there was one.
         status: (N,) small integers, indices into `status_names`.
         cycle_time: seconds of each controller call, (N,): the only numbers that differ from run to run.
         events: (t, text) of all that happened.
@@ -63,6 +65,8 @@ class Run:
     contacts: Mapping[str, ContactInfo] = field(default_factory=dict)
     task_errors: Mapping[str, Array] = field(default_factory=dict)
     margins: Mapping[str, Array] = field(default_factory=dict)
+    readings: Mapping[str, Array] = field(default_factory=dict)
+    estimates: Mapping[str, Array] = field(default_factory=dict)
     status_names: tuple[str, ...] = ()
     events: tuple[tuple[float, str], ...] = ()
     obstacles: tuple[Any, ...] = ()
@@ -142,7 +146,8 @@ class Run:
                 header = _header_of(path, archive)
                 arrays: dict[str, Any] = {name: archive[name] for name in ARRAYS}
                 mappings: dict[str, Any] = {
-                    name: {key: archive[f"{name}/{k}"] for k, key in enumerate(header["names"][name])} for name in MAPPINGS
+                    name: {key: archive[f"{name}/{k}"] for k, key in enumerate(header["names"].get(name, ()))}
+                    for name in MAPPINGS
                 }
             rest = _rest(header)
         except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:

@@ -1,0 +1,1 @@
+"""Where the robot is, what it touches, what it weighs."""

@@ -1,0 +1,125 @@
+"""What a filter believes: a mean and a covariance, as the numbers of one array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..algebra import quaternions
+from ..errors import ShapeError
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parts of a belief lie: quaternion, velocity, position, contacts, biases, upper triangle of the covariance."""
+
+    contacts: int
+
+    @property
+    def n(self) -> int:
+        """Size of the error: 15 and three for each contact."""
+        return 15 + 3 * self.contacts
+
+    @property
+    def size(self) -> int:
+        """Numbers in a belief."""
+        return self.covariance.stop
+
+    quaternion, velocity, position = slice(0, 4), slice(4, 7), slice(7, 10)
+
+    def contact(self, i: int) -> slice:
+        return slice(10 + 3 * i, 13 + 3 * i)
+
+    @property
+    def gyroscope_bias(self) -> slice:
+        return slice(10 + 3 * self.contacts, 13 + 3 * self.contacts)
+
+    @property
+    def accelerometer_bias(self) -> slice:
+        return slice(13 + 3 * self.contacts, 16 + 3 * self.contacts)
+
+    @property
+    def covariance(self) -> slice:
+        start = 16 + 3 * self.contacts
+        return slice(start, start + self.n * (self.n + 1) // 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Mean and covariance of the IMU's motion, the contact points and the biases; leading dimensions are batches.
+
+    The error is right-invariant, X̄ = exp(ξ) X; its parts are, in world axes: turn, velocity, position, contacts, and the
+    biases of gyroscope and accelerometer in the axes of the IMU, three numbers each.
+
+    Attributes:
+        numbers: all of it, (…, size).
+        contacts: how many contact points it holds.
+    """
+
+    numbers: Array
+    contacts: int
+
+    def __post_init__(self) -> None:
+        layout, given = Layout(self.contacts), np.shape(self.numbers)
+        if not given or given[-1] != layout.size:
+            raise ShapeError(f"a belief with {self.contacts} contacts has shape (…, {layout.size}), got {given}")
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.contacts)
+
+    @property
+    def orientation(self) -> Array:
+        """R_WI, (…, 3, 3)."""
+        return quaternions.rotation([self.numbers[..., i] for i in range(4)])
+
+    @property
+    def velocity(self) -> Array:
+        """Of the IMU in the world, (…, 3), m/s."""
+        return self.numbers[..., self.layout.velocity]
+
+    @property
+    def position(self) -> Array:
+        """Of the IMU in the world, (…, 3), m."""
+        return self.numbers[..., self.layout.position]
+
+    @property
+    def contact_positions(self) -> Array:
+        """(…, contacts, 3), m."""
+        layout = self.layout
+        flat = self.numbers[..., layout.position.stop : layout.gyroscope_bias.start]
+        return flat.reshape(*flat.shape[:-1], self.contacts, 3)
+
+    @property
+    def gyroscope_bias(self) -> Array:
+        """(…, 3), rad/s."""
+        return self.numbers[..., self.layout.gyroscope_bias]
+
+    @property
+    def accelerometer_bias(self) -> Array:
+        """(…, 3), m/s²."""
+        return self.numbers[..., self.layout.accelerometer_bias]
+
+    @property
+    def covariance(self) -> Array:
+        """Of the error, (…, n, n)."""
+        n = self.layout.n
+        rows, columns = np.triu_indices(n)
+        P = np.empty((*self.numbers.shape[:-1], n, n))
+        P[..., rows, columns] = P[..., columns, rows] = self.numbers[..., self.layout.covariance]
+        return P
+
+    @classmethod
+    def of(
+        cls, R: Array, v: Array, p: Array, d: Array, gyroscope_bias: Array, accelerometer_bias: Array, covariance: Array
+    ) -> Belief:
+        """From its parts, with the shapes of the properties above."""
+        n = covariance.shape[-1]
+        rows, columns = np.triu_indices(n)
+        d = np.asarray(d, dtype=float)
+        flat = d.reshape(*d.shape[:-2], -1)
+        parts = [quaternions.from_rotation(R), v, p, flat, gyroscope_bias, accelerometer_bias, covariance[..., rows, columns]]
+        return cls(np.concatenate(parts, axis=-1), d.shape[-2])

@@ -1,0 +1,308 @@
+"""The estimator: IMU and encoders in, the state of the robot out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..algebra import rigid
+from ..algebra.arrays import finite
+from ..errors import ModelError, ShapeError, unknown_name
+from ..machine.kernel import Kernel
+from ..machine.program import Program
+from ..machine.store import cached_program, kernel_of
+from ..model.tree import Tree
+from .belief import Belief, Layout
+from .frames import Place, contact_points, on_the_robot, place_of
+from .noise import FilterNoise, Prior
+from .touch import SETTINGS, Touch, TouchObserver, TouchSettings
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+NOISE, PRIOR = FilterNoise(), Prior()
+
+
+class Estimate(NamedTuple):
+    """One step of many filters at once; leading dimensions are those of what went in."""
+
+    belief: Belief
+    q: Array  # (…, nq)
+    v: Array  # (…, nv)
+    squares: Array  # (…, contacts) innovations squared in their own covariance: 3 on average; 0 where not held
+    likelihood: Array  # (…,) log-density of the innovations
+
+
+class Estimator:
+    """Where a floating robot is and how it moves, from an IMU, encoders, and contacts that stand still.
+
+    A right-invariant extended Kalman filter with one point for each contact and the biases of the IMU [HGEG20]; one step is
+    one kernel. Position and heading are not observable: they drift slowly from where they were at the start.
+
+    Args:
+        robot: with a floating base.
+        imu: frame of the IMU.
+        contacts: frames, or objects with `frame` and perhaps `points` in it, whose mean is then the contact point.
+        noise: of sensors and contacts. prior: of the state that `reset` is given.
+        watch: a frame whose external wrench is wanted, in `touch.external`; wants torques.
+        settings: of the detection of contacts.
+
+    Attributes:
+        touch: what the torques said of contacts in the last step, None where they were not asked.
+        rejected: samples that were passed over.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        imu: str,
+        contacts: Sequence[Any] | Mapping[str, Any],
+        *,
+        noise: FilterNoise = NOISE,
+        prior: Prior = PRIOR,
+        watch: str | None = None,
+        settings: TouchSettings = SETTINGS,
+    ) -> None:
+        if not robot.floating:
+            raise ModelError(f"{robot.name!r} has a fixed base: there is nothing to estimate but what its encoders say")
+        self.robot, self.imu, self.noise, self.prior = robot, imu, noise, prior
+        self.watch, self.settings, self._given, self._watching = watch, settings, contacts, watch is not None
+        self._points = contact_points(robot, contacts)
+        self.contacts = tuple(self._points)
+        places = [place_of(robot, frame, point) for frame, point in self._points.values()]
+        self.kernel = _kernel(robot, on_the_robot(robot, imu), places)
+        self._buffers()
+
+    # --- many filters at once -------------------------------------------------------------------------------------------
+
+    def step(
+        self,
+        belief: Belief,
+        dt: Any,
+        gyroscope: Array,
+        accelerometer: Array,
+        joints: Array,
+        joint_rates: Array,
+        held: Array,
+        noise: Array | None = None,
+    ) -> Estimate:
+        """One step of any batch of filters, as a function: nothing is remembered.
+
+        Args:
+            belief: (…,) of them. dt: s, (…,).
+            gyroscope, accelerometer, joints, joint_rates: as of a call, with leading dimensions.
+            held: (…, contacts): 1 for contacts that stood before this step and stand now, else 0.
+            noise: (…, 7), the fields of `FilterNoise`; the estimator's own if not given.
+        """
+        own = self.noise.numbers if noise is None else noise
+        seconds = np.asarray(dt, dtype=float)[..., None]
+        out = self.kernel(belief.numbers, gyroscope, accelerometer, joints, joint_rates, held, own, seconds)
+        numbers, q, v, squares, likelihood = out
+        return Estimate(Belief(numbers, len(self.contacts)), q, v, squares, likelihood[..., 0])
+
+    # --- one robot, step after step -------------------------------------------------------------------------------------
+
+    def _buffers(self) -> None:
+        """Arrays that the kernel reads and writes in every step."""
+        self._in = {argument.name: np.zeros(argument.size) for argument in self.kernel.program.inputs}
+        self._out = {output.name: np.zeros(output.shape) for output in self.kernel.program.outputs}
+        self._in["noise"][:] = self.noise.numbers
+        self._run = self.kernel.bound(list(self._in.values()), list(self._out.values()))
+        self._all = np.ones(len(self.contacts), dtype=bool)
+        self._least = self.settings.force(self.robot)
+        self.reset()
+
+    def reset(self, q: Array | Belief | None = None, v: Array | None = None, t: float | None = None) -> None:
+        """Start anew: at a known state or belief, or, without q, upright as the first sample of the accelerometer has it.
+
+        Args:
+            q: (nq,), or a belief.
+            v: (nv,), at rest if not given.
+            t: s, of that state; that of the first call if not given.
+        """
+        self._time, self._known = t, q is not None
+        self._touching = np.zeros(len(self.contacts), dtype=bool)
+        self._q: Array = self.robot.neutral()
+        self._v: Array = np.zeros(self.robot.nv)
+        self.rejected = 0
+        self.touch: Touch | None = None
+        if "observer" in self.__dict__:
+            self.observer.reset()
+        if isinstance(q, Belief):
+            self._in["belief"][:] = q.numbers
+        elif q is not None:
+            self._q = np.array(q, dtype=float)
+            self._v = np.zeros(self.robot.nv) if v is None else np.array(v, dtype=float)
+            self._in["belief"][:] = self.initial(self._q, self._v).numbers
+
+    def initial(self, q: Array, v: Array) -> Belief:
+        """The belief of one who is told a state, with the errors of `prior`."""
+        X, V = self.robot.pose(q, self.imu), self.robot.velocity(q, v, self.imu)
+        R, p = X[:3, :3], X[:3, 3]
+        P = self.prior.covariance(V[:3], p, len(self.contacts))
+        return Belief.of(R, V[:3], p, self.contact_points(q), np.zeros(3), np.zeros(3), P)
+
+    def contact_points(self, q: Array) -> Array:
+        """Where the contacts are at a configuration, (contacts, 3), m."""
+        return np.array([self.robot.pose(q, f)[:3] @ [*point, 1.0] for f, point in self._points.values()]).reshape(-1, 3)
+
+    @property
+    def belief(self) -> Belief:
+        """Mean and covariance as they are now."""
+        return Belief(self._in["belief"].copy(), len(self.contacts))
+
+    @property
+    def contact_frames(self) -> dict[str, str]:
+        """Contact → the frame it is on."""
+        return {name: frame for name, (frame, _) in self._points.items()}
+
+    @property
+    def touching(self) -> dict[str, bool]:
+        """Which contacts stood in the last step."""
+        return dict(zip(self.contacts, self._touching.tolist(), strict=True))
+
+    @property
+    def squares(self) -> dict[str, float]:
+        """Innovations of the last step, squared in their own covariance: 3 on average, 0 where a contact is not held."""
+        return dict(zip(self.contacts, self._out["squares"].tolist(), strict=True))
+
+    def __call__(
+        self,
+        t: float,
+        gyroscope: Array,
+        accelerometer: Array,
+        joints: Array,
+        joint_rates: Array,
+        torques: Array | None = None,
+        contacts: Any = None,
+        forces: Mapping[str, Array] | None = None,
+    ) -> tuple[Array, Array]:
+        """One step; the readings are means over the time since the last one, or samples at its end.
+
+        Nothing raises on numbers: where they are not finite, or time runs backwards, the estimate stays what it was, and
+        `rejected` counts.
+
+        Args:
+            t: s.
+            gyroscope: (3,) rad/s, in the axes of the IMU.
+            accelerometer: (3,) m/s², likewise; at rest it feels 1 g upwards.
+            joints: (nq − 7,).
+            joint_rates: (nv − 6,).
+            torques: (nv − 6,), measured at the joints, where there are such sensors.
+            contacts: for each contact whether it stands, or how probable that is; by name or in order.
+            forces: contact → (6,), measured there, in any axes. Without `contacts` they say which stand; without both, the
+                torques do, by `observer`; and without any, all stand.
+
+        Returns:
+            q (nq,) and v (nv,).
+        """
+        if self._time is None:
+            self._begin(t, accelerometer, joints)
+        inputs, touching = self._in, self._standing(contacts, forces, torques)
+        inputs["gyroscope"][:], inputs["accelerometer"][:] = gyroscope, accelerometer
+        inputs["joints"][:], inputs["joint_rates"][:] = joints, joint_rates
+        inputs["held"][:] = touching & self._touching
+        inputs["dt"][0] = dt = np.nan if self._time is None else t - self._time
+        said = self._out["belief"]
+        if not dt >= 0 or self._run() or not isfinite(said.dot(said)):
+            self.rejected += 1
+            return self._q.copy(), self._v.copy()
+        inputs["belief"][:] = said
+        self._time, self._touching = t, touching
+        self._q, self._v = self._out["q"].copy(), self._out["v"].copy()
+        if torques is not None and (self._watching or (contacts is None and forces is None)):
+            self.touch = self.observer(t, self._q, self._v, torques, self._heights())
+        return self._q.copy(), self._v.copy()
+
+    @functools.cached_property
+    def observer(self) -> TouchObserver:
+        """What the torques say of forces from outside; made when first wanted."""
+        return TouchObserver(self.robot, self._given, self.watch, self.settings)
+
+    def _heights(self) -> Array | None:
+        """Of the contacts above the lowest that stands, (contacts,), m; None where none does."""
+        if not self._touching.any():
+            return None
+        layout = Layout(len(self.contacts))
+        heights = self._in["belief"][layout.position.stop + 2 : layout.gyroscope_bias.start : 3]
+        return heights - heights[self._touching].min()
+
+    def _standing(self, contacts: Any, forces: Mapping[str, Array] | None, torques: Array | None) -> Array:
+        """Which contacts stand, by the best that is known."""
+        if contacts is not None or (forces is None and torques is None):
+            return self._flags(contacts)
+        if forces is None:
+            return self._all & False if self.touch is None else self._flags(self.touch.touching)
+        least = self._least * np.where(self._touching, self.settings.release, 1.0)
+        felt = [np.asarray(forces.get(name, np.zeros(6)), dtype=float)[:3] for name in self.contacts]
+        return np.array([f.dot(f) for f in felt]).reshape(-1) > least**2
+
+    def _flags(self, contacts: Any) -> Array:
+        """Which contacts stand, (contacts,)."""
+        count = len(self.contacts)
+        if contacts is None:
+            return self._all
+        if isinstance(contacts, Mapping):
+            for name in contacts:
+                if name not in self._points:
+                    raise unknown_name("contact", name, self.contacts)
+            contacts = [contacts.get(name, 0.0) for name in self.contacts]
+        flags = np.asarray(contacts, dtype=float) > 0.5
+        if flags.shape != (count,):
+            raise ShapeError(f"contacts has one number for each of {', '.join(self.contacts)}, got shape {flags.shape}")
+        return flags
+
+    def _begin(self, t: float, accelerometer: Array, joints: Array) -> None:
+        """The first call: the state that `reset` was given, or upright, at rest, the lowest contact on the ground."""
+        if not self._known:
+            felt, q = np.asarray(accelerometer, dtype=float), self.robot.neutral()
+            if not (np.linalg.norm(felt) > 0 and finite(felt) and finite(np.asarray(joints, dtype=float))):
+                return
+            q[7:] = joints
+            up = self.robot.pose(q, self.imu)[:3, :3] @ felt
+            q[3:7] = _upright(up, -np.array(self.robot.model.gravity))
+            heights = self.contact_points(q)[:, 2]
+            q[2] -= heights.min() if len(heights) else 0.0
+            self._in["belief"][:] = self.initial(q, np.zeros(self.robot.nv)).numbers
+        self._time = t
+
+
+def _upright(felt: Array, up: Array) -> Array:
+    """Quaternion of the shortest turn that brings what is felt to where up is."""
+    a, b = felt / np.linalg.norm(felt), up / np.linalg.norm(up)
+    w = 1 + a @ b
+    if w < 1e-9:  # upside down: half a turn about any level axis
+        return np.array([0.0, *rigid.rotation_to(b)[:, 0]])
+    quaternion = np.array([w, *np.cross(a, b)])
+    return quaternion / np.linalg.norm(quaternion)
+
+
+# --- the kernel ---------------------------------------------------------------------------------------------------------
+
+
+def _kernel(robot: Robot, imu: Place, contacts: Sequence[Place]) -> Kernel:
+    """One step of the filter for this robot, from the cache where it is there."""
+    key = ("invariant filter", *((body, X.tobytes()) for body, X in (imu, *contacts)))
+    make = functools.partial(_traced, robot.tree, imu, contacts)
+    return kernel_of(cached_program(robot.tree, key, make), strict=False)
+
+
+def _traced(tree: Tree, imu: Place, contacts: Sequence[Place]) -> Program:
+    from ..equations.symbols import SX
+    from ..machine.trace import trace
+    from .filter_equations import NOISES, step
+
+    layout, k = Layout(len(contacts)), len(contacts)
+    sizes = {
+        "belief": layout.size, "gyroscope": 3, "accelerometer": 3, "joints": tree.nq - 7, "joint_rates": tree.nv - 6,
+        "held": k, "noise": len(NOISES), "dt": 1,
+    }  # fmt: skip
+    symbols = {name: SX.sym(name, size) for name, size in sizes.items()}
+    outputs = step(tree, imu, contacts, symbols)
+    shapes = {"belief": (layout.size,), "q": (tree.nq,), "v": (tree.nv,), "squares": (k,), "likelihood": (1,)}
+    return trace("estimator", symbols, outputs, shapes=shapes, quaternions=[(0, 0)])

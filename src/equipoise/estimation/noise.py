@@ -1,0 +1,81 @@
+"""What a filter takes the errors of sensors, contacts and of its start for."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, fields
+
+import numpy as np
+
+from ..algebra.rigid import skew
+from ..errors import StateError
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class FilterNoise:
+    """What the filter takes the errors of its sensors for. IMU and contacts: densities; encoders: of each sample.
+
+    Attributes:
+        gyroscope: rad/s/√Hz. gyroscope_bias: its walk, rad/s²/√Hz.
+        accelerometer: m/s²/√Hz. accelerometer_bias: its walk, m/s³/√Hz.
+        contact: how a point that is held creeps, m/s/√Hz.
+        encoder: rad. kinematics: m, of a contact's place as the model has it.
+    """
+
+    gyroscope: float = 0.002
+    gyroscope_bias: float = 0.001
+    accelerometer: float = 0.04
+    accelerometer_bias: float = 0.001
+    contact: float = 0.05
+    encoder: float = 0.01
+    kinematics: float = 0.0
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if not 0 <= getattr(self, f.name) < np.inf:
+                raise StateError(f"FilterNoise.{f.name} is a finite number from 0 on, got {getattr(self, f.name)!r}")
+        if self.encoder == 0 and self.kinematics == 0:
+            raise StateError("FilterNoise: encoder or kinematics must be positive, else a contact would be known exactly")
+
+    @property
+    def numbers(self) -> Array:
+        """In the order of the fields, (7,)."""
+        return np.array(astuple(self))
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Standard deviations of what the filter is told at the start.
+
+    Attributes:
+        orientation: rad, about each axis of the world. velocity: m/s. position: m.
+        gyroscope_bias: rad/s. accelerometer_bias: m/s².
+    """
+
+    orientation: float = 0.01
+    velocity: float = 0.1
+    position: float = 0.01
+    gyroscope_bias: float = 0.01
+    accelerometer_bias: float = 0.1
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if not 0 <= getattr(self, f.name) < np.inf:
+                raise StateError(f"Prior.{f.name} is a finite number from 0 on, got {getattr(self, f.name)!r}")
+
+    def covariance(self, v: Array, p: Array, contacts: int) -> Array:
+        """Of the right-invariant error at velocity v and position p, (n, n): ξ_v = δv + v × φ, ξ_p = δp + p × φ.
+
+        Contacts are as uncertain as the position: a step places them before any is held.
+        """
+        n = 15 + 3 * contacts
+        T = np.zeros((n, 15))
+        T[0:3, 0:3] = T[3:6, 3:6] = np.eye(3)
+        T[3:6, 0:3] = skew(v)
+        for i in range(1 + contacts):
+            T[6 + 3 * i : 9 + 3 * i, 6:9] = np.eye(3)
+            T[6 + 3 * i : 9 + 3 * i, 0:3] = skew(p)
+        T[n - 6 :, 9:] = np.eye(6)
+        scales = np.repeat(astuple(self), 3)
+        return (T * scales**2) @ T.T

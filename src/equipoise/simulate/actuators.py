@@ -1,0 +1,199 @@
+"""What motors make of a command: lag, rate, speed and power limits, friction, rotors that resist, loops of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from math import inf, pi
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ShapeError, StateError, unknown_name
+from ..model.tree import tree_of
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .plant import PlantState
+
+Array = np.ndarray
+Numbers = float | Mapping[str, float]
+STICK = 1e-3  # rad or m: how far a joint gives before Coulomb friction is at its full
+BOUNDS = ("bandwidth", "torque_rate", "power", "no_load_speed")
+
+
+@dataclass(frozen=True, eq=False)
+class Actuators:
+    """The motors of a robot. Every field is one number for all joints, or numbers by joint (the default for the others).
+
+    Attributes:
+        bandwidth: of the torque, Hz; a lag of first order.
+        torque_rate: N m/s at most.
+        power: W that a joint gives or takes at most.
+        no_load_speed: rad/s at which no driving torque is left; it falls in a straight line from `corner_speed`.
+        corner_speed: rad/s up to which the full torque (the effort limit) is there.
+        coulomb: dry friction, N m; it holds a joint that rests. viscous: N m s/rad.
+        reflected_inertia: of the rotor, seen at the joint, kg m², besides the description's own.
+        kp, kd: N m/rad and N m s/rad of the motors' own loops. Where they are not zero, a controller's result may have
+            `position` (nq − 7,) and `velocity` (nv − 6,), targets of the joints, and its `torque` is added.
+    """
+
+    bandwidth: Numbers = inf
+    torque_rate: Numbers = inf
+    power: Numbers = inf
+    no_load_speed: Numbers = inf
+    corner_speed: Numbers = 0.0
+    coulomb: Numbers = 0.0
+    viscous: Numbers = 0.0
+    reflected_inertia: Numbers = 0.0
+    kp: Numbers = 0.0
+    kd: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            given = getattr(self, f.name)
+            values = list(given.values()) if isinstance(given, Mapping) else [given]
+            for value in values:
+                if not value >= 0 or (f.name not in BOUNDS and value == inf) or (f.name in BOUNDS and value == 0):
+                    raise StateError(f"Actuators.{f.name} holds numbers from 0 on (bounds above 0), got {value!r}")
+
+    @classmethod
+    def realistic(cls, robot: Robot) -> Actuators:
+        """Motors of a good robot, assumed: torque to 60 Hz, speed limits of the description as no-load speeds, full torque to
+        half of them, one percent of the effort limit as dry friction, rotors of a twentieth of what they move at rest."""
+        effort, speed = _finite_limits(robot)
+        names = _joints(robot)
+        inertia = _seen_inertia(robot, robot.standing())
+        return cls(
+            bandwidth=60.0,
+            no_load_speed={n: float(x) for n, x in zip(names, speed, strict=True) if np.isfinite(x)},
+            corner_speed={n: float(x) / 2 for n, x in zip(names, speed, strict=True) if np.isfinite(x)},
+            coulomb={n: float(0.01 * x) for n, x in zip(names, effort, strict=True) if np.isfinite(x)},
+            reflected_inertia={n: float(max(0.05 * x, 1e-3)) for n, x in zip(names, inertia, strict=True)},
+        )
+
+    def array(self, robot: Robot, name: str) -> Array:
+        """A field, for each joint rate, (nv − base,)."""
+        given, names = getattr(self, name), _joints(robot)
+        default = next(f.default for f in fields(self) if f.name == name)
+        if not isinstance(given, Mapping):
+            return np.full(len(names), float(given))
+        for joint in given:
+            if joint not in names:
+                raise unknown_name("joint", joint, dict.fromkeys(names))
+        return np.array([float(given.get(joint, default)) for joint in names])
+
+    def loaded(self, robot: Robot) -> Robot:
+        """The robot with the rotors in its equations; itself, where there are none."""
+        extra = self.array(robot, "reflected_inertia")
+        if not extra.any():
+            return robot
+        from ..robot import Robot
+
+        named = dict(zip(_joints(robot), extra, strict=True))
+        own = robot.model.armature
+
+        def heavier(joint: Any) -> Any:
+            if joint.name not in named:
+                return joint
+            before = joint.dynamics.armature if own else 0.0
+            return replace(joint, dynamics=replace(joint.dynamics, armature=before + named[joint.name]))
+
+        joints = {name: heavier(joint) for name, joint in robot.model.joints.items()}
+        model = replace(robot.model, joints=joints, armature=True)
+        return Robot(model, tree_of(model))
+
+
+def _joints(robot: Robot) -> list[str]:
+    """The joint of each rate, without the base."""
+    names = [""] * robot.nv
+    for name, joint in robot.joints.items():
+        if joint.mimic is None:
+            for i in range(joint.v.start, joint.v.stop):
+                names[i] = name
+    return names[6 if robot.floating else 0 :]
+
+
+def _finite_limits(robot: Robot) -> tuple[Array, Array]:
+    base = 6 if robot.floating else 0
+    return np.asarray(robot.limits.effort)[base:], np.asarray(robot.limits.velocity)[base:]
+
+
+def _seen_inertia(robot: Robot, q: Array) -> Array:
+    """What a motor feels when all others give way: 1 / (M⁻¹)_ii, (nv − base,)."""
+    base = 6 if robot.floating else 0
+    return 1 / np.diag(np.linalg.inv(robot.mass_matrix(q)))[base:]
+
+
+class ActuatorBank:
+    """The motors of one robot in one run."""
+
+    def __init__(self, robot: Robot, actuators: Actuators, q: Array, dt: float) -> None:
+        self.robot, self.base = robot, 6 if robot.floating else 0
+        part = {f.name: actuators.array(robot, f.name) for f in fields(actuators)}
+        self.part, self.dt = part, dt
+        self.effort, _ = _finite_limits(robot)
+        inertia = _seen_inertia(actuators.loaded(robot), q)
+        with np.errstate(divide="ignore"):
+            lag = np.where(np.isinf(part["bandwidth"]), 0.0, 1 / (2 * pi * part["bandwidth"]))
+        self.keep = np.exp(-np.divide(dt, lag, out=np.full(lag.shape, inf), where=lag > 0))
+        # the bristles of dry friction, and viscous friction, as stiff as a step of dt can carry
+        self.bristle = np.minimum(part["coulomb"] / STICK, 0.1 * inertia / dt**2)
+        self.bristle_damping = np.minimum(np.sqrt(self.bristle * inertia), 0.5 * inertia / dt)
+        self.viscous = np.minimum(part["viscous"], 0.5 * inertia / dt)
+        self.bent = np.zeros(len(inertia))
+        self.torque: Array | None = None
+
+    def __call__(self, wanted: Array, state: PlantState, solution: Any) -> Array:
+        """What acts on the robot in the step from `state` on, (nv,), for a commanded torque (nv,)."""
+        rates = state.v[self.base :]
+        asked = wanted[self.base :] + self._loops(state, solution)
+        most = self._most(rates)
+        asked = np.clip(asked, -most[0], most[1])
+        if self.torque is None:
+            self.torque = asked
+        step = (1 - self.keep) * (asked - self.torque)
+        reach = self.part["torque_rate"] * self.dt
+        self.torque = np.clip(self.torque + np.clip(step, -reach, reach), -most[0], most[1])
+        result = wanted.copy()
+        result[self.base :] = self.torque - self._friction(rates)
+        return result
+
+    def _loops(self, state: PlantState, solution: Any) -> Array:
+        """The motors' own position loops."""
+        kp, kd = self.part["kp"], self.part["kd"]
+        position, velocity = getattr(solution, "position", None), getattr(solution, "velocity", None)
+        push = np.zeros(len(kp))
+        if position is not None and kp.any():
+            goal = state.q.copy()
+            goal[7 if self.base else 0 :] = _sized("position", position, self.robot.nq - (7 if self.base else 0))
+            push += kp * self.robot.difference(state.q, goal)[self.base :]
+        if kd.any() and (position is not None or velocity is not None):
+            target = 0.0 if velocity is None else _sized("velocity", velocity, len(kd))
+            push += kd * (target - state.v[self.base :])
+        return push
+
+    def _most(self, rates: Array) -> tuple[Array, Array]:
+        """(largest torque downwards, upwards) at these speeds: full when braking, less when driving, power at most."""
+        top, corner = self.part["no_load_speed"], np.minimum(self.part["corner_speed"], self.part["no_load_speed"])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = np.where(np.isinf(top), 1.0, np.clip((top - np.abs(rates)) / (top - corner), 0.0, 1.0))
+            driving = np.where(left >= 1.0, self.effort, self.effort * left)
+            braking = self.effort
+            by_power = np.where(rates == 0, inf, self.part["power"] / np.abs(rates))
+        down, up = np.where(rates < 0, driving, braking), np.where(rates > 0, driving, braking)
+        return np.minimum(down, by_power), np.minimum(up, by_power)
+
+    def _friction(self, rates: Array) -> Array:
+        """Dry friction as bristles that bend and then slide (Dahl), and viscous friction."""
+        coulomb = self.part["coulomb"]
+        bend = np.divide(coulomb, self.bristle, out=np.zeros_like(coulomb), where=self.bristle > 0)
+        self.bent = np.clip(self.bent + rates * self.dt, -bend, bend)
+        return np.clip(self.bristle * self.bent + self.bristle_damping * rates, -coulomb, coulomb) + self.viscous * rates
+
+
+def _sized(name: str, values: Any, size: int) -> Array:
+    array = np.asarray(values, dtype=float)
+    if array.shape != (size,):
+        raise ShapeError(f"the controller's {name} has shape ({size},), the joints without the base; got {array.shape}")
+    return array

@@ -1,0 +1,231 @@
+"""The filter's laws, and its kernel against dense matrices."""
+
+import dense_filter
+import numpy as np
+import pytest
+import support
+from numpy.testing import assert_allclose
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+import equipoise as eq
+from equipoise.estimation.belief import Belief, Layout
+
+NOISE = eq.FilterNoise(0.01, 0.002, 0.1, 0.003, 0.05, 0.02, 0.004)
+FEET = ("left_foot", "right_foot")
+
+
+@pytest.fixture(scope="module")
+def robot():
+    """The human with its IMU on a link that moves against the base, oblique and off its origin."""
+    human = support.load("human")
+    X = np.eye(4)
+    X[:3, :3], X[:3, 3] = Rotation.from_rotvec([0.3, -0.8, 0.4]).as_matrix(), [0.05, -0.02, 0.11]
+    return human.with_frame("imu", "head", X)
+
+
+@pytest.fixture(scope="module")
+def estimator(robot):
+    return eq.Estimator(robot, "imu", FEET, noise=NOISE)
+
+
+def a_belief(rng, k=2):
+    n = 15 + 3 * k
+    root = rng.normal(size=(n, n)) * 0.3
+    vectors = rng.normal(size=(2 + k, 3))
+    R = Rotation.random(random_state=int(rng.integers(1000))).as_matrix()
+    return Belief.of(R, vectors[0], vectors[1], vectors[2:], *rng.normal(size=(2, 3)) * 0.1, root @ root.T)
+
+
+def readings(robot, rng):
+    q, v = robot.random_state(rng)
+    return rng.normal(size=3), rng.normal(size=3) * 3 + [0, 0, 9.8], q[7:], v[6:]
+
+
+def matrix(belief):
+    return dense_filter.group(belief.orientation, belief.velocity, belief.position, *belief.contact_positions)
+
+
+def kinematics(robot, joints, frame):
+    """(h, J) of a contact in the IMU's axes by finite differences of poses."""
+
+    def h(x):
+        q = robot.neutral()
+        q[7:] = x
+        X = robot.pose(q, "imu")
+        return X[:3, :3].T @ (robot.pose(q, frame)[:3, 3] - X[:3, 3])
+
+    step = 1e-6
+    J = np.array([(h(joints + step * e) - h(joints - step * e)) / (2 * step) for e in np.eye(len(joints))]).T
+    return h(joints), J
+
+
+@pytest.mark.paper("X5")
+@pytest.mark.parametrize("held", [(1, 1), (1, 0), (0, 1), (0, 0)])
+def test_a_step_is_that_of_dense_matrices(robot, estimator, rng, held):
+    belief, dt = a_belief(rng), 0.01
+    w, a, joints, rates = readings(robot, rng)
+    X, bg, ba, P = matrix(belief), belief.gyroscope_bias, belief.accelerometer_bias, belief.covariance
+    g = np.array(robot.model.gravity)
+    X, P = dense_filter.predict(X, bg, ba, P, w, a, NOISE, g, dt)
+    seen = [kinematics(robot, joints, frame) for frame in FEET]
+    total = 0.0
+    squares = np.zeros(2)
+    for i, (h, J) in enumerate(seen):
+        if held[i]:
+            X, bg, ba, P, squares[i], likelihood = dense_filter.correct(X, bg, ba, P, i, h, J, NOISE)
+            total += likelihood
+    for i, (h, J) in enumerate(seen):
+        if not held[i]:
+            X, P = dense_filter.place(X, P, i, h, J, NOISE)
+    result = estimator.step(belief, dt, w, a, joints, rates, np.array(held, dtype=float))
+    assert_allclose(matrix(result.belief), X, atol=2e-9)  # J is by finite differences
+    assert_allclose(result.belief.covariance, P, atol=2e-9)
+    assert_allclose(np.concatenate([result.belief.gyroscope_bias, result.belief.accelerometer_bias]), [*bg, *ba], atol=2e-9)
+    assert_allclose(result.squares, squares, rtol=1e-6, atol=1e-12)
+    assert_allclose(result.likelihood, total, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.paper("X5")
+def test_large_errors_obey_their_linear_equation_whatever_the_motion(robot, estimator, rng):
+    """ξ̇ = A ξ holds exactly for errors of any size [HGEG20, Theorem 2]: here 2 rad, metres and metres per second."""
+    xi = rng.normal(size=15)
+    xi[:3] *= 2 / np.linalg.norm(xi[:3])
+    zero = np.zeros((2, 3))
+    X = dense_filter.group(np.eye(3), *rng.normal(size=(4, 3)))
+    Y = expm(dense_filter.algebra(xi)) @ X
+    both = [Belief.of(Z[:3, :3], Z[:3, 3], Z[:3, 4], Z[:3, 5:].T, *zero, np.eye(21)) for Z in (X, Y)]
+    belief, T = Belief(np.array([b.numbers for b in both]), 2), 0.0
+    none = np.array([0, 0, 0, 0, 0, 0, 1e9])  # a foot that is seen this badly corrects nothing
+    for _ in range(100):
+        w, a, joints, rates = readings(robot, rng)
+        belief = estimator.step(belief, 0.02, w, a, joints, rates, np.ones(2), none).belief
+        T += 0.02
+    A = np.zeros((15, 15))
+    A[3:6, 0:3], A[6:9, 3:6] = dense_filter.hat(np.array(robot.model.gravity)), np.eye(3)
+    X, Y = (matrix(Belief(numbers, 2)) for numbers in belief.numbers)
+    assert_allclose(Y @ np.linalg.inv(X), expm(dense_filter.algebra(expm(A * T) @ xi)), atol=1e-9)
+
+
+def test_covariance_stays_symmetric_and_positive(robot, estimator, rng):
+    belief = a_belief(rng)
+    for k in range(300):
+        w, a, joints, rates = readings(robot, rng)
+        belief = estimator.step(belief, 1e-3, w, a, joints, rates, np.array([k % 3 > 0, k % 5 > 0], dtype=float)).belief
+    assert np.linalg.eigvalsh(belief.covariance).min() > 0
+    assert_allclose(np.linalg.norm(belief.numbers[:4]), 1, rtol=1e-14)
+
+
+def test_the_base_follows_from_the_imu(robot, estimator, rng):
+    w, a, joints, rates = readings(robot, rng)
+    result = estimator.step(a_belief(rng), 0.01, w, a, joints, rates, np.ones(2))
+    belief, X = result.belief, robot.pose(result.q, "imu")
+    assert_allclose(X[:3, :3], belief.orientation, atol=1e-12)
+    assert_allclose(X[:3, 3], belief.position, atol=1e-12)
+    V = robot.velocity(result.q, result.v, "imu")
+    assert_allclose(V[:3], belief.velocity, atol=1e-12)
+    assert_allclose(V[3:], belief.orientation @ (w - belief.gyroscope_bias), atol=1e-12)
+    assert_allclose(result.q[7:], joints)
+    assert_allclose(result.v[6:], rates)
+
+
+def test_a_batch_is_many_single_steps(robot, estimator, rng):
+    beliefs = [a_belief(rng) for _ in range(19)]
+    inputs = [readings(robot, rng) for _ in beliefs]
+    held = rng.integers(0, 2, size=(19, 2)).astype(float)
+    columns = [np.array(column) for column in zip(*inputs, strict=True)]
+    dt = rng.uniform(1e-3, 1e-2, size=19)
+    many = estimator.step(Belief(np.array([b.numbers for b in beliefs]), 2), dt, *columns, held)
+    for i, belief in enumerate(beliefs):
+        one = estimator.step(belief, dt[i], *inputs[i], held[i])
+        assert_allclose(many.belief.numbers[i], one.belief.numbers, atol=1e-12)
+        assert_allclose(many.v[i], one.v, atol=1e-12)
+
+
+def test_a_contact_that_was_lost_is_placed_anew(robot, rng):
+    """The first step of a contact only places it; the second corrects."""
+    estimator = eq.Estimator(robot, "imu", FEET, noise=NOISE)
+    w, a, joints, rates = readings(robot, rng)
+    q, v = robot.random_state(rng)
+    estimator.reset(q, v, t=0.0)
+    for k, flags in enumerate([(1, 0), (1, 1), (1, 1), (0, 1), (1, 1)]):
+        q_now, _ = estimator(0.01 * (k + 1), w, a, joints, rates, contacts=flags)
+        squares = estimator.squares
+        assert (squares["left_foot"] > 0) == (k in (1, 2))
+        assert (squares["right_foot"] > 0) == (k in (2, 3, 4))
+        for i, frame in enumerate(FEET):
+            gap = np.linalg.norm(estimator.belief.contact_positions[i] - robot.pose(q_now, frame)[:3, 3])
+            assert (gap < 1e-12) == (squares[frame] == 0)
+    assert estimator.touching == {"left_foot": True, "right_foot": True}
+
+
+def test_without_a_start_it_stands_as_gravity_says(robot, rng):
+    estimator = eq.Estimator(robot, "imu", FEET)
+    q, _ = robot.random_state(rng)
+    turn = Rotation.from_rotvec([0.4, -0.3, 0.0]).as_matrix()
+    q[3:7] = np.roll(Rotation.from_matrix(turn).as_quat(), 1)
+    felt = robot.pose(q, "imu")[:3, :3].T @ [0, 0, 9.80665]
+    said, v = estimator(0.0, np.zeros(3), felt, q[7:], np.zeros(robot.nv - 6))
+    assert_allclose(robot.pose(said, "imu")[2, :3], robot.pose(q, "imu")[2, :3], atol=1e-12)
+    assert_allclose(min(estimator.contact_points(said)[:, 2]), 0, atol=1e-12)
+    assert_allclose(v, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_passed_over(robot, rng, bad):
+    estimator = eq.Estimator(robot, "imu", FEET)
+    w, a, joints, rates = readings(robot, rng)
+    first = estimator(0.0, w, a, joints, rates)
+    for part in range(4):
+        spoiled = [x.copy() for x in (w, a, joints, rates)]
+        spoiled[part][1] = bad
+        said = estimator(0.01, *spoiled)
+        assert_allclose(np.concatenate(said), np.concatenate(first))
+    estimator(-1.0, w, a, joints, rates)
+    assert estimator.rejected == 5
+    after, _ = estimator(0.02, w, a, joints, rates)
+    assert np.isfinite(after).all()
+    assert estimator.rejected == 5
+
+
+def test_a_bad_first_sample_starts_nothing(robot, rng):
+    estimator = eq.Estimator(robot, "imu", FEET)
+    w, a, joints, rates = readings(robot, rng)
+    q, _ = estimator(0.0, w, np.full(3, np.nan), joints, rates)
+    assert_allclose(q, robot.neutral())
+    estimator(0.1, w, a, joints, rates)
+    assert estimator.rejected == 1
+
+
+def test_errors_teach(robot):
+    with pytest.raises(eq.UnknownNameError, match="imu"):
+        eq.Estimator(robot, "imu_on_the_moon", FEET)
+    with pytest.raises(eq.UnknownNameError, match="left_foot"):
+        eq.Estimator(robot, "imu", ["left_fot"])
+    with pytest.raises(eq.ModelError, match="fixed base"):
+        eq.Estimator(support.load("arm7"), "link1", [])
+    with pytest.raises(eq.StateError, match="gyroscope"):
+        eq.FilterNoise(gyroscope=np.nan)
+    with pytest.raises(eq.StateError, match="known exactly"):
+        eq.FilterNoise(encoder=0.0)
+    with pytest.raises(eq.ShapeError, match="two contacts"):
+        eq.Estimator(robot, "imu", ["left_foot", "left_foot"])
+    estimator = eq.Estimator(robot, "imu", FEET)
+    args = 0.0, np.zeros(3), np.array([0, 0, 9.8]), np.zeros(robot.nq - 7), np.zeros(robot.nv - 6)
+    with pytest.raises(eq.UnknownNameError, match="right_foot"):
+        estimator(*args, contacts={"tail": True})
+    with pytest.raises(eq.ShapeError, match="one number for each"):
+        estimator(*args, contacts=[True])
+    with pytest.raises(eq.ShapeError, match="belief"):
+        Belief(np.zeros(7), 2)
+    assert Layout(2).size == 16 + 6 + 21 * 22 // 2
+
+
+def test_a_robot_without_contacts_dead_reckons(robot, rng):
+    estimator = eq.Estimator(robot, "imu", [])
+    w, a, joints, rates = readings(robot, rng)
+    q, v = robot.random_state(rng)
+    estimator.reset(q, v, t=0.0)
+    q1, _ = estimator(0.01, w, a, joints, rates)
+    assert np.isfinite(q1).all()
+    assert estimator.rejected == 0
