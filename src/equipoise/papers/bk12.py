@@ -12,8 +12,7 @@ from ..forms.equations_of_motion import EquationsOfMotion
 from ..robot import Robot, RobotBuilder, load
 from .bk12_motions import motion_figures
 from .bk12_motions import pictures as motion_pictures
-from .rows import Figure, Row, equal, small
-from .tpn17 import largest
+from .rows import Figure, Row, equal, largest, small
 
 CHARTS = (charts.RollPitchYaw, charts.UnitQuaternion, charts.RotationMatrix, charts.DualQuaternion)
 

@@ -28,8 +28,7 @@ from ..control.closed_form.com_control import (
 from ..control.closed_form.decoupling import output_dynamics
 from ..control.closed_form.motions import com_motion
 from ..robot import Robot, RobotBuilder, load
-from .rows import Figure, Row, equal, small
-from .tpn17 import largest
+from .rows import Figure, Row, equal, largest, small
 
 # [EB98, Fig. 2]: lengths of the segments in sixths of a link, of the six chains of three equal links
 SIX_CHAINS = {(5, 3, 1), (5, 1, 3), (3, 5, 1), (3, 1, 5), (1, 3, 5), (1, 5, 3)}

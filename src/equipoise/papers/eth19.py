@@ -16,8 +16,7 @@ from ..geometry.primitives import Plane
 from ..robot import Robot, RobotBuilder, load
 from ..simulate.plant import PlantState, make_plant
 from .pictures import sheet
-from .rows import Figure, Row, equal, small
-from .tpn17 import largest
+from .rows import Figure, Row, equal, largest, small
 
 FEET = ("front_left_foot", "front_right_foot", "hind_left_foot", "hind_right_foot")
 # [ETH19, slide 14]: feet on the ground → rank J_c, rank J_c,b, internal constraints, uncontrollable directions

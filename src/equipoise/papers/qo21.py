@@ -35,8 +35,7 @@ from .qo21_contacts import pictures as contact_pictures
 from .qo21_cooperation import cooperation_figures
 from .qo21_cup import cup_figures
 from .qo21_models import engine_figures, toolbox_figures
-from .rows import Figure, Row, equal, small
-from .tpn17 import largest
+from .rows import Figure, Row, equal, largest, small
 
 # our counts beside the row of [QO21, Table 5.4] they compare with
 COUNTED = {

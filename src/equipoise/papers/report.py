@@ -14,6 +14,8 @@ from ..show.tables import table
 from .pictures import KINDS, require_matplotlib, write
 from .rows import Figure, Row, all_rows
 
+STOPPED = "stopped by an error"
+
 
 def reproduce(
     console: Console, ids: Sequence[str], *, quiet: bool = False, plots: str | Path | None = None, kind: str = "svg"
@@ -34,7 +36,7 @@ def reproduce(
     results: list[tuple[Row, list[Figure]]] = []
     written: list[Path] = []
     for row in track(chosen, "reproducing", console=console, transient=True, disable=quiet):
-        figures = _figures(row)
+        figures = figures_of(row)
         if plots is not None and row.plots is not None:
             figures += _pictures(row, Path(plots), kind, written)
         results.append((row, figures))
@@ -50,7 +52,7 @@ def _chosen(ids: Sequence[str]) -> list[Row]:
     return [rows[name] for name in ids] if ids else list(rows.values())
 
 
-def _figures(row: Row) -> list[Figure]:
+def figures_of(row: Row) -> list[Figure]:
     """What the row shows. An error is a figure that is not good: it must not hide the other rows."""
     figures: list[Figure] = []
     try:
@@ -72,7 +74,7 @@ def _pictures(row: Row, folder: Path, kind: str, written: list[Path]) -> list[Fi
 
 
 def _stopped(error: Exception) -> Figure:
-    return Figure("stopped by an error", "none", f"{type(error).__name__}: {error}", False)
+    return Figure(STOPPED, "none", f"{type(error).__name__}: {error}", False)
 
 
 def _bad(results: list[tuple[Row, list[Figure]]]) -> list[str]:

@@ -1,0 +1,73 @@
+"""Mistakes that the rows of [TPN17] must notice."""
+
+from breaking import Breakage
+
+BREAKAGES = [
+    # --- T1
+    Breakage("T1", "body twists are not turned", "forms.representations:from_mixed",
+             "np.swapaxes(X[..., :3, :3], -1, -2)", "X[..., :3, :3]"),
+    Breakage("T1", "inertial twists shift the wrong way", "forms.representations:from_mixed",
+             "= skew(X[..., :3, 3])", "= -skew(X[..., :3, 3])"),
+    Breakage("T1", "accelerations in body axes miss ω × v", "forms.representations:_drift",
+             "np.cross(w, linear))", "0 * np.cross(w, linear))"),
+    Breakage("T1", "the frame's own kernel shifts the wrong way", "equations.representations:frame_change",
+             "skew(p + where.O)", "skew(p)"),
+    Breakage("T1", "the base change ignores that its axes turn", "equations.bases:_rate",
+             "along_q + casadi.jtimes(expression, entries", "0 * along_q + casadi.jtimes(expression, entries"),
+    # --- T2
+    Breakage("T2", "composite bodies lose their first moment", "equations.mass_matrix:Moments.momentum",
+             "self.m * linear - cross(self.h, angular)", "self.m * linear + cross(self.h, angular)", fast=True),
+    Breakage("T2", "Coriolis matrix: D enters with the wrong sign", "equations.coriolis:Drift.on",
+             "-cross(self.l, angular)", "cross(self.l, angular)"),
+    Breakage("T2", "Coriolis acceleration 2 ω × v without its 2", "equations.kinematics:body_accelerations",
+             "2 * cross(parent.w, slip)", "cross(parent.w, slip)"),
+    Breakage("T2", "the centripetal term ω^ω^ is dropped", "equations.kinematics:body_accelerations",
+             "skew(alpha) + _square_of_skew(w)", "skew(alpha)"),
+    Breakage("T2", "kinetic energy loses the term of the first moment", "equations.energy:kinetic_energy",
+             "+ u.T @ cross(w, constant(body.h))", ""),
+    # --- T3
+    Breakage("T3", "C without M Ṫ", "equations.bases:change_of_base", "T.T @ (M @ T_dot + C @ T)", "T.T @ (C @ T)"),
+    Breakage("T3", "forces go by the wrong matrix", "forms.equations_of_motion:EquationsOfMotion.force_from",
+             "_transposed(self.change.U, tau)", "_transposed(self.change.U_inverse, tau)"),
+    Breakage("T3", "Jacobians are carried back", "forms.equations_of_motion:EquationsOfMotion.jacobian_from",
+             "_columns_replaced(J, self.change.U)", "_columns_replaced(J, self.change.U_inverse)"),
+    Breakage("T3", "accelerations without Ṫ v", "forms.equations_of_motion:EquationsOfMotion.acceleration_from",
+             "a_origin - self._drift()", "a_origin"),
+    Breakage("T3", "the representation is forgotten with the base", "forms.equations_of_motion:EquationsOfMotion.in_base",
+             "base, self.representation)", 'base, "mixed")'),
+    # --- T4
+    Breakage("T4", "E[F] takes the orientation of E", "forms.bases:_places",
+             "own if base.orientation is None else _moving(base.orientation, place_of)",
+             "_moving(base.origin, place_of)"),
+    Breakage("T4", "E[F] takes the origin of F", "equations.bases:base_jacobian",
+             "jacobian(tree, q, base.origin)[:3, :]", "jacobian(tree, q, base.orientation)[:3, :]", fast=True),
+    Breakage("T4", "Jacobian columns turn the wrong way", "equations.jacobians:jacobian",
+             "cross(where.p[i] - p, block.angular)", "cross(p - where.p[i], block.angular)"),
+    # --- T5
+    Breakage("T5", "average velocity of another point", "equations.bases:_com_from_base",
+             "stack(M[1, 5], M[2, 3], M[0, 4])", "stack(M[2, 4], M[0, 5], M[1, 3])"),
+    Breakage("T5", "momentum about O instead of G", "equations.centroidal:momentum_matrix",
+             "A[3:, :] - cross(_com_from_O(tree, where), A[:3, :])", "A[3:, :]"),
+    Breakage("T5", "rate of momentum about O", "equations.centroidal:momentum_rate",
+             "wrench[3:6] - cross(c, wrench[0:3])", "wrench[3:6]"),
+    Breakage("T5", "G[B] stays at the base", "forms.bases:_places",
+             'origin: Place | str = "G" if isinstance(base.origin, _CentreOfMass)',
+             "origin: Place | str = own if isinstance(base.origin, _CentreOfMass)"),
+    # --- T6
+    Breakage("T6", "external forces are ignored", "forms.support:FixedSupport.acceleration",
+             "force + np.asarray(external)[..., 6:]", "force"),
+    Breakage("T6", "the wrench ignores the other contacts", "forms.support:FixedSupport.wrench",
+             "needed - np.asarray(external)[..., :6]", "needed"),
+    Breakage("T6", "the support is not brought to rest", "forms.support:fixed_support",
+             "np.zeros_like(moving.v[..., :6])", "moving.v[..., :6]", fast=True),
+    Breakage("T6", "switching keeps the old frame", "forms.support:FixedSupport.switch",
+             "fixed_support(self.free, frame)", "fixed_support(self.free, self.frame)"),
+    # --- T7
+    Breakage("T7", "joints are numbered by their names", "model.assemble:_base_first",
+             "[base, *(j for j in joints if j is not base)]",
+             "[base, *sorted((j for j in joints if j is not base), key=lambda j: j.name)]"),
+    Breakage("T7", "another base turns the joints round", "forms.equations_of_motion:EquationsOfMotion.q",
+             "self.origin.q[..., 7:]", "self.origin.q[..., :6:-1]"),
+    Breakage("T7", "another base turns the rates round", "equations.bases:change_of_base",
+             "stack(U_inverse @ v, v[6:])", "stack(U_inverse @ v, v[:5:-1])", fast=True),
+]  # fmt: skip

@@ -1,0 +1,148 @@
+"""Deliberate mistakes, made in memory: one line of the package is changed, and a row of the papers must notice.
+
+A breakage swaps the code of one function for that of the same function with a piece of its text changed. The function object
+stays, so everybody who imported it runs the changed code. Kernels are traced anew and run on NumPy, instruction by
+instruction; nothing of it reaches the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from equipoise.machine.cache import Cache
+from equipoise.machine.kernel import Kernel
+from equipoise.papers.report import STOPPED, figures_of
+from equipoise.papers.rows import Figure, all_rows
+
+PLAIN_CALLS = 40  # of one kernel on NumPy; a kernel that is called more often is worth compiling
+
+
+@dataclass(frozen=True)
+class Breakage:
+    """What is wrong in words, and the text that makes it so.
+
+    Attributes:
+        row: the row that must notice.
+        what: the mistake, in words.
+        where: "module:function", below the package; methods as "module:Class.method".
+        old, new: text within that function; `old` occurs in it once.
+        fast: runs with the fast tests.
+        stops: the row stops with an error instead of showing a wrong figure.
+    """
+
+    row: str
+    what: str
+    where: str
+    old: str
+    new: str
+    fast: bool = False
+    stops: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.row}: {self.what}"
+
+
+def verdict(breakage: Breakage) -> list[Figure]:
+    """Figures of the row that are not good while the package is broken."""
+    with broken(breakage):
+        figures = figures_of(all_rows()[breakage.row])
+    return [figure for figure in figures if not figure.good]
+
+
+def noticed(breakage: Breakage) -> bool:
+    """Whether the row fails, by a figure: an error counts only where it is what a user would see."""
+    bad = verdict(breakage)
+    stopped = [figure for figure in bad if figure.what == STOPPED]
+    return bool(stopped) if breakage.stops else bool(bad) and not stopped
+
+
+@contextmanager
+def broken(breakage: Breakage) -> Iterator[None]:
+    """The package with one mistake in it."""
+    function = found(breakage.where)
+    before = function.__code__
+    function.__code__ = changed_code(function, breakage)
+    try:
+        with traced_anew():
+            yield
+    finally:
+        function.__code__ = before
+        forget()
+
+
+@contextmanager
+def traced_anew() -> Iterator[None]:
+    """No cache on disk, no results remembered, kernels on NumPy."""
+    forget()
+    get, call = Cache.get, Kernel.__call__
+    try:
+        Cache.get, Kernel.__call__ = lambda self, name, make: make(), plain_call(call)
+        yield
+    finally:
+        Cache.get, Kernel.__call__ = get, call
+        forget()
+
+
+def plain_call(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """`Kernel.__call__` that interprets a program the first times, and compiles it if it is called again and again."""
+
+    def call(self: Kernel, *arrays: Any, out: Any = None) -> Any:
+        self.__dict__["calls"] = self.__dict__.get("calls", 0) + 1
+        if out is not None or self.__dict__["calls"] > PLAIN_CALLS:
+            return compiled(self, *arrays, out=out)
+        return self.program.evaluate(*(np.atleast_1d(np.asarray(x, dtype=float)) for x in arrays))
+
+    return call
+
+
+def forget() -> None:
+    """Empty every cache of the package's own functions."""
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == "equipoise":
+            for value in list(vars(module).values()):
+                if isinstance(value, functools._lru_cache_wrapper) and value.__wrapped__.__module__ == name:
+                    value.cache_clear()
+
+
+def found(where: str) -> FunctionType:
+    """The function behind a name; of a property its getter."""
+    module, _, path = where.partition(":")
+    thing: Any = importlib.import_module(f"equipoise.{module}")
+    for part in path.split("."):
+        thing = inspect.getattr_static(thing, part) if inspect.isclass(thing) else getattr(thing, part)
+    for wrapper in ("fget", "func", "__func__", "__wrapped__"):
+        thing = getattr(thing, wrapper, thing)
+    assert isinstance(thing, FunctionType), f"{where} is not a function"
+    return thing
+
+
+def changed_code(function: FunctionType, breakage: Breakage) -> CodeType:
+    """The code of the function with the change made in the text of its module."""
+    module = sys.modules[function.__module__]
+    lines, first = inspect.getsourcelines(function)
+    text = "".join(lines)
+    times = text.count(breakage.old)
+    assert times == 1, f"{breakage}: {breakage.old!r} occurs {times} times in {breakage.where}; say it anew"
+    source = inspect.getsource(module).splitlines(keepends=True)
+    source[first - 1 : first - 1 + len(lines)] = [text.replace(breakage.old, breakage.new)]
+    whole = compile("".join(source), str(module.__file__), "exec", dont_inherit=True)
+    (code,) = [code for code in codes(whole) if code.co_qualname == function.__qualname__]
+    return code
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)

@@ -1,0 +1,43 @@
+"""The verdicts of `equipoise reproduce` can fail: every row notices deliberate mistakes in the code behind it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from breakages_tpn17 import BREAKAGES as TPN17
+from breaking import Breakage, noticed, traced_anew, verdict
+
+from equipoise.papers.report import figures_of
+from equipoise.papers.rows import all_rows
+
+BREAKAGES = [*TPN17]
+FAST = [one for one in BREAKAGES if one.fast]
+SLOW = [one for one in BREAKAGES if not one.fast]
+AT_LEAST = 3
+
+
+@pytest.mark.parametrize("breakage", FAST, ids=str)
+def test_the_row_notices(breakage):
+    assert noticed(breakage), f"{breakage} left the row as it was: {verdict(breakage)}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("breakage", SLOW, ids=str)
+def test_the_row_notices_all_others(breakage):
+    assert noticed(breakage), f"{breakage} left the row as it was: {verdict(breakage)}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", sorted({one.row for one in BREAKAGES}))
+def test_without_a_mistake_the_row_holds_the_same_way(row):
+    """What the breakages show is due to them, not to the way they are run."""
+    with traced_anew():
+        assert all(figure.good for figure in figures_of(all_rows()[row]))
+
+
+def test_every_row_has_its_breakages():
+    counts = Counter(one.row for one in BREAKAGES)
+    assert {row: counts[row] for row in counts if counts[row] < AT_LEAST} == {}
+    assert len({str(one) for one in BREAKAGES}) == len(BREAKAGES)
+    assert isinstance(BREAKAGES[0], Breakage)
