@@ -60,10 +60,8 @@ def verdict(breakage: Breakage) -> list[Figure]:
 
 
 def noticed(breakage: Breakage) -> bool:
-    """Whether the row fails, by a figure: an error counts only where it is what a user would see."""
-    bad = verdict(breakage)
-    stopped = [figure for figure in bad if figure.what == STOPPED]
-    return bool(stopped) if breakage.stops else bool(bad) and not stopped
+    """Whether the row fails, by a figure that is wrong: an error counts only where the breakage says so."""
+    return any((figure.what == STOPPED) == breakage.stops for figure in verdict(breakage))
 
 
 @contextmanager

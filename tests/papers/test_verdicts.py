@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from breakages_bk12 import BREAKAGES as BK12
 from breakages_tpn17 import BREAKAGES as TPN17
 from breaking import Breakage, noticed, traced_anew, verdict
 
 from equipoise.papers.report import figures_of
 from equipoise.papers.rows import all_rows
 
-BREAKAGES = [*TPN17]
+BREAKAGES = [*BK12, *TPN17]
 FAST = [one for one in BREAKAGES if one.fast]
 SLOW = [one for one in BREAKAGES if not one.fast]
 AT_LEAST = 3

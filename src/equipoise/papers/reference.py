@@ -241,9 +241,9 @@ def _kinematics(joint: Joint, s: Array) -> tuple[Array, Array, Array, Array]:
     kind: Any = joint.type
     if kind.name == "floating":
         both = np.eye(6)
-        return _of_quaternion(s[3:]), s[:3], both[:3], both[3:]
+        return of_quaternion(s[3:]), s[:3], both[:3], both[3:]
     if kind.name == "ball":
-        R = _of_quaternion(s)
+        R = of_quaternion(s)
         return R, np.zeros(3), np.zeros((3, 3)), R
     if kind.name == "planar":
         return turned(np.array([0, 0, s[2]])), np.array([s[0], s[1], 0.0]), np.diag([1.0, 1, 0]), np.diag([0.0, 0, 1])
@@ -253,7 +253,8 @@ def _kinematics(joint: Joint, s: Array) -> tuple[Array, Array, Array, Array]:
     return turned(axis[:, 0] * s[0]), np.zeros(3), 0 * axis, axis
 
 
-def _of_quaternion(wxyz: Array) -> Array:
+def of_quaternion(wxyz: Array) -> Array:
+    """Rotation, 3×3."""
     return Rotation.from_quat(wxyz, scalar_first=True).as_matrix()
 
 
