@@ -21,7 +21,6 @@ import numpy as np
 
 from equipoise.machine.cache import Cache
 from equipoise.machine.kernel import Kernel
-from equipoise.papers.report import STOPPED, figures_of
 from equipoise.papers.rows import Figure, all_rows
 
 PLAIN_CALLS = 40  # of one kernel on NumPy; a kernel that is called more often is worth compiling
@@ -52,16 +51,18 @@ class Breakage:
         return f"{self.row}: {self.what}"
 
 
-def verdict(breakage: Breakage) -> list[Figure]:
-    """Figures of the row that are not good while the package is broken."""
+def noticed(breakage: Breakage) -> Figure | None:
+    """The first figure of the row that is not good while the package is broken; None if all are.
+
+    An error counts only where the breakage says so: a name mistyped in a breakage stops the row as well.
+    """
     with broken(breakage):
-        figures = figures_of(all_rows()[breakage.row])
-    return [figure for figure in figures if not figure.good]
-
-
-def noticed(breakage: Breakage) -> bool:
-    """Whether the row fails, by a figure that is wrong: an error counts only where the breakage says so."""
-    return any((figure.what == STOPPED) == breakage.stops for figure in verdict(breakage))
+        try:
+            return next((figure for figure in all_rows()[breakage.row].show() if not figure.good), None)
+        except Exception as error:
+            if not breakage.stops:
+                raise
+            return Figure("stopped", "", str(error), False)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from ..algebra import quaternions
 from ..algebra.arrays import times
 from ..errors import ConstraintError, ModelError
 from .bases import COM
-from .charts import Chart, ChartPoint, shared
+from .charts import Chart, ChartPoint, as_instance
 
 if TYPE_CHECKING:
     from .equations_of_motion import EquationsOfMotion
@@ -133,7 +133,7 @@ class _Block:
 
 def chart_equations(form: EquationsOfMotion, charts: Charts) -> ChartEquations:
     """The equations of `form` (mixed) in the coordinates of charts, by joint; None is the base."""
-    chosen = {joint: shared(chart) if isinstance(chart, type) else chart for joint, chart in charts.items()}
+    chosen = {joint: as_instance(chart) for joint, chart in charts.items()}
     blocks = sorted((_block(form, chart, joint) for joint, chart in chosen.items()), key=lambda block: block.rows.start)
     if not blocks:
         raise ModelError("in_chart needs a chart: one, or one for each joint by name")

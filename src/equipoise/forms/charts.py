@@ -317,7 +317,11 @@ class DualQuaternion(Chart):
         return np.concatenate([r, np.stack(dual, axis=-1) / 2], axis=-1)
 
 
+def as_instance(chart: Chart | type[Chart]) -> Chart:
+    """A chart; of a built-in chart that is given as a class the one instance, so that it is traced once."""
+    return _shared(chart) if isinstance(chart, type) else chart  # type: ignore[arg-type]
+
+
 @functools.cache
-def shared(kind: type[Chart]) -> Chart:
-    """The one instance of a built-in chart that is given as a class: it is traced once."""
-    return kind()  # type: ignore[call-arg]
+def _shared(kind: Callable[[], Chart]) -> Chart:
+    return kind()

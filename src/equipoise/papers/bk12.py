@@ -7,6 +7,7 @@ against `Reference`, Newton's and Euler's laws body by body.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,8 @@ def _follows(chart: charts.Chart, pose: Callable[[float], Array], V: Array, A: A
     yield agree(f"{chart.name}: J_ω θ̇ = ω [Eqs. 2, 10]", point.J @ theta_dot, V, 1e-8)
     yield agree(f"{chart.name}: J_ω θ̈ + J̇_ω θ̇ = ω̇", point.J @ theta_ddot + point.J_dot @ theta_dot, A, 1e-6)
     yield agree(f"{chart.name}: J_ω of the base's axes [Eq. 13]", point.J_base @ theta_dot, R.T @ w, 1e-8)
-    J_dot, J_base_dot = (rate(lambda t, of=of: getattr(chart.at(chart.parameters(pose(t))), of)) for of in ("J", "J_base"))
+    J_dot = rate(lambda t: chart.at(chart.parameters(pose(t))).J)
+    J_base_dot = rate(lambda t: chart.at(chart.parameters(pose(t))).J_base)
     yield agree(f"{chart.name}: J̇_ω by differences", point.J_dot, J_dot, 1e-7)
     yield agree(f"{chart.name}: J̇_ω of the base's axes", point.J_base_dot, J_base_dot, 1e-7)
     yield agree(f"{chart.name}: rates from ω", chart.rates(theta, V), theta_dot, 1e-8)
@@ -133,11 +135,15 @@ def dynamics() -> Iterator[Figure]:
     robot, now, tau = _state()
     a, eom = now.acceleration(tau), robot.equations_of_motion(now.q, now.v)
     rng, at = np.random.default_rng(8), path(robot, now.q, now.v, a)
+
+    def parameters(chart: charts.Chart, t: float) -> Array:
+        return chart.parameters(Reference(robot, at(t)).frame("trunk").X)
+
     for chart in _all_charts():
         form = eom.in_chart(chart)
         y_ddot = form.acceleration(tau)
         yield agree(f"{chart.name}: acceleration [Eq. 32]", form.body_acceleration(y_ddot), a, 1e-9)
-        wanted = second_rate(lambda t, chart=chart: chart.parameters(Reference(robot, at(t)).frame("trunk").X))
+        wanted = second_rate(partial(parameters, chart))
         theta = slice(0 if chart.whole_pose else 3, (0 if chart.whole_pose else 3) + chart.dimension)
         yield agree(f"{chart.name}: θ̈ is the second derivative of θ", y_ddot[theta], wanted, 1e-5)
         yield agree(f"{chart.name}: force back from it", form.inverse_dynamics(y_ddot), tau, 1e-8)
@@ -221,11 +227,15 @@ def ball_joints_and_objects() -> Iterator[Figure]:
     tau, now = rng.normal(size=robot.nv), Reference(robot, q, v)
     a, eom, free = now.acceleration(tau), robot.equations_of_motion(q, v), robot.joints["free"].v
     at, shoulder = path(robot, q, v, a), robot.joints["shoulder"]
+
+    def parameters(chart: charts.Chart, t: float) -> Array:
+        return chart.parameters(of_quaternion(at(t)[shoulder.q]))
+
     for kind in CHARTS[:3]:
         form = eom.in_chart(kind, joint="shoulder")
         y_ddot, theta = form.acceleration(tau), slice(shoulder.v.start, shoulder.v.start + form.chart.dimension)
         yield agree(f"ball joint in {form.chart.name}", form.body_acceleration(y_ddot), a, 1e-9)
-        wanted = second_rate(lambda t, chart=form.chart: chart.parameters(of_quaternion(at(t)[shoulder.q])))
+        wanted = second_rate(partial(parameters, form.chart))
         yield agree(f"ball joint in {form.chart.name}: θ̈ is the second derivative of θ", y_ddot[theta], wanted, 1e-5)
     every = eom.in_chart({None: charts.UnitQuaternion, "shoulder": charts.RotationMatrix, "free": charts.DualQuaternion})
     yield agree("base, ball joint and object in charts at once", every.body_acceleration(every.acceleration(tau)), a, 1e-9)

@@ -14,8 +14,6 @@ from ..show.tables import table
 from .pictures import KINDS, require_matplotlib, write
 from .rows import Figure, Row, all_rows
 
-STOPPED = "stopped by an error"
-
 
 def reproduce(
     console: Console, ids: Sequence[str], *, quiet: bool = False, plots: str | Path | None = None, kind: str = "svg"
@@ -74,7 +72,7 @@ def _pictures(row: Row, folder: Path, kind: str, written: list[Path]) -> list[Fi
 
 
 def _stopped(error: Exception) -> Figure:
-    return Figure(STOPPED, "none", f"{type(error).__name__}: {error}", False)
+    return Figure("stopped by an error", "none", f"{type(error).__name__}: {error}", False)
 
 
 def _bad(results: list[tuple[Row, list[Figure]]]) -> list[str]:

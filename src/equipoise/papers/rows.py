@@ -38,10 +38,10 @@ def largest(x: Any) -> float:
 
 
 def apart(x: Any, reference: Any) -> float:
-    """max |x − reference| over max |reference|, or over 1 where that is less than one."""
+    """max |x − reference| over max |reference|, or over 1 where that is less than one; infinite for another shape."""
     x, reference = np.asarray(x, dtype=float), np.asarray(reference, dtype=float)
     if x.shape != reference.shape:
-        raise ValueError(f"{x.shape} is compared with {reference.shape}")
+        return float("inf")
     return largest(x - reference) / max(largest(reference), 1.0)
 
 
