@@ -494,7 +494,7 @@ def test_a_robot_that_cannot_move_has_no_chain():
 
 @pytest.mark.paper("E6")
 def test_a_chain_carries_the_loops_of_its_robot(rng):
-    """{C'; h(q) = 0} [EB98, Sec. 4.4]: three rows of a four-bar, and a motion that keeps them moves the mass as the chain says."""
+    """{C'; h(q) = 0} [EB98, Sec. 4.4]: three rows of a four-bar, and motion that keeps them moves the mass as the chain says."""
     arm = eq.load("planar_chain", lengths=[0.5, 1.0, 0.8], masses=[1.0, 2.0, 1.5])
     q, X = np.array([1.0, 0.6, -1.9]), np.eye(4)
     X[:3, 3] = arm.pose(q, "tool")[:3, 3]

@@ -8,13 +8,14 @@ import pytest
 from breakages_bk12 import BREAKAGES as BK12
 from breakages_eb98 import BREAKAGES as EB98
 from breakages_eth19 import BREAKAGES as ETH19
+from breakages_qo21 import BREAKAGES as QO21
 from breakages_tpn17 import BREAKAGES as TPN17
 from breaking import Breakage, noticed, traced_anew
 
 from equipoise.papers.report import figures_of
 from equipoise.papers.rows import all_rows
 
-BREAKAGES = [*BK12, *TPN17, *ETH19, *EB98]
+BREAKAGES = [*BK12, *TPN17, *QO21, *ETH19, *EB98]
 FAST = [one for one in BREAKAGES if one.fast]
 SLOW = [one for one in BREAKAGES if not one.fast]
 AT_LEAST = 3
