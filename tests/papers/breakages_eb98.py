@@ -2,58 +2,52 @@
 
 from breaking import Breakage
 
-CHAINS, COM, CONTROL, OUTPUT = (
-    "balance.chains", "balance.com_dynamics", "control.closed_form.com_control", "control.closed_form.decoupling"
-)  # fmt: skip
-
 BREAKAGES = [
     # --- E1
     Breakage(
         "E1",
         "segments forget the mass that joints carry",
-        f"{CHAINS}:segment_vectors",
+        "balance:segment_vectors",
         "owner += mass * body.p",
         "owner += body.mass * body.p",
     ),
-    Breakage("E1", "slides are not shortened to their share", f"{CHAINS}:_Walk._slide", "times=share - 1.0", "times=0.0"),
-    Breakage("E1", "what turns back turns on", f"{CHAINS}:_Walk.inward", "times=-1.0", "times=1.0", fast=True),
+    Breakage("E1", "slides are not shortened to their share", "balance:_Walk._slide", "times=share - 1.0", "times=0.0"),
+    Breakage("E1", "what turns back turns on", "balance:_Walk.inward", "times=-1.0", "times=1.0", fast=True),
     Breakage(
         "E1",
         "angles lose the sign of what turns back",
-        f"{CHAINS}:_angle_map",
+        "balance:_angle_map",
         "row += sign * columns[name]",
         "row += columns[name]",
     ),
     # --- E2
-    Breakage("E2", "what turns back turns on", f"{CHAINS}:_Walk.inward", "times=-1.0", "times=1.0", fast=True),
+    Breakage("E2", "what turns back turns on", "balance:_Walk.inward", "times=-1.0", "times=1.0", fast=True),
     Breakage(
         "E2",
         "joints carry their own body alone",
-        f"{CHAINS}:carried_masses",
+        "balance:carried_masses",
         "carried[tree.bodies[i].parent] += carried[i]",
         "carried[tree.bodies[i].parent] += 0 * carried[i]",
     ),
-    Breakage("E2", "only the last joint is turned back", f"{CHAINS}:_path", "for i in inward]", "for i in inward[:1]]"),
+    Breakage("E2", "only the last joint is turned back", "balance:_path", "for i in inward]", "for i in inward[:1]]"),
     # --- E3
     Breakage(
         "E3",
         "the placement before a branch is not undone",
-        f"{CHAINS}:_Walk.inward",
+        "balance:_Walk.inward",
         "rigid.pose(body.R.T)",
         "rigid.pose(body.R)",
     ),
-    Breakage(
-        "E3", "segments are not divided by the mass", f"{CHAINS}:segment_vectors", "vectors / total", "vectors / (total + 1)"
-    ),
-    Breakage("E3", "the masses of the chain are elsewhere", f"{CHAINS}:_inertia", "so_far / mass * part.reach", "part.reach"),
+    Breakage("E3", "segments are not divided by the mass", "balance:segment_vectors", "vectors / total", "vectors / (total + 1)"),
+    Breakage("E3", "the masses of the chain are elsewhere", "balance:_inertia", "so_far / mass * part.reach", "part.reach"),
     # --- E4
     Breakage(
-        "E4", "augmented bodies of the wrong mass", f"{COM}:kinetic_jacobian", "bodies.mass[i] / total", "bodies.mass[0] / total"
+        "E4", "augmented bodies of the wrong mass", "balance:kinetic_jacobian", "bodies.mass[i] / total", "bodies.mass[0] / total"
     ),
     Breakage(
         "E4",
         "the arm points inwards",
-        f"{COM}:kinetic_jacobian",
+        "balance:kinetic_jacobian",
         "(bodies.centre - bodies.pivot)",
         "(bodies.pivot - bodies.centre)",
         fast=True,
@@ -61,23 +55,23 @@ BREAKAGES = [
     Breakage(
         "E4",
         "partial centres of single bodies",
-        f"{COM}:augmented_bodies",
+        "balance:augmented_bodies",
         "moment[tree.bodies[i].parent] = moment[tree.bodies[i].parent] + moment[i]",
         "pass",
     ),
     # --- E5
-    Breakage("E5", "gravity pushes up", f"{COM}:gravity_torques", "return -times", "return times", fast=True),
+    Breakage("E5", "gravity pushes up", "balance:gravity_torques", "return -times", "return times", fast=True),
     Breakage(
         "E5",
         "only the third row counts",
-        f"{COM}:gravity_torques",
+        "balance:gravity_torques",
         "np.array(robot.model.gravity)",
         "np.array([0, 0, robot.model.gravity[2]])",
     ),
     Breakage(
         "E5",
         "spins in the wrong axes",
-        f"{COM}:_outward",
+        "balance:_outward",
         'if body.joint.spin_axes == "parent" else R[-1]',
         'if body.joint.spin_axes == "child" else R[-1]',
     ),
@@ -85,16 +79,16 @@ BREAKAGES = [
     Breakage(
         "E6",
         "by P: the drift of the constraint is left out",
-        f"{COM}:projected_dynamics",
+        "balance:projected_dynamics",
         "times(P, free) - times(J_inverse, Jdot_v)",
         "times(P, free)",
     ),
-    Breakage("E6", "by P: multipliers by the robot", f"{COM}:projected_dynamics", "multipliers = -times", "multipliers = times"),
-    Breakage("E6", "by R: the particular solution is forgotten", f"{COM}:_reduced", "R @ (force - M @ a_0)", "R @ force"),
+    Breakage("E6", "by P: multipliers by the robot", "balance:projected_dynamics", "multipliers = -times", "multipliers = times"),
+    Breakage("E6", "by R: the particular solution is forgotten", "balance:_reduced", "R @ (force - M @ a_0)", "R @ force"),
     Breakage(
         "E6",
         "R spans something else",
-        f"{COM}:null_space_rows",
+        "balance:null_space_rows",
         "-solve_triangular(split.T_1, split.T_2).T",
         "solve_triangular(split.T_1, split.T_2).T",
         fast=True,
@@ -102,30 +96,28 @@ BREAKAGES = [
     Breakage(
         "E6",
         "loops of the chain lose their bias",
-        "balance.loops:loop_constraints",
+        "balance:loop_constraints",
         "return LoopConstraints(J, bias,",
         "return LoopConstraints(J, 0 * bias,",
     ),
     # --- E7
-    Breakage(
-        "E7", "the sign of K₁ s as it is printed", f"{OUTPUT}:output_dynamics", "(K_1 @ s + K_2 @ f)", "(-K_1 @ s + K_2 @ f)"
-    ),
-    Breakage("E7", "f is left out", f"{OUTPUT}:output_dynamics", "(K_1 @ s + K_2 @ f)", "(K_1 @ s)"),
+    Breakage("E7", "the sign of K₁ s as it is printed", "control:output_dynamics", "(K_1 @ s + K_2 @ f)", "(-K_1 @ s + K_2 @ f)"),
+    Breakage("E7", "f is left out", "control:output_dynamics", "(K_1 @ s + K_2 @ f)", "(K_1 @ s)"),
     Breakage(
         "E7",
         "damping of the other sign",
-        f"{OUTPUT}:OutputDynamics.control",
+        "control:OutputDynamics.control",
         "- _applied(K_v, e_dot)",
         "+ _applied(K_v, e_dot)",
         fast=True,
     ),
     Breakage(
-        "E7", "K without its scaling", f"{OUTPUT}:_together_inverse", "pseudo_inverse(both) / scaling", "pseudo_inverse(both)"
+        "E7", "K without its scaling", "control:_together_inverse", "pseudo_inverse(both) / scaling", "pseudo_inverse(both)"
     ),
     Breakage(
         "E7",
         "slow outputs do not move by themselves",
-        f"{OUTPUT}:slow_output_dynamics",
+        "control:slow_output_dynamics",
         "if e_tt is None else e_tt",
         "if True else e_tt",
     ),
@@ -133,35 +125,33 @@ BREAKAGES = [
     Breakage(
         "E8",
         "posture disturbs the mass",
-        f"{CONTROL}:prioritised_error",
+        "control:prioritised_error",
         "alpha * null_space_projector(J_1) @ (J_2.T @ e_2)",
         "alpha * (J_2.T @ e_2)",
         fast=True,
     ),
-    Breakage("E8", "the weight of the second task is ignored", f"{CONTROL}:prioritised_error", "+ alpha * null", "+ null"),
+    Breakage("E8", "the weight of the second task is ignored", "control:prioritised_error", "+ alpha * null", "+ null"),
     Breakage(
-        "E8", "joints are not weighted by their range", f"{CONTROL}:PostureCriterion.mid_range", "** -2.0", "** -1.0", stops=False
+        "E8", "joints are not weighted by their range", "control:PostureCriterion.mid_range", "** -2.0", "** -1.0", stops=False
     ),
     Breakage(
-        "E8", "the gradient forgets its weights", f"{CONTROL}:PostureCriterion.gradient", "self.weight * self.robot", "self.robot"
+        "E8", "the gradient forgets its weights", "control:PostureCriterion.gradient", "self.weight * self.robot", "self.robot"
     ),
-    Breakage(
-        "E8", "J₃ is ignored", f"{CONTROL}:constrained_error", "if J_3 is None else J_3.T @ e_3", "if True else J_3.T @ e_3"
-    ),
+    Breakage("E8", "J₃ is ignored", "control:constrained_error", "if J_3 is None else J_3.T @ e_3", "if True else J_3.T @ e_3"),
     # --- E9
     Breakage(
         "E9",
         "the slope of V without its exponent",
-        f"{CONTROL}:SafeEllipse.error",
+        "control:SafeEllipse.error",
         "self.stiffness * self.exponent",
         "self.stiffness",
     ),
-    Breakage("E9", "W is ignored", f"{CONTROL}:SafeEllipse.pull", "if self.weight is None else", "if True else", fast=True),
-    Breakage("E9", "the missing factor 2 of the paper", f"{CONTROL}:SafeEllipse.jacobian", "2 * steep", "steep"),
+    Breakage("E9", "W is ignored", "control:SafeEllipse.pull", "if self.weight is None else", "if True else", fast=True),
+    Breakage("E9", "the missing factor 2 of the paper", "control:SafeEllipse.jacobian", "2 * steep", "steep"),
     Breakage(
         "E9",
         "the curvature of the hand is left out",
-        f"{CONTROL}:SafeEllipse.exact_jacobian",
+        "control:SafeEllipse.exact_jacobian",
         "0.0 if curvature_2 is None else curvature_2",
         "0.0",
     ),
@@ -169,17 +159,17 @@ BREAKAGES = [
     Breakage(
         "E10",
         "the second task disturbs the first",
-        f"{CONTROL}:prioritised_velocity",
+        "control:prioritised_velocity",
         "null_space_projector(J_1) @ (pseudo_inverse(J_2, damping) @ w_2)",
         "(pseudo_inverse(J_2, damping) @ w_2)",
     ),
     Breakage(
         "E10",
         "both orders are the same",
-        f"{CONTROL}:reach",
+        "control:reach",
         '"effector": (J_h, -e_h, J_c, -e_c)',
         '"effector": (J_c, -e_c, J_h, -e_h)',
     ),
-    Breakage("E10", "steps away from the goal", f"{CONTROL}:reach", "(J_c, -e_c, J_h, -e_h),", "(J_c, e_c, J_h, -e_h),"),
-    Breakage("E10", "damping is ignored", "algebra.least_squares:pseudo_inverse", "s**2 + damping**2", "s**2", fast=True),
+    Breakage("E10", "steps away from the goal", "control:reach", "(J_c, -e_c, J_h, -e_h),", "(J_c, e_c, J_h, -e_h),"),
+    Breakage("E10", "damping is ignored", "algebra:pseudo_inverse", "s**2 + damping**2", "s**2", fast=True),
 ]

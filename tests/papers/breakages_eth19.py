@@ -2,17 +2,17 @@
 
 from breaking import Breakage
 
-SOFT, HARD, SUPPORT = "simulate.soft:SoftPlant", "simulate.hard:HardPlant", "balance.support_dynamics:SupportDynamics"
+SOFT, HARD, SUPPORT = "simulate:SoftPlant", "simulate:HardPlant", "balance:SupportDynamics"
 
 BREAKAGES = [
     # --- H1
-    Breakage("H1", "quaternion rates without their half", "balance.coordinates:_quaternion_rates", "0.5 * np.stack", "np.stack"),
-    Breakage("H1", "ω in the wrong axes", "balance.coordinates:base_turn", 'and angular == "body"', "and False", fast=True),
-    Breakage("H1", "the arm of a point has the other sign", "balance.contacts:_contact_jacobian", "-= rigid", "+= rigid"),
+    Breakage("H1", "quaternion rates without their half", "balance:_quaternion_rates", "0.5 * np.stack", "np.stack"),
+    Breakage("H1", "ω in the wrong axes", "balance:base_turn", 'and angular == "body"', "and False", fast=True),
+    Breakage("H1", "the arm of a point has the other sign", "balance:_contact_jacobian", "-= rigid", "+= rigid"),
     Breakage(
         "H1",
         "the point is taken in world axes",
-        "balance.contacts:_arm",
+        "balance:_arm",
         "times(robot.pose(q, frame)[..., :3, :3], place)",
         "0 * robot.pose(q, frame)[..., :3, 0] + place",
     ),
@@ -20,14 +20,14 @@ BREAKAGES = [
     Breakage(
         "H2",
         "the rank of J_c counts its rows",
-        "balance.contact_analysis:analyse_contacts",
+        "balance:analyse_contacts",
         "rank = range_and_kernel(J, tolerance)[0].shape[1]",
         "rank = len(J)",
     ),
     Breakage(
         "H2",
         "base columns are the joints'",
-        "balance.contact_analysis:_base_columns",
+        "balance:_base_columns",
         "list(range(6)) if robot.floating",
         "list(range(6, 12)) if robot.floating",
         fast=True,
@@ -35,14 +35,14 @@ BREAKAGES = [
     Breakage(
         "H2",
         "a contact's own axes are ignored",
-        "balance.contacts:_held_rows",
+        "balance:_held_rows",
         "axes if contact.axes is None else contact.axes",
         "axes",
     ),
     Breakage(
         "H2",
         "range and kernel change places",
-        "balance.ranks:range_and_kernel",
+        "balance:range_and_kernel",
         "V_T[:rank].T, V_T[rank:].T",
         "V_T[rank:].T, V_T[:rank].T",
     ),
@@ -80,21 +80,19 @@ BREAKAGES = [
     Breakage(
         "H4",
         "the projector misses a factor of M",
-        "forms.constrained:ConstrainedDynamics.null_projector",
+        "forms:ConstrainedDynamics.null_projector",
         "_T(W) @ inside @ self._factors.L_T",
         "inside",
     ),
     Breakage(
         "H4",
         "contact forces act by the robot",
-        "forms.constrained:ConstrainedDynamics.multipliers",
+        "forms:ConstrainedDynamics.multipliers",
         "return times(f.U",
         "return -times(f.U",
         fast=True,
     ),
-    Breakage(
-        "H4", "the bias of the contacts is dropped", "balance.support_dynamics:support_dynamics", "J, -bias,", "J, 0 * bias,"
-    ),
+    Breakage("H4", "the bias of the contacts is dropped", "balance:support_dynamics", "J, -bias,", "J, 0 * bias,"),
     Breakage(
         "H4",
         "torques to start from are ignored",
@@ -103,28 +101,28 @@ BREAKAGES = [
         "- 0 * self._inverse(B) @ B",
     ),
     Breakage("H4", "internal torques of the other sign", f"{SUPPORT}.internal_torque", "return -times", "return times"),
-    Breakage("H4", "drag helps", "balance.aerodynamics:Aerodynamic.force", "-self.drag", "self.drag"),
+    Breakage("H4", "drag helps", "balance:Aerodynamic.force", "-self.drag", "self.drag"),
     Breakage(
         "H4",
         "the wind is ignored",
-        "balance.aerodynamics:Aerodynamic.force",
+        "balance:Aerodynamic.force",
         "- np.asarray(self.wind, dtype=float)",
         "- 0 * np.asarray(self.wind, dtype=float)",
     ),
     # --- H5
-    Breakage("H5", "restitution is ignored", "balance.impacts:resolve_impact", "-(1 + e) *", "-(1 + 0 * e) *", fast=True),
-    Breakage("H5", "contacts rebound the other way", "balance.impacts:resolve_impact", "-(1 + e) *", "-(1 - e) *"),
+    Breakage("H5", "restitution is ignored", "balance:resolve_impact", "-(1 + e) *", "-(1 + 0 * e) *", fast=True),
+    Breakage("H5", "contacts rebound the other way", "balance:resolve_impact", "-(1 + e) *", "-(1 - e) *"),
     Breakage(
         "H5",
         "energy loss of the other sign",
-        "balance.impacts:Impact.energy_loss",
+        "balance:Impact.energy_loss",
         "_half_square(M, self.before) - _half_square(M, self.after)",
         "_half_square(M, self.after) - _half_square(M, self.before)",
     ),
     Breakage(
         "H5",
         "the velocity after is the change",
-        "balance.impacts:resolve_impact",
+        "balance:resolve_impact",
         "before + dynamics.acceleration",
         "dynamics.acceleration",
     ),
@@ -132,39 +130,37 @@ BREAKAGES = [
     Breakage(
         "H6",
         "the bias of a motion is added",
-        "control.closed_form.hierarchy:WholeBody.motion",
+        "control:WholeBody.motion",
         "- motion.bias",
         "+ motion.bias",
         fast=True,
     ),
-    Breakage(
-        "H6", "contact forces by the robot", "control.closed_form.hierarchy:WholeBody.equation_of_motion", "-c.A.T", "c.A.T"
-    ),
+    Breakage("H6", "contact forces by the robot", "control:WholeBody.equation_of_motion", "-c.A.T", "c.A.T"),
     Breakage(
         "H6",
         "levels disturb those above",
-        "control.closed_form.hierarchy:prioritised_least_squares",
+        "control:prioritised_least_squares",
         "N = N @ null_space_projector(A, scale=scale)",
         "N = null_space_projector(level.A, scale=scale)",
     ),
     Breakage(
         "H6",
         "contacts may accelerate",
-        "control.closed_form.hierarchy:WholeBody.contacts",
+        "control:WholeBody.contacts",
         "Motion(c.A, -c.b)",
         "Motion(c.A, c.b)",
     ),
     Breakage(
         "H6",
         "operational space forgets gravity",
-        "control.closed_form.operational_space:operational_dynamics",
+        "control:operational_dynamics",
         "times(inertia, fall), jacobian",
         "0 * times(inertia, fall), jacobian",
     ),
     Breakage(
         "H6",
         "the task's null space lets torques through",
-        "control.closed_form.operational_space:OperationalSpace.torque_projector",
+        "control:OperationalSpace.torque_projector",
         "- through",
         "- 0 * through",
     ),

@@ -10,11 +10,12 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class Breakage:
     Attributes:
         row: the row that must notice.
         what: the mistake, in words.
-        where: "module:function", below the package; methods as "module:Class.method".
+        where: "folder:function" or "folder:Class.method"; the function may be in any file below the folder.
         old, new: text within that function; `old` occurs in it once.
         fast: runs with the fast tests.
         stops: the row stops with an error instead of showing a wrong figure.
@@ -68,7 +69,7 @@ def noticed(breakage: Breakage) -> Figure | None:
 @contextmanager
 def broken(breakage: Breakage) -> Iterator[None]:
     """The package with one mistake in it."""
-    function = found(breakage.where)
+    function = found(breakage)
     before = function.__code__
     function.__code__ = changed_code(function, breakage)
     try:
@@ -113,27 +114,42 @@ def forget() -> None:
                     value.cache_clear()
 
 
-def found(where: str) -> FunctionType:
-    """The function behind a name; of a property its getter."""
-    module, _, path = where.partition(":")
-    thing: Any = importlib.import_module(f"equipoise.{module}")
-    for part in path.split("."):
-        thing = inspect.getattr_static(thing, part) if inspect.isclass(thing) else getattr(thing, part)
+def found(breakage: Breakage) -> FunctionType:
+    """The function that a breakage changes: the one of that name below the folder whose text has the piece, once."""
+    folder, _, path = breakage.where.partition(":")
+    named = [function for module in modules(folder) if (function := within(module, path.split("."))) is not None]
+    fitting = [function for function in named if inspect.getsource(function).count(breakage.old) == 1]
+    assert len(fitting) == 1, (
+        f"{breakage}: {breakage.old!r} is once in {len(fitting)} of the {len(named)} functions {path!r} below {folder!r}; "
+        "say the breakage anew"
+    )
+    return fitting[0]
+
+
+def modules(folder: str) -> Iterator[ModuleType]:
+    """A module of the package, and all below it."""
+    top = importlib.import_module(f"equipoise.{folder}")
+    yield top
+    for info in pkgutil.walk_packages(getattr(top, "__path__", []), f"{top.__name__}."):
+        yield importlib.import_module(info.name)
+
+
+def within(module: ModuleType, path: list[str]) -> FunctionType | None:
+    """The function behind a dotted name, of a property its getter; None if the module does not define it."""
+    thing: Any = module
+    for part in path:
+        thing = inspect.getattr_static(thing, part, None)
     for wrapper in ("fget", "func", "__func__", "__wrapped__"):
         thing = getattr(thing, wrapper, thing)
-    assert isinstance(thing, FunctionType), f"{where} is not a function"
-    return thing
+    return thing if isinstance(thing, FunctionType) and thing.__module__ == module.__name__ else None
 
 
 def changed_code(function: FunctionType, breakage: Breakage) -> CodeType:
     """The code of the function with the change made in the text of its module."""
     module = sys.modules[function.__module__]
     lines, first = inspect.getsourcelines(function)
-    text = "".join(lines)
-    times = text.count(breakage.old)
-    assert times == 1, f"{breakage}: {breakage.old!r} occurs {times} times in {breakage.where}; say it anew"
     source = inspect.getsource(module).splitlines(keepends=True)
-    source[first - 1 : first - 1 + len(lines)] = [text.replace(breakage.old, breakage.new)]
+    source[first - 1 : first - 1 + len(lines)] = ["".join(lines).replace(breakage.old, breakage.new)]
     whole = compile("".join(source), str(module.__file__), "exec", dont_inherit=True)
     (code,) = [code for code in codes(whole) if code.co_qualname == function.__qualname__]
     return code

@@ -186,32 +186,57 @@ def whole_body_programs() -> Iterator[Figure]:
     """Eqs. 36–38 on a quadruped whose trunk moves over standing feet; torque limits and friction are active."""
     from scipy.linalg import null_space
 
+    from .. import CoMTask, PointContact, TorqueLimits, WholeBodyController
     from ..control.closed_form.chart_programs import WholeBodyProblem, chart_program
     from ..control.closed_form.motions import com_motion
-    from ..control.constraints import TorqueLimits
-    from ..control.contacts import PointContact
-    from ..control.controller.controller import WholeBodyController
-    from ..control.tasks import CoMTask
 
     robot, rng = load("quadruped"), np.random.default_rng(2)
     q, feet = robot.standing(), [name for name in robot.frames if name.endswith("_foot")]
-    rows = np.vstack([robot.jacobian(q, foot)[:3] for foot in feet])
+    rows = np.concatenate([Reference(robot, q).frame(foot).J[:3] for foot in feet])
     v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))
-    contacts, wanted = [PointContact(foot, friction=0.3) for foot in feet], np.array([3.0, 1.0, 4.0])
-    limit = 0.6 * np.abs(robot.gravity(q)).max()
-    still = CoMTask(lambda t: (robot.com(q), robot.com_jacobian(q) @ v, wanted), weight=1.0)
-    controller = WholeBodyController(robot, [still], contacts, [TorqueLimits(limits=limit)])
-    ours = controller(0.0, q, v)
+    now, contacts, wanted = Reference(robot, q, v), [PointContact(foot, friction=0.3) for foot in feet], np.array([3.0, 1.0, 4.0])
+    limit = 0.6 * np.abs(now.g).max()
+    still = CoMTask(lambda t: (now.com, now.com_jacobian @ v, wanted), weight=1.0)
+    ours = WholeBodyController(robot, [still], contacts, [TorqueLimits(limits=limit)])(0.0, q, v)
     problem = WholeBodyProblem(robot, q, v, [(com_motion(robot, q, v), wanted, 1.0)], contacts, limit)
-    minimal = chart_program(problem, "minimal").solve()
+    program = chart_program(problem, "minimal")
+    minimal = program.solve()
+    yield from _lawful(now, feet, minimal, limit, 0.3)
+    yield small("minimal form: optimal, by its active rows and no solver", _not_optimal(program), 1e-6)
     yield equal("rows at their limits, and the controller's status", (len(ours.active) > 0, ours.status.name), (True, "OPTIMAL"))
-    yield small("minimal form against the controller: a [Eq. 36]", largest(minimal["a"] - ours.acceleration), 1e-7)
-    yield small("minimal form against the controller: torques [Eq. 36]", largest(minimal["u"] - ours.torque[6:]), 1e-7)
+    yield agree("minimal form against the controller: a [Eq. 36]", ours.acceleration, minimal["a"], 1e-7)
+    yield agree("minimal form against the controller: torques [Eq. 36]", ours.torque[6:], minimal["u"], 1e-7)
     for kind in CHARTS:
         for form, number in (("projected", 37), ("multiplier", 38)):
             answer = chart_program(problem, form, kind).solve()
             error = max(largest(answer[name] - minimal[name]) for name in ("a", "u", "f"))
             yield small(f"{kind.__name__}, {form}: a, u and f against the minimal form [Eq. {number}]", error, 1e-7)
+
+
+def _lawful(now: Reference, feet: list[str], answer: dict[str, Array], limit: float, friction: float) -> Iterator[Figure]:
+    """The constraints of Eq. 36, one by one, by Newton and Euler: forces at the feet are what the motion asks for."""
+    a, u, motions = answer["a"], answer["u"], [now.frame(foot) for foot in feet]
+    J, bias = np.concatenate([m.J[:3] for m in motions]), np.concatenate([m.A[:3] for m in motions])
+    needed = now.force(a) - np.concatenate([np.zeros(6), u])
+    forces = np.linalg.lstsq(J.T, needed, rcond=None)[0]
+    yield agree("minimal form: forces at the feet make this motion", J.T @ forces, needed, 1e-8)
+    yield small("minimal form: feet do not accelerate", largest(J @ a + bias), 1e-8)
+    yield small("minimal form: torques beyond their bound, N m", max(0.0, largest(u) - limit), 1e-6)
+    F = forces.reshape(-1, 3)
+    slip = float(np.max(np.linalg.norm(F[:, :2], axis=1) - friction * F[:, 2]))
+    yield Figure("minimal form: |F_t| − μ F_n, largest of the feet, N", "≤ 0", f"{slip:.2f}", slip < 1e-6)
+
+
+def _not_optimal(program: Any) -> float:
+    """What is left of the gradient when rows at their bounds push as they may: zero at the optimum and nowhere else."""
+    from scipy.optimize import nnls
+
+    found, qp = program.solve(), program.program
+    x = np.concatenate([found[name] for name in program.sizes])
+    gradient, at = qp.H @ x + qp.f, qp.A @ x
+    size = 1e-6 * (1 + np.abs(at))
+    upper, lower = qp.A[np.abs(at - qp.upper) < size], qp.A[np.abs(at - qp.lower) < size]
+    return float(nnls(np.concatenate([upper, -lower]).T, -gradient, maxiter=10_000)[1] / (1 + np.linalg.norm(gradient)))
 
 
 def ball_joints_and_objects() -> Iterator[Figure]:
