@@ -14,6 +14,7 @@ from support import load, random_states, traced
 
 import equipoise as eq
 from equipoise.balance.chains import all_chains, appendix_order, equivalent_chain, segment_vectors
+from equipoise.balance.loops import closure
 from equipoise.model.checks import check
 from equipoise.model.joints import Ball, Revolute
 from equipoise.model.types import Mimic
@@ -489,3 +490,25 @@ def test_an_order_names_each_joint_once():
 def test_a_robot_that_cannot_move_has_no_chain():
     with pytest.raises(eq.ModelError, match="no moving joint"):
         equivalent_chain(branches())
+
+
+@pytest.mark.paper("E6")
+def test_a_chain_carries_the_loops_of_its_robot(rng):
+    """{C'; h(q) = 0} [EB98, Sec. 4.4]: three rows of a four-bar, and motion that keeps them moves the mass as the chain says."""
+    arm = eq.load("planar_chain", lengths=[0.5, 1.0, 0.8], masses=[1.0, 2.0, 1.5])
+    q, X = np.array([1.0, 0.6, -1.9]), np.eye(4)
+    X[:3, 3] = arm.pose(q, "tool")[:3, 3]
+    arm = arm.with_frame("pin", next(iter(arm.links)), X)
+    loop = closure(arm, "connect", "pin", "tool")
+    robot = eq.Robot.from_model(replace(arm.model, loops={loop.name: loop}))
+    chain = equivalent_chain(robot)
+    v = np.linalg.svd(robot.jacobian(q, "tool")[[0, 2]])[2][2]
+    loops = chain.loops(q, v)
+    assert loops.J.shape == (3, 3)
+    assert_allclose(loops.J @ v, 0.0, atol=1e-12)
+    assert_allclose(loops.violation, 0.0, atol=1e-12)
+    assert np.linalg.norm(loops.bias) > 0.1
+    assert_allclose(chain.robot.jacobian(q, "com")[:3] @ v, robot.com_jacobian(q) @ v, atol=1e-12)
+    open_by = chain.loops(q + 0.1, v, baumgarte=2.0)
+    assert_allclose(open_by.bias - chain.loops(q + 0.1, v).bias, 4 * open_by.J @ v + 4 * open_by.violation, atol=1e-12)
+    assert equivalent_chain(arm).loops(q, v).J.shape == (0, 3)

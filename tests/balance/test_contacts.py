@@ -16,20 +16,11 @@ from numpy.testing import assert_allclose
 import equipoise as eq
 from equipoise import convert
 from equipoise.algebra import quaternions, rigid
-from equipoise.balance.contacts import (
-    SupportDynamics,
-    _twists_in_words,
-    analyse_contacts,
-    contact_bias,
-    contact_jacobian,
-    coordinate_rates,
-    point_bias,
-    point_jacobian,
-    selection,
-    support_dynamics,
-    velocity_from_rates,
-)
+from equipoise.balance.contact_analysis import _twists_in_words, analyse_contacts
+from equipoise.balance.contacts import Held, contact_bias, contact_jacobian, point_bias, point_jacobian
+from equipoise.balance.coordinates import coordinate_rates, velocity_from_rates
 from equipoise.balance.loops import close_loops, closure, loop_constraints
+from equipoise.balance.support_dynamics import SupportDynamics, selection, support_dynamics
 from equipoise.errors import ConstraintError
 from equipoise.forms.constrained import ConstrainedDynamics
 from equipoise.model.joints import Revolute
@@ -678,3 +669,52 @@ def test_an_object_of_the_builder_floats_beside_a_fixed_arm(rng):
     assert_allclose(a[3:], [0, 0, -9.80665, 0, 0, 0], atol=1e-9)
     analysis = analyse_contacts(robot, q, ["cube"], base=["cube"])
     assert (analysis.base_rank, analysis.internal_constraints) == (3, 0)
+
+
+# --- kinds and axes of their own; the slide's velocity -------------------------------------------------------------------
+
+
+@pytest.mark.paper("H2")
+def test_every_contact_may_have_its_own_kind_and_axes(rng):
+    """Flat, point, along a slope's normal, in one call: rows and bias are those of each alone."""
+    robot = eq.load("human")
+    q, v = robot.random_state(rng)
+    slope = np.array([0.0, 0.6, 0.8])
+    flat, point, normal = Held("left_foot", kind="frame"), ("right_hand", (0, 0, -0.05)), Held("right_foot", axes=[slope])
+    floor = Held("left_hand", (0.0, 0.0, -0.1), axes="z")
+    J, bias = contact_jacobian(robot, q, [flat, point, normal, floor]), contact_bias(robot, q, v, [flat, point, normal, floor])
+    assert J.shape == (6 + 3 + 1 + 1, robot.nv)
+    assert_allclose(J[:6], robot.jacobian(q, "left_foot"))
+    assert_allclose(J[6:9], point_jacobian(robot, q, *point))
+    assert_allclose(J[9], slope @ robot.jacobian(q, "right_foot")[:3], atol=1e-12)
+    assert_allclose(J[10], point_jacobian(robot, q, "left_hand", (0.0, 0.0, -0.1))[2], atol=1e-12)
+    h = 1e-5
+    ahead, behind = (contact_jacobian(robot, robot.integrate(q, v, t), [flat, point, normal, floor]) @ v for t in (h, -h))
+    assert_allclose(bias, (ahead - behind) / (2 * h), atol=1e-6 * np.abs(bias).max())
+    found = analyse_contacts(robot, q, [flat, point, normal, floor])
+    assert found.rank == 11
+    assert found.contacts == ("left_foot", "right_hand (0, 0, -0.05)", "right_foot", "left_hand (0, 0, -0.1)")
+
+
+@pytest.mark.parametrize("axes", ["", "xw", [1.0, 0.0, 0.0], [[0.0, 0.0, 0.0]], [[np.nan, 0.0, 1.0]]], ids=str)
+def test_axes_that_are_none(axes):
+    robot = eq.load("quadruped")
+    with pytest.raises(eq.ShapeError, match="axes"):
+        contact_jacobian(robot, robot.standing(), [Held(FEET[0], axes=axes)])
+
+
+@pytest.mark.paper("H1")
+def test_the_slides_velocity_has_its_angular_part_in_body_axes(rng):
+    """u = (ṗ in the world, ω in the base): q̇ = E u, ṙ = J u, and the same for a batch."""
+    robot = eq.load("quadruped")
+    q, v = map(np.array, zip(*(robot.random_state(rng) for _ in range(4)), strict=True))
+    u = v.copy()
+    R = np.stack([robot.pose(one, robot.base_link)[:3, :3] for one in q])
+    u[:, 3:6] = np.einsum("bji,bj->bi", R, v[:, 3:6])
+    E, E_fb = coordinate_rates(robot, q, "body"), velocity_from_rates(robot, q, "body")
+    assert_allclose(np.einsum("bij,bj->bi", E, u), np.einsum("bij,bj->bi", coordinate_rates(robot, q), v), atol=1e-12)
+    assert_allclose(E_fb @ E, np.broadcast_to(np.eye(robot.nv), (4, robot.nv, robot.nv)), atol=1e-12)
+    J = point_jacobian(robot, q, FEET[1], (0.1, 0.0, 0.2), angular="body")
+    assert_allclose(np.einsum("bij,bj->bi", J, u), np.einsum("bij,bj->bi", point_jacobian(robot, q, FEET[1], (0.1, 0.0, 0.2)), v))
+    with pytest.raises(eq.UnknownNameError, match="world"):
+        coordinate_rates(robot, q, "base")

@@ -16,6 +16,8 @@ from equipoise.control.closed_form.com_control import (
     SafeEllipse,
     com_error,
     constrained_error,
+    curvature,
+    error_jacobian,
     hand_error,
     prioritised_error,
     prioritised_velocity,
@@ -307,3 +309,38 @@ def test_the_base_of_a_floating_robot_is_held(rng):
         reach(robot, q, "front_left_foot", np.zeros(3), np.zeros(2), first="hand")
     with pytest.raises(eq.ShapeError, match="has 2 numbers"):
         com_error(robot, q, np.zeros(3))
+
+
+@pytest.mark.paper("E9")
+@pytest.mark.parametrize("weight", [None, ((2.0, 0.3), (0.3, 0.8))], ids=["circle", "ellipse"])
+def test_the_jacobian_of_the_safe_ellipse_in_full(weight, rng):
+    """∂e₃/∂q of [EB98, Eq. (88)] against differences, off the centre, with the curvature of mass and hand."""
+    robot, ellipse = load("bimanual"), SafeEllipse(0.02, weight=weight, stiffness=1e-4, exponent=4)
+    q = moved(robot, rng)
+    target, goal = robot.com(q)[:2] - (0.012, -0.01), robot.pose(q, "left_tool")[:3, 3] + 0.1
+
+    def hand(at):
+        return robot.pose(at, "left_tool")[:3, 3] - goal, robot.jacobian(at, "left_tool")[:3]
+
+    (e_1, J_1), (e_2, J_2) = com_error(robot, q, target), hand(q)
+    K_1 = curvature(robot, q, lambda at: robot.com_jacobian(at)[:2], ellipse.pull(e_1))
+    K_2 = curvature(robot, q, lambda at: hand(at)[1], e_2)
+    h, units = 1e-5, np.eye(robot.nv)
+    ends = [[ellipse.error(*com_error(robot, q + s * h * u, target), *hand(q + s * h * u)) for s in (1, -1)] for u in units]
+    slope = np.array([(ahead - behind) / (2 * h) for ahead, behind in ends]).T
+    assert_allclose(ellipse.exact_jacobian(e_1, J_1, J_2, K_1, K_2), slope, atol=1e-6 * np.abs(slope).max())
+    assert_allclose(K_1, K_1.T, atol=1e-9)  # second derivatives of joints that do not turn in SO(3) are symmetric
+
+
+@pytest.mark.paper("E8")
+def test_a_constrained_error_takes_the_true_jacobian(rng):
+    """[EB98, Eq. (77)]: R J₃ᵀ e₃; without J₃ it is R e₃."""
+    robot = load("bimanual")
+    q = moved(robot, rng)
+    R = null_space_rows(robot.jacobian(q, "right_tool")[:3])
+    target = robot.com(q)[:2] + 0.02
+    J_1 = error_jacobian(robot, q, lambda at: com_error(robot, at, target)[0])
+    assert_allclose(J_1, robot.com_jacobian(q)[:2], atol=1e-9)
+    e_3, J_3 = rng.normal(size=robot.nv), rng.normal(size=(robot.nv, robot.nv))
+    assert_allclose(constrained_error(R, e_3, J_3), R @ J_3.T @ e_3, rtol=1e-12)
+    assert_allclose(constrained_error(R, e_3), R @ e_3, rtol=1e-12)

@@ -11,7 +11,7 @@ from test_hierarchy import FEET, standing
 
 import equipoise as eq
 from equipoise.balance import contact_bias, contact_jacobian, gravity_torques, projected_dynamics
-from equipoise.balance.contacts import selection
+from equipoise.balance.support_dynamics import selection
 from equipoise.control.closed_form.decoupling import output_dynamics, slow_output_dynamics
 from equipoise.control.closed_form.motions import Motion, com_motion, frame_motion
 

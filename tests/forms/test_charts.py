@@ -230,3 +230,126 @@ def test_charts_that_cannot_be_teach(state):
         eom.in_chart(eq.charts.UnitQuaternion, joint="front_left_kne")
     with pytest.raises(eq.ShapeError, match="4 parameters"):
         CHARTS["UnitQuaternion"].at(np.zeros(3))
+
+
+# --- what a user may write ---------------------------------------------------------------------------------------------
+
+
+def plain_cayley(theta):
+    """Plain NumPy, no symbols in sight."""
+    x, y, z = theta
+    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + 2 / (1 + theta @ theta) * (K + K @ K)
+
+
+def nine_rows(theta):
+    """All of Rᵀ R = 1, as [BK12, Table II] prints it: three rows say what others say."""
+    R = theta.reshape(3, 3)
+    return R.T @ R - np.eye(3)
+
+
+PLAIN = eq.charts.Chart(plain_cayley, 3, name="plain Cayley")
+NINE = eq.charts.Chart(lambda theta: theta.reshape(3, 3), 9, nine_rows, name="nine rows")
+
+
+@pytest.mark.paper("B1")
+@pytest.mark.parametrize("chart", [PLAIN, NINE], ids=lambda chart: chart.name)
+def test_a_chart_written_in_plain_numpy(chart, state, rng):
+    robot, eom, tau = state
+    X = random_pose(rng)
+    theta, w = chart.parameters(X), rng.normal(size=3)
+    assert_allclose(chart.at(theta).X, X[:3, :3], atol=1e-12)
+    assert_allclose(chart.at(theta).J @ chart.rates(theta, w), w, atol=1e-11)
+    form = eom.in_chart(chart)
+    a = robot.forward_dynamics(eom.origin.q, eom.v, tau)
+    assert_allclose(form.body_acceleration(form.acceleration(tau)), a, atol=1e-9 * np.abs(a).max())
+
+
+@pytest.mark.paper("B3")
+def test_redundant_constraints_are_solved_by_rank(state):
+    """Nine constraints give the motion, the projector and the multiplier of six."""
+    _, eom, tau = state
+    nine, six = eom.in_chart(NINE), eom.in_chart(eq.charts.RotationMatrix)
+    assert (nine.C_y.shape[0], six.C_y.shape[0]) == (9, 6)
+    assert_allclose(nine.acceleration(tau), six.acceleration(tau), atol=1e-9 * np.abs(six.acceleration(tau)).max())
+    assert_allclose(nine.projector, six.projector, atol=1e-12)
+    rest = nine.M @ nine.acceleration(tau) + nine.N @ nine.y_dot + nine.g - nine.force(tau)
+    assert_allclose(rest, nine.C_y.T @ nine.multiplier(tau), atol=1e-9)
+    assert_allclose(nine.C_y @ nine.acceleration(tau), -nine.C_bias, atol=1e-9)
+
+
+@pytest.mark.paper("B3")
+@pytest.mark.parametrize("chart", [*CHARTS.values(), PLAIN, NINE], ids=lambda chart: chart.name)
+def test_a_batch_is_its_states(chart, rng):
+    robot = eq.load("quadruped")
+    q, v = map(np.array, zip(*(robot.random_state(rng) for _ in range(6)), strict=True))
+    q, v, tau = q.reshape(2, 3, -1), v.reshape(2, 3, -1), rng.normal(size=(2, 3, robot.nv))
+    together = robot.equations_of_motion(q, v).in_chart(chart)
+    assert together.theta.shape == (2, 3, chart.dimension)
+    for k in np.ndindex(2, 3):
+        one = robot.equations_of_motion(q[k], v[k]).in_chart(chart)
+        for name in ("theta", "y_dot", "T", "T_dot", "M", "N", "g", "C_y", "C_bias", "projector"):
+            assert_allclose(getattr(together, name)[k], getattr(one, name), atol=1e-9, err_msg=name)
+        y_dotdot = one.acceleration(tau[k])
+        scale = np.abs(y_dotdot).max()
+        assert_allclose(together.acceleration(tau)[k], y_dotdot, atol=1e-9 * scale)
+        back = together.inverse_dynamics(together.acceleration(tau))[k]
+        assert_allclose(back, tau[k], atol=1e-8 * max(1.0, scale))
+
+
+@pytest.mark.paper("B7")
+def test_charts_of_base_ball_joint_and_free_object_at_once(rng):
+    builder = eq.RobotBuilder("thrower", floating=True)
+    builder.link("body", mass=3.0, com=(0, 0.1, 0), inertia=(0.1, 0.2, 0.15))
+    builder.link("arm", mass=1.0, com=(0, 0, 0.3), inertia=(0.02, 0.03, 0.01))
+    builder.link("stone", mass=0.5, com=(0.01, 0, 0), inertia=(0.001, 0.002, 0.0015))
+    builder.joint("shoulder", "ball", "body", "arm", position=(0.1, 0.2, 0.3))
+    builder.joint("free", "floating", None, "stone")
+    robot = builder.build()
+    q, v = robot.random_state(rng)
+    tau, eom = rng.normal(size=robot.nv), robot.equations_of_motion(q, v)
+    charts = {"free": eq.charts.DualQuaternion, None: eq.charts.UnitQuaternion, "shoulder": eq.charts.RollPitchYaw()}
+    form = eom.in_chart(charts)
+    assert form.M.shape == (robot.nv + 2 + 1, robot.nv + 2 + 1)
+    a = robot.forward_dynamics(q, v, tau)
+    assert_allclose(form.T @ form.y_dot, v, atol=1e-11)
+    assert_allclose(form.body_acceleration(form.acceleration(tau)), a, atol=1e-9 * np.abs(a).max())
+    assert_allclose(form.y_dot @ form.M @ form.y_dot / 2, eom.kinetic_energy, rtol=1e-12)
+
+
+def test_a_built_in_chart_is_traced_once(state):
+    _, eom, _ = state
+    assert eom.in_chart(eq.charts.UnitQuaternion).chart is eom.in_chart(eq.charts.UnitQuaternion).chart
+
+
+def branching(theta):
+    return np.eye(3) if theta[0] > 0 else -np.eye(3)
+
+
+def from_math(theta):
+    import math
+
+    c, s = math.cos(theta[0]), math.sin(theta[0])
+    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize("rho", [branching, from_math], ids=lambda rho: rho.__name__)
+def test_a_function_that_cannot_be_traced_is_refused(rho):
+    with pytest.raises(eq.ModelError, match=r"mine: .*(NumPy|branch)"):
+        eq.charts.Chart(rho, 3, name="mine").at(np.array([0.1, 0.2, 0.3]))
+
+
+def test_a_chart_without_the_constraint_it_needs_is_refused():
+    chart = eq.charts.Chart(lambda theta: theta.reshape(3, 3), 9, name="no rows")
+    with pytest.raises(eq.ModelError, match=r"no rows has 9 parameters for 3 freedoms: it needs a constraint of 6 rows"):
+        chart.rates(np.eye(3).ravel(), np.ones(3))
+
+
+def test_charts_go_with_rotations_only():
+    robot = eq.load("quadruped")
+    eom = robot.equations_of_motion(robot.standing(), np.zeros(robot.nv))
+    joint = next(name for name, made in robot.joints.items() if made.type.name == "revolute")
+    with pytest.raises(eq.ModelError, match="ball joint or a free object"):
+        eom.in_chart(eq.charts.UnitQuaternion, joint=joint)
+    with pytest.raises(eq.ModelError, match="needs a chart"):
+        eom.in_chart({})

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from rich.console import Console
 
 from equipoise.errors import EquipoiseError, MissingPackageError, UnknownNameError
-from equipoise.papers import eb98_pictures, eth19, pictures, qo21_models, qo21_pictures, report
+from equipoise.papers import eb98_pictures, eth19_contact, pictures, qo21_models, qo21_pictures, report
 from equipoise.papers.rows import Row, all_rows, small
 
 pytest.importorskip("matplotlib")
@@ -126,7 +126,7 @@ def test_bird_and_flower():
 
 @pytest.mark.paper("H3")
 def test_bricks_end_at_rest_on_their_weight():
-    ((_, picture),) = eth19.pictures()
+    picture = eth19_contact.falling_brick()
     height, force = picture.axes
     assert len(height.lines) == len(force.lines) == 4
     for line in force.lines:

@@ -9,7 +9,7 @@ from support import load
 from things import FEET, MASS, SOLE, G, crate, mixture, quadruped, steps
 
 import equipoise as eq
-from equipoise.balance.contacts import support_dynamics
+from equipoise.balance.support_dynamics import support_dynamics
 from equipoise.model.shapes import box
 from equipoise.model.types import Mimic
 from equipoise.simulate.plant import make_plant

@@ -1,18 +1,11 @@
 """Centre of mass, contacts, impacts, support."""
 
+from .aerodynamics import Aerodynamic
 from .chains import EquivalentChain, all_chains, equivalent_chain
 from .com_dynamics import ConstrainedMotion, gravity_torques, kinetic_jacobian, projected_dynamics, reduced_dynamics
-from .contacts import (
-    ContactAnalysis,
-    SupportDynamics,
-    analyse_contacts,
-    contact_bias,
-    contact_jacobian,
-    coordinate_rates,
-    point_jacobian,
-    support_dynamics,
-    velocity_from_rates,
-)
+from .contact_analysis import ContactAnalysis, analyse_contacts
+from .contacts import Held, contact_bias, contact_jacobian, point_jacobian
+from .coordinates import base_turn, coordinate_rates, velocity_from_rates
 from .impacts import Impact, impact, resolve_impact
 from .loops import LoopConstraints, close_loops, closure, loop_constraints
 from .support import (
@@ -28,11 +21,14 @@ from .support import (
     support_polygon,
     zero_moment_point,
 )
+from .support_dynamics import SupportDynamics, support_dynamics
 
 __all__ = [
+    "Aerodynamic",
     "ConstrainedMotion",
     "ContactAnalysis",
     "EquivalentChain",
+    "Held",
     "Impact",
     "LoopConstraints",
     "SupportArea",
@@ -41,6 +37,7 @@ __all__ = [
     "all_chains",
     "analyse_contacts",
     "area_gradient",
+    "base_turn",
     "centre_of_pressure",
     "close_loops",
     "closure",

@@ -22,6 +22,7 @@ from ..model.shapes import cylinder_between, sphere
 from ..model.tree import Body, Tree, tree_of
 from ..model.types import Frame, Inertia, Joint, JointLimits, Link, Mimic, Model, Shape, frozen
 from ..robot import Robot
+from .loops import LoopConstraints, loop_constraints
 
 Array = np.ndarray
 END = "com"  # the frame at the end of the chain
@@ -66,8 +67,12 @@ class EquivalentChain:
     end does this. Links of any masses do, with the centre of mass of link k Σ_{j≤k} m_j / m_k times as far out as its end.)
     Kinetic energy does not agree: for dynamics use the original.
 
+    A robot with closed loops gives {C'; h(q) = 0}, the chain with the constraints of the original [EB98, Sec. 4.4]: `loops`
+    has their rows, the same numbers for both because q is.
+
     Args:
         robot: the chain.
+        original: the robot whose centre of mass it follows.
         start: m, constant offset of its first joint from the world's origin, t̄₀₁ of [EB98, Eq. (31) and (109)].
         segments: the vectors in the order of the walk.
         angles: (len(segments), nv), where all joints turn about parallel axes: row k @ q is the angle q'_k by which segment
@@ -75,9 +80,19 @@ class EquivalentChain:
     """
 
     robot: Robot
+    original: Robot
     start: Array
     segments: tuple[Segment, ...]
     angles: Array | None
+
+    def loops(self, q: Array, v: Array, *, baumgarte: float = 0.0) -> LoopConstraints:
+        """J, J̇v and violation of the loops that the original closes, in the coordinates of the chain [EB98, Eq. (53)].
+
+        Args:
+            q, v: state, (…, nq) and (…, nv).
+            baumgarte: as of `loop_constraints`.
+        """
+        return loop_constraints(self.original, q, v, baumgarte=baumgarte)
 
     @property
     def lengths(self) -> Array:
@@ -120,7 +135,8 @@ def equivalent_chain(robot: Robot, order: Sequence[str] | None = None) -> Equiva
         segments.append(Segment(tree.bodies[k].name, frozen(vectors[k]), turns))
         here = k
     model = _model(robot.model, chain.parts)
-    return EquivalentChain(Robot(model, tree_of(model)), frozen(start), tuple(segments), _angle_map(robot, segments))
+    chain_robot = Robot(model, tree_of(model))
+    return EquivalentChain(chain_robot, robot, frozen(start), tuple(segments), _angle_map(robot, segments))
 
 
 def all_chains(robot: Robot) -> Iterator[EquivalentChain]:

@@ -17,7 +17,7 @@ import numpy as np
 from ..algebra.arrays import times
 from ..errors import StateError
 from ..forms.constrained import CONSISTENCY, ConstrainedDynamics
-from .contacts import AXES, Contact, Kind, contact_jacobian
+from .contacts import AXES, Axes, Contact, Kind, contact_jacobian
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -80,7 +80,7 @@ def impact(
     kind: Kind = "point",
     *,
     restitution: float | Array = 0.0,
-    axes: str = AXES,
+    axes: Axes = AXES,
 ) -> Impact:
     """Velocity and impulse when contacts close at configuration q with velocity v [ETH19, slide 26].
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import ShapeError, StateError
 from ..model.types import frozen
-from .contacts import Contact, _parts, _place, point_bias, point_jacobian
+from .contacts import Contact, parts, place, point_bias, point_jacobian
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -171,10 +171,10 @@ def support_area(robot: Robot, q: Array, v: Array, contacts: Sequence[Contact], 
     """
     fixed = np.asarray(fixed, dtype=float)
     standing = _flat("support_area", fixed) if fixed.size else np.empty((0, 2))
-    named = [_parts(contact) for contact in contacts]
+    named = [parts(contact) for contact in contacts]
     if not named and not len(standing):
         raise ShapeError("support_area: give at least one contact or fixed point")
-    moving = np.array([_place(robot, q, contact) for contact in contacts]).reshape(-1, 3)
+    moving = np.array([place(robot, q, contact) for contact in contacts]).reshape(-1, 3)
     polygon = support_polygon(np.concatenate([moving[:, :2], standing]))
     J_p, bias = np.zeros((len(polygon.indices), 2, robot.nv)), np.zeros((len(polygon.indices), 2))
     for k, index in enumerate(polygon.indices):

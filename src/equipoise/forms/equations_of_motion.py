@@ -7,7 +7,7 @@ starts there, so the way back is exact; it costs a few small products, never the
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ from ..machine.kernel import Kernel
 from .bases import COM, Base
 
 if TYPE_CHECKING:
-    from .charts import Chart, ChartEquations
+    from .chart_equations import ChartEquations, Charts
+    from .charts import Chart
     from .constrained import ConstrainedDynamics
     from .support import FixedSupport
 
@@ -106,11 +107,17 @@ class EquationsOfMotion:
 
         return fixed_support(self, frame)
 
-    def in_chart(self, chart: Chart | type[Chart], joint: str | None = None) -> ChartEquations:
-        """Coordinates of a chart, and their rates, for the orientation of the base (or of a ball joint) [BK12]."""
-        from .charts import chart_equations
+    def in_chart(self, chart: Chart | type[Chart] | Charts, joint: str | None = None) -> ChartEquations:
+        """Coordinates of charts, and their rates, for orientations of the base, ball joints and free objects [BK12].
 
-        return chart_equations(self.in_representation("mixed"), chart, joint)
+        Args:
+            chart: one chart, or charts by joint, {None: UnitQuaternion, "shoulder": RollPitchYaw}; None is the base.
+            joint: the ball joint or free object that a single chart is for; the base if not given.
+        """
+        from .chart_equations import chart_equations
+
+        charts = chart if isinstance(chart, Mapping) else {joint: chart}
+        return chart_equations(self.in_representation("mixed"), charts)
 
     def constrained(self, J: Array, Jdot_v: Array) -> ConstrainedDynamics:
         """The same motion under J a + J̇ v = 0, J in the variables of this form."""

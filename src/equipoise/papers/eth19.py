@@ -1,164 +1,285 @@
-"""[ETH19] Lecture on floating-base dynamics and control."""
+"""[ETH19] Lecture on floating-base dynamics and control; its soft and hard contact is in `eth19_contact`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
-from ..balance import analyse_contacts, coordinate_rates, impact, point_jacobian, support_dynamics
+from ..balance import (
+    Aerodynamic,
+    Held,
+    SupportDynamics,
+    analyse_contacts,
+    base_turn,
+    contact_jacobian,
+    coordinate_rates,
+    impact,
+    point_jacobian,
+    support_dynamics,
+    velocity_from_rates,
+)
 from ..control.closed_form.hierarchy import WholeBody, stacked
 from ..control.closed_form.motions import com_motion, frame_motion
 from ..control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
 from ..control.qp import Rows, solve_levels
-from ..geometry.primitives import Plane
-from ..robot import Robot, RobotBuilder, load
-from ..simulate.plant import PlantState, make_plant
-from .pictures import sheet
-from .rows import Figure, Row, equal, small
-from .tpn17 import largest
+from ..robot import Robot, load
+from .eth19_contact import contact_plants, pictures
+from .reference import Reference, cross_matrix, path, rate
+from .rows import Figure, Row, agree, equal, largest, small
 
+Array = np.ndarray
 FEET = ("front_left_foot", "front_right_foot", "hind_left_foot", "hind_right_foot")
 # [ETH19, slide 14]: feet on the ground → rank J_c, rank J_c,b, internal constraints, uncontrollable directions
 QUADRUPED = {0: (0, 0, 0, 6), 1: (3, 3, 0, 3), 2: (6, 5, 1, 1), 3: (9, 6, 3, 0), 4: (12, 6, 6, 0)}
+# [ETH19, slide 12]: directions in which the end of the pendulum is held → rank J_c, rank J_c,b
+CART_PENDULUM = {"xz": (2, 1), "z": (1, 0), "x": (1, 1)}
+
+
+def _feet(now: Reference, feet: Sequence[str]) -> tuple[Array, Array]:
+    """J_c and J̇_c v of points, from the reference."""
+    motions = [now.frame(foot) for foot in feet]
+    return np.concatenate([m.J[:3] for m in motions]), np.concatenate([m.A[:3] for m in motions])
+
+
+# --- H1 ------------------------------------------------------------------------------------------------------------------
 
 
 def coordinates() -> Iterator[Figure]:
     robot = load("quadruped")
     q, v = robot.random_state(np.random.default_rng(0))
-    h = 1e-6
-    rate = (robot.integrate(q, v, h) - robot.integrate(q, v, -h)) / (2 * h)
-    yield small("q̇ − E_fb v, q̇ by differences [slide 5]", largest(coordinate_rates(robot, q) @ v - rate), 1e-8)
-    J = point_jacobian(robot, q, "hind_left_foot")
-    yield small("velocity of a point − J v [slide 7]", largest(J @ v - robot.velocity(q, v, "hind_left_foot")[:3]), 1e-12)
+    at, now, foot, point = path(robot, q, v), Reference(robot, q, v), "hind_left_foot", (0.1, -0.05, 0.2)
+    q_dot, base = rate(at), now.links[robot.base_link or ""]
+    u = v.copy()
+    u[3:6] = base.R.T @ v[3:6]  # the slide's velocity: linear in the world, angular in the base
+    both: list[tuple[Literal["world", "body"], Array]] = [("world", v), ("body", u)]
+    for angular, velocity in both:
+        E, E_fb = coordinate_rates(robot, q, angular), velocity_from_rates(robot, q, angular)
+        yield agree(f"ω in {angular} axes: E v against q̇ by differences [slide 5]", E @ velocity, q_dot, 1e-9)
+        yield agree(f"ω in {angular} axes: v = E_fb q̇", E_fb @ q_dot, velocity, 1e-9)
+        J = point_jacobian(robot, q, foot, point, angular)
+        r_dot = rate(lambda t: Reference(robot, at(t)).frame(foot, point).p)
+        yield agree(f"ω in {angular} axes: velocity of a point by differences [slide 6]", J @ velocity, r_dot, 1e-9)
+        turn = base.R if angular == "body" else np.eye(3)
+        block = -cross_matrix(now.frame(foot, point).p - base.p) @ turn
+        yield agree(f"ω in {angular} axes: its base block −(r − p)^ C [slide 6]", J[:, 3:6], block, 1e-11)
+    T = base_turn(robot, q)
+    yield agree("kinetic energy in the slide's velocity", u @ T.T @ robot.mass_matrix(q) @ T @ u / 2, now.kinetic_energy, 1e-11)
+
+
+# --- H2 ------------------------------------------------------------------------------------------------------------------
 
 
 def contact_analysis() -> Iterator[Figure]:
     robot = load("quadruped")
+    q = robot.standing()
     for count, table in QUADRUPED.items():
-        a = analyse_contacts(robot, robot.standing(), FEET[:count])
+        a = analyse_contacts(robot, q, FEET[:count])
         ranks = a.rank, a.base_rank, a.internal_constraints, a.uncontrollable.shape[1]
         yield equal(f"{count} feet: ranks, internal, uncontrollable [slide 14]", ranks, table)
-    words = analyse_contacts(robot, robot.standing(), FEET[:2]).words
+    two = analyse_contacts(robot, q, FEET[:2])
     line = "rotation about the line through front_left_foot and front_right_foot"
-    yield equal(f"two feet leave a {line}", list(words) == [line], True)
-    wheel = analyse_contacts(load("wheel"), np.array([0.7, np.pi]), ["rim"], base=["slide"])
-    yield equal("wheel: ranks", (wheel.rank, wheel.base_rank), (1, 1))
+    yield equal(f"two feet leave a {line}", list(two.words) == [line], True)
+    free = np.zeros(robot.nv)
+    free[:6] = two.uncontrollable[:, 0]
+    moved = [Reference(robot, q, free).frame(foot).V[:3] for foot in FEET]
+    yield small("in that motion of the base the two feet stand", largest(moved[:2]), 1e-10)
+    yield Figure("and the other two move, m/s", "> 0", f"{largest(moved[2:]):.2f}", bool(largest(moved[2:]) > 0.1))
+    yield from _textbook()
+    yield from _mixed_contacts()
 
 
-LAWS = {"linear": (2e4, 200.0, 1.0), "plate": (2e4, 200.0, 1.0), "nonlinear": (1e6, 2e7, 1.5)}  # stiffness, damping, exponent
+def _textbook() -> Iterator[Figure]:
+    """The slides' own Jacobians."""
+    r, phi, x = 0.3, np.pi, 0.7
+    wheel = load("wheel", radius=r)
+    J = contact_jacobian(wheel, np.array([x, phi]), ["rim"], axes="xz")
+    wanted = [[1.0, r * np.cos(phi)], [0.0, -r * np.sin(phi)]]
+    yield agree("wheel: J_P = (1, r cos φ; 0, −r sin φ) [slide 10]", J, wanted, 1e-12)
+    found = analyse_contacts(wheel, np.array([x, phi]), ["rim"], base=["slide"])
+    yield equal("wheel: rank J_c, rank J_c,b", (found.rank, found.base_rank), (1, 1))
+    yield small("wheel: it can roll, q̇ = (r, 1)", largest(found.J @ np.array([r, 1.0])), 1e-12)
+    cart, half, angle = load("cart_pendulum", half_length=0.4), 0.4, 0.6
+    J = contact_jacobian(cart, np.array([0.2, angle]), ["tip"], axes="xz")
+    wanted = [[1.0, 2 * half * np.cos(angle)], [0.0, 2 * half * np.sin(angle)]]
+    yield agree("cart and pendulum: J_c [slide 12]", J, wanted, 1e-12)
+    for axes, ranks in CART_PENDULUM.items():
+        found = analyse_contacts(cart, np.array([0.2, angle]), ["tip"], axes=axes, base=["slide"])
+        yield equal(f"cart and pendulum, {axes} held: ranks", (found.rank, found.base_rank), ranks)
 
 
-def brick_on(name: str, *, tilt: float = 0.0, v: float = 0.0, above: float = 0.0, **options: Any) -> tuple[Any, Robot]:
-    """A plant with a brick on (m `above`) the ground, and the brick; the ground falls towards x by `tilt` rad."""
-    brick = RobotBuilder("brick").link("brick", mass=2.0, inertia=(0.03, 0.04, 0.05)).build()
-    corners = [(x, y, -0.1) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
-    up = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
-    plant = make_plant(name, brick, [("brick", corners)], ground=Plane(up), **options)
-    plant.reset(np.array([*(0.1 + above) * up, np.cos(tilt / 2), 0, np.sin(tilt / 2), 0]), np.array([v, 0, 0, 0, 0, 0]))
-    return plant, brick
+def _mixed_contacts() -> Iterator[Figure]:
+    """A flat foot, a hand as a point, a knee on a slope without friction, in one call."""
+    robot, slope = load("human"), (0.0, 0.6, 0.8)
+    q, v = robot.random_state(np.random.default_rng(4))
+    held = [Held("left_foot", kind="frame"), Held("right_hand", (0, 0, -0.1)), Held("right_shank", axes=[slope])]
+    J, now = contact_jacobian(robot, q, held), Reference(robot, q, v)
+    hand, knee = now.frame("right_hand", (0, 0, -0.1)).V[:3], now.frame("right_shank").V[:3]
+    wanted = np.concatenate([now.frame("left_foot").V, hand, [np.dot(slope, knee)]])
+    yield agree("three kinds of contact in one call: J_c v", J @ v, wanted, 1e-11)
+    yield equal("their rank: 6 + 3 + 1", analyse_contacts(robot, q, held).rank, 10)
 
 
-def soft_law(law: str) -> dict[str, Any]:
-    """Options of the soft plant."""
-    return {"law": law, **dict(zip(("stiffness", "damping", "exponent"), LAWS[law], strict=True))}
-
-
-def contact_plants() -> Iterator[Figure]:
-    def after(name: str, steps: int, **options: Any) -> tuple[Any, PlantState]:
-        plant, _ = brick_on(name, **options)
-        for _ in range(steps):
-            state = plant.step(np.zeros(6), 1e-3)
-        return plant, state
-
-    g = -brick_on("soft")[1].model.gravity[2]
-    for law, (k, _, n) in LAWS.items():
-        _, state = after("soft", 400, **soft_law(law))
-        depth = (2.0 * g / 4 / k) ** (1 / n)
-        error = abs(0.1 - state.q[2] - depth) / depth
-        yield small(f"soft contact, {law} law: depth at rest against k xⁿ = mg/4 [slide 17]", error, 1e-2)
-    plant, state = after("hard", 400, v=1.0, friction=0.5)
-    p, u = plant.solution.impulse, plant.solution.velocity
-    yield small("hard contact: ṙ_n F_n [slide 20]", largest(p[:, 0] * u[:, 0]), 1e-12)
-    least = float(p[:, 0].min()), float(u[:, 0].min())
-    yield Figure("hard contact: least F_n, ṙ_n", "≥ 0", f"{least[0]:.1e}, {least[1]:.1e}", least[0] >= 0 and least[1] > -1e-9)
-    yield small("hard contact: way to a stop against v²/(2 μ g)", abs(state.q[0] * 2 * 0.5 * g - 1.0), 1e-2)
-    ends = [after("hard", 100, tilt=0.4, friction=part * np.tan(0.4))[1] for part in (0.98, 1.02)]
-    slides = [bool(largest(end.v) > 1e-6) for end in ends]
-    yield equal("hard contact: slides on a slope with μ 2 % below, 2 % above its tangent", slides, [True, False])
-
-
-def pictures() -> Iterator[tuple[str, Any]]:
-    """A brick dropped from 5 cm: what the three soft laws and the hard contact make of it [slides 17–22]."""
-    picture, axes = sheet(
-        "[ETH19, slides 17–22] a brick falls on the ground", ["height of its underside, mm", "force, N"], columns=2
-    )
-    dt = 5e-4
-    plants = {f"soft, {law}": ("soft", soft_law(law)) for law in LAWS} | {"hard": ("hard", {})}
-    for label, (name, options) in plants.items():
-        plant, brick = brick_on(name, above=0.05, **options)
-        states = [plant.step(np.zeros(brick.nv), dt) for _ in range(600)]
-        t = [state.t for state in states]
-        axes[0].plot(t, [1e3 * (state.q[2] - 0.1) for state in states], label=label, lw=1.2)
-        axes[1].plot(t, [state.wrenches["brick"][2] if "brick" in state.wrenches else 0.0 for state in states], lw=1.0)
-    axes[1].set_yscale("symlog", linthresh=100.0)
-    axes[1].set_xlim(0.09, 0.16)
-    for one in axes:
-        one.set_xlabel("t, s")
-    axes[0].legend()
-    yield "soft-and-hard-contact", picture
+# --- H4 ------------------------------------------------------------------------------------------------------------------
 
 
 def support() -> Iterator[Figure]:
     robot = load("quadruped")
     rng = np.random.default_rng(0)
     q, v = robot.random_state(rng)
-    s = support_dynamics(robot, q, v, FEET[:3])
-    torque = rng.normal(size=12)
-    N, J = s.projector, s.jacobian
-    yield small("J_c N_c [slide 22]", largest(J @ N), 1e-10)
-    yield small("N_c N_c − N_c", largest(N @ N - N), 1e-10)
-    a = s.acceleration(torque)
-    force = np.concatenate([np.zeros(6), torque]) + J.T @ s.contact_force(torque)
-    yield small("equation of motion with the contact force", largest(robot.inverse_dynamics(q, v, a) - force), 1e-9)
-    again = s.inverse_dynamics(a)
-    yield small("inverse dynamics gives the motion back [slide 32]", largest(again.acceleration - a) / largest(a), 1e-8)
+    s, torque, now = support_dynamics(robot, q, v, FEET[:3]), rng.normal(size=12), Reference(robot, q, v)
+    (J, bias), S_T = _feet(now, FEET[:3]), np.eye(robot.nv)[:, 6:]
+    M_inverse = np.linalg.inv(now.M)
+    N = np.eye(robot.nv) - M_inverse @ J.T @ np.linalg.inv(J @ M_inverse @ J.T) @ J
+    yield agree("N_c [slide 22]", s.projector, N, 1e-9)
+    a, F = s.acceleration(torque), s.contact_force(torque)
+    yield small("feet do not accelerate: J_c a + J̇_c v", largest(J @ a + bias) / largest(a), 1e-10)
+    yield agree("Newton and Euler with the contact force", now.force(a), S_T @ torque + J.T @ F, 1e-9)
+    M_s, h_s, B = s.consistent
+    yield agree(
+        "support-consistent: N_cᵀ M, N_cᵀ h", np.column_stack([M_s, h_s]), np.column_stack([N.T @ now.M, N.T @ now.h]), 1e-9
+    )
+    again = s.inverse_dynamics(a, torque=rng.normal(size=12))
+    yield agree("inverse dynamics gives the motion back [slide 32]", again.acceleration, a, 1e-8)
+    yield agree("and its forces hold the equation of motion", S_T @ again.torque + J.T @ again.contact_force, now.force(a), 1e-8)
+    free = s.torque_null_space @ rng.normal(size=12)
+    yield small("torques of the null space move nothing", largest(s.acceleration(torque + free) - a) / largest(a), 1e-9)
+    yield equal(
+        "and they are some: rank of N_cᵀ Sᵀ, of its null space",
+        (int(np.linalg.matrix_rank(B, tol=1e-8)), int(np.linalg.matrix_rank(s.torque_null_space, tol=1e-8))),
+        (9, 3),
+    )
     yield equal("internal forces of three feet", s.internal_forces.shape[1], 3)
+    for F_internal in s.internal_forces.T:
+        balance = S_T @ s.internal_torque(F_internal) + J.T @ F_internal
+        yield small("an internal force and its torques balance", largest(balance), 1e-10)
+    yield from _cart_pendulum()
+    yield from _drag_and_lift(robot, now)
+
+
+def _cart_pendulum() -> Iterator[Figure]:
+    """[ETH19, slides 23–25]: M, b and g as printed; the torque changes the force and not the motion."""
+    m, half, phi, rates = 1.0, 0.5, 0.7, np.array([0.3, -0.8])
+    robot, q = load("cart_pendulum"), np.array([0.1, 0.7])
+    theta = robot.links["pendulum"].inertia.matrix[1, 1] if robot.links["pendulum"].inertia else np.nan
+    M = [[2 * m, half * m * np.cos(phi)], [half * m * np.cos(phi), m * half**2 + theta]]
+    h = [-(rates[1] ** 2) * half * m * np.sin(phi), m * 9.80665 * half * np.sin(phi)]
+    yield agree(
+        "cart and pendulum: M, b + g as printed", np.vstack([robot.mass_matrix(q), robot.bias_force(q, rates)]), [*M, h], 1e-11
+    )
+    s = support_dynamics(robot, q, rates, ["tip"], axes="z", actuated=["swing"])
+    yield small("vertical motion locked: N_cᵀ Sᵀ = 0, the torque moves nothing", largest(s.consistent[2]), 1e-12)
+    s = support_dynamics(robot, q, rates, ["tip"], axes="x", actuated=["swing"])
+    yield Figure(
+        "horizontal motion locked: N_cᵀ Sᵀ", "≠ 0", f"{largest(s.consistent[2]):.2f}", bool(largest(s.consistent[2]) > 0.1)
+    )
+
+
+def _drag_and_lift(robot: Robot, now: Reference) -> Iterator[Figure]:
+    """½ ρ v² A c of a plate at a point of a shank [slide 17], the fluid moving too."""
+    frame, point, wind, up = "front_left_shank", (0.05, 0.1, -0.1), np.array([2.0, -1.0, 0.5]), np.array([0.0, 0.6, 0.8])
+    plate = Aerodynamic(frame, 0.03, drag=1.2, lift=0.8, point=point, up=tuple(up), wind=tuple(wind))
+    at = now.frame(frame, point)
+    u, n = at.V[:3] - wind, at.R @ up
+    n = np.cross(np.cross(u, n), u)
+    size = 0.5 * 1.2 * 0.03 * (u @ u)
+    wanted = size * (0.8 * n / np.linalg.norm(n) - 1.2 * u / np.linalg.norm(u))
+    yield agree("drag and lift: ½ ρ v² A c, across and against the flow", plate.force(robot, now.q, now.v), wanted, 1e-12)
+    ours = plate.generalised_force(robot, now.q, now.v)
+    yield agree("their generalised force", ours, at.J[:3].T @ wanted, 1e-11)
+
+
+# --- H5 ------------------------------------------------------------------------------------------------------------------
 
 
 def impacts() -> Iterator[Figure]:
     robot = load("quadruped")
     q, v = robot.random_state(np.random.default_rng(0))
-    hit = impact(robot, q, v, FEET[:2])
-    feet = np.concatenate([robot.velocity(q, hit.after, foot)[:3] for foot in FEET[:2]])
-    yield small("velocity of the feet after impact [slide 26]", largest(feet), 1e-10)
-    loss = hit.energy_loss
-    yield small("energy loss, both ways of the slide", abs(loss - hit.energy_loss_at_contacts) / loss, 1e-9)
-    yield Figure("energy lost", "≥ 0", f"{loss:.3f} J", bool(loss >= 0))
+    now = Reference(robot, q, v)
+    J, _ = _feet(now, FEET[:2])
+    for e in (0.0, 0.6):
+        hit = impact(robot, q, v, FEET[:2], restitution=e)
+        after = Reference(robot, q, hit.after)
+        feet = np.concatenate([after.frame(foot).V[:3] for foot in FEET[:2]])
+        yield agree(f"e = {e:g}: velocity of the feet after [slide 26]", feet, -e * J @ v, 1e-9)
+        yield agree(f"e = {e:g}: M (v⁺ − v⁻) is what the impulse does", now.M @ (hit.after - v), J.T @ hit.impulse, 1e-9)
+        change = after.momentum_matrix @ hit.after - now.momentum_matrix @ v
+        pushes = hit.impulse.reshape(2, 3)
+        arms = [now.frame(foot).p - now.com for foot in FEET[:2]]
+        wanted = np.concatenate([pushes.sum(0), sum(np.cross(r, p) for r, p in zip(arms, pushes, strict=True))])
+        yield agree(f"e = {e:g}: momentum changes by the impulses", change, wanted, 1e-9)
+        loss = now.kinetic_energy - after.kinetic_energy
+        yield agree(f"e = {e:g}: energy loss", hit.energy_loss, loss, 1e-10)
+        yield agree(f"e = {e:g}: the same at the contacts", hit.energy_loss_at_contacts, loss, 1e-9)
+        yield agree(f"e = {e:g}: (1 − e²) ½ ṙᵀ Λ ṙ", loss, (1 - e * e) * _at_contacts(now, J, v), 1e-9)
+
+
+def _at_contacts(now: Reference, J: Array, v: Array) -> float:
+    inertia = np.linalg.inv(J @ np.linalg.solve(now.M, J.T))
+    return float((J @ v) @ inertia @ (J @ v) / 2)
+
+
+# --- H6 ------------------------------------------------------------------------------------------------------------------
 
 
 def task_hierarchy() -> Iterator[Figure]:
+    """On four feet, moving: what the levels ask for comes about, in the order of their levels."""
+    from scipy.linalg import null_space
+
     robot = load("quadruped")
     rng = np.random.default_rng(0)
-    q, v = robot.standing(), np.zeros(robot.nv)
+    q = robot.standing()
+    rows, _ = _feet(Reference(robot, q), FEET)
+    v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))  # the feet stand, the trunk moves
+    now = Reference(robot, q, v)
+    (J, bias), S_T = _feet(now, FEET), np.eye(robot.nv)[:, 6:]
     s = support_dynamics(robot, q, v, FEET)
     body, com, wanted = WholeBody(s), com_motion(robot, q, v), rng.normal(size=3)
     top = stacked([body.equation_of_motion(), body.contacts()])
     trunk = body.motion(frame_motion(robot, q, v, "trunk", turning=True), rng.normal(size=6))
     levels: list[Rows] = [top, body.motion(com, wanted), trunk, body.force([15.0, 80.0], which=[0, 2]), body.torque()]
     found = body.solve(levels)
-    yield small("equation of motion and contacts [slides 36–39]", largest(found.residuals[0]), 1e-9)
-    yield small("centre of mass, below them and above the trunk", largest(found.residuals[1]), 1e-9)
-    yield small("force of a foot, at the fourth level", largest(found.residuals[3]), 1e-8)
+    pushed = S_T @ found.torque + J.T @ found.force
+    yield agree("equation of motion [slides 36–39]", now.force(found.acceleration), pushed, 1e-9)
+    yield small("contacts: J_c a + J̇_c v", largest(J @ found.acceleration + bias), 1e-9)
+    yield agree("mass: c̈ against what was wanted", now.com_jacobian @ found.acceleration + now.com_bias, wanted, 1e-9)
+    yield agree("force of a foot, at the fourth level", found.force[[0, 2]], [15.0, 80.0], 1e-8)
     x = np.concatenate([found.acceleration, found.force, found.torque])
-    error = largest(x - solve_levels(levels, method="daqp").x) / largest(x)
-    yield small("five levels by projection − by DAQP", error, 1e-6)
+    yield agree("five levels by projection, by null spaces one after the other", x, _by_null_spaces(levels), 1e-7)
+    yield agree("five levels by projection, by DAQP", x, solve_levels(levels, method="daqp").x, 1e-6)
+    yield from _task_laws(robot, now, s, wanted, rng)
+
+
+def _by_null_spaces(levels: list[Rows]) -> Array:
+    """Each level by least squares in what those above leave free, their null space as a basis; then the shortest."""
+    from scipy.linalg import null_space
+
+    n = levels[0].A.shape[1]
+    x, Z = np.zeros(n), np.eye(n)
+    for level in levels:
+        A = level.A @ Z
+        x = x + Z @ np.linalg.lstsq(A, level.lower - level.A @ x, rcond=1e-10)[0]
+        Z = Z @ null_space(A, rcond=1e-10)
+    return x - Z @ (Z.T @ x) if Z.size else x
+
+
+def _task_laws(robot: Robot, now: Reference, s: SupportDynamics, wanted: Array, rng: np.random.Generator) -> Iterator[Figure]:
+    """Both laws of slide 3, on contacts and on a fixed arm: what the task does under their torques."""
+    com, (J, bias), S_T = com_motion(robot, now.q, now.v), _feet(now, FEET), np.eye(robot.nv)[:, 6:]
     for name, tau in (
-        ("task-space inverse dynamics", task_inverse_dynamics(robot, q, v, com, wanted, s).torque),
-        ("operational-space control", operational_dynamics(robot, q, v, com, s).torque(wanted, free=rng.normal(size=12))),
+        ("task-space inverse dynamics", task_inverse_dynamics(robot, now.q, now.v, com, wanted, s).torque),
+        ("operational-space control", operational_dynamics(robot, now.q, now.v, com, s).torque(wanted, free=rng.normal(size=12))),
     ):
-        yield small(f"{name}: ẇ − ẇ* [slide 3]", largest(com.J @ s.acceleration(tau) + com.bias - wanted), 1e-8)
+        K = np.block([[now.M, -J.T], [J, np.zeros((len(J), len(J)))]])
+        a = np.linalg.lstsq(K, np.concatenate([S_T @ tau - now.h, -bias]), rcond=1e-12)[0][: robot.nv]
+        yield agree(f"{name}: c̈ under its torques [slide 3]", now.com_jacobian @ a + now.com_bias, wanted, 1e-7)
+    arm = load("arm7")
+    q, v = arm.random_state(rng)
+    there, tool = Reference(arm, q, v), frame_motion(arm, q, v, "tool")
+    tau = operational_dynamics(arm, q, v, tool).torque(wanted, free=rng.normal(size=7))
+    moved = there.frame("tool").J @ there.acceleration(tau) + there.frame("tool").A
+    yield agree("operational-space control of an arm: ẅ under its torques", moved[:3], wanted, 1e-8)
 
 
 ROWS = [

@@ -34,7 +34,7 @@ def reproduce(
     results: list[tuple[Row, list[Figure]]] = []
     written: list[Path] = []
     for row in track(chosen, "reproducing", console=console, transient=True, disable=quiet):
-        figures = _figures(row)
+        figures = figures_of(row)
         if plots is not None and row.plots is not None:
             figures += _pictures(row, Path(plots), kind, written)
         results.append((row, figures))
@@ -50,7 +50,7 @@ def _chosen(ids: Sequence[str]) -> list[Row]:
     return [rows[name] for name in ids] if ids else list(rows.values())
 
 
-def _figures(row: Row) -> list[Figure]:
+def figures_of(row: Row) -> list[Figure]:
     """What the row shows. An error is a figure that is not good: it must not hide the other rows."""
     figures: list[Figure] = []
     try:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 PAPERS = {
     "BK12": "Bouyarmane & Kheddar 2012, free-floating-base mechanisms by Gauss' principle",
     "TPN17": "Traversaro, Pucci & Nori 2017, equations of motion in any base frame",
@@ -28,6 +30,24 @@ class Figure:
 def small(what: str, error: float, bound: float, paper: str = "0") -> Figure:
     """A figure that should vanish."""
     return Figure(what, paper, f"{error:.1e}", bool(error <= bound))
+
+
+def largest(x: Any) -> float:
+    """Largest entry, NaN if there is one."""
+    return float(np.abs(np.asarray(x)).max())
+
+
+def apart(x: Any, reference: Any) -> float:
+    """max |x − reference| over max |reference|, or over 1 where that is less than one; infinite for another shape."""
+    x, reference = np.asarray(x, dtype=float), np.asarray(reference, dtype=float)
+    if x.shape != reference.shape:
+        return float("inf")
+    return largest(x - reference) / max(largest(reference), 1.0)
+
+
+def agree(what: str, ours: Any, reference: Any, bound: float) -> Figure:
+    """A figure that should be that of an independent computation, but for rounding."""
+    return small(what, apart(ours, reference), bound)
 
 
 def equal(what: str, ours: object, paper: object) -> Figure:

@@ -5,6 +5,7 @@ Pseudo-inverses are damped where their argument says so; projectors never are, s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -66,13 +67,43 @@ def hand_error(e_4: Array, J_4: Array, gradient: Array, alpha: float = 1.0, *, d
     return prioritised_error(e_4, J_4, gradient, np.eye(J_4.shape[1]), alpha, damping=damping)
 
 
-def constrained_error(R: Array, e_3: Array) -> Array:
-    """e = R e₃, (n₁,): the part of e₃ that constraints leave, an output for `output_dynamics` with J = R [EB98, Eq. (77), (87)].
+def constrained_error(R: Array, e_3: Array, J_3: Array | None = None) -> Array:
+    """e = R J₃ᵀ e₃, (n₁,): what constraints leave of the gradient of ½ e₃ᵀ e₃ [EB98, Eq. (77)].
+
+    An output for `output_dynamics`. Where J₃ is not given it is taken for 1, as in [EB98, Sec. 5.3], so that J = R (87).
 
     Args:
-        R: rows that span the null space of the constraints, `balance.com_dynamics.null_space_rows`.
+        R: rows that span the null space of the constraints, `balance.com_dynamics.null_space_rows`, (n₁, n).
+        e_3: from `prioritised_error` or `SafeEllipse.error`, (n,).
+        J_3: ∂e₃/∂q, (n, n), such as `error_jacobian` or `SafeEllipse.exact_jacobian` gives.
     """
-    return R @ e_3
+    return R @ (e_3 if J_3 is None else J_3.T @ e_3)
+
+
+def error_jacobian(robot: Robot, q: Array, error: Callable[[Array], Array], step: float = 1e-3) -> Array:
+    """∂e/∂q of any error, (k, nv), by differences of fourth order along the velocities.
+
+    Args:
+        q: one configuration, (nq,).
+        error: of a configuration, (nq,) → (k,).
+        step: rad or m.
+    """
+
+    def along(unit: Array) -> Array:
+        e = [error(robot.integrate(q, unit, k * step)) for k in (1, -1, 2, -2)]
+        return (8 * (e[0] - e[1]) - (e[2] - e[3])) / (12 * step)
+
+    return np.stack([along(unit) for unit in np.eye(robot.nv)], axis=-1)
+
+
+def curvature(robot: Robot, q: Array, jacobian: Callable[[Array], Array], weights: Array) -> Array:
+    """Σ_i w_i ∂J_i/∂q, (nv, nv): the rows e_iᵀ ω_j of [EB98, Eq. (85)], by differences of a Jacobian.
+
+    Args:
+        jacobian: of a configuration, (nq,) → (k, nv).
+        weights: w, (k,).
+    """
+    return error_jacobian(robot, q, lambda at: jacobian(at).T @ weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +179,7 @@ class SafeEllipse:
 
     def level(self, e_1: Array) -> float:
         """V = e₁ᵀ W e₁ / ρ²: below 1 inside, 1 on the border [EB98, Eq. (81)]."""
-        return float(e_1 @ self._pull(e_1)) / self.radius**2
+        return float(e_1 @ self.pull(e_1)) / self.radius**2
 
     def cost(self, e_1: Array, e_2: Array) -> float:
         """φ = ½ (e₂ᵀ e₂ + α V^τ) [EB98, Eq. (80)]."""
@@ -157,18 +188,37 @@ class SafeEllipse:
     def error(self, e_1: Array, J_1: Array, e_2: Array, J_2: Array) -> Array:
         """e₃ = ∇φ = J₂ᵀ e₂ + (α τ / ρ²) V^(τ−1) J₁ᵀ W e₁, (n,) [EB98, Eq. (82)]."""
         slope = self.stiffness * self.exponent / self.radius**2 * self.level(e_1) ** (self.exponent - 1)
-        return J_2.T @ e_2 + slope * (J_1.T @ self._pull(e_1))
+        return J_2.T @ e_2 + slope * (J_1.T @ self.pull(e_1))
 
     def jacobian(self, e_1: Array, J_1: Array, J_2: Array) -> Array:
         """∂e₃/∂q, (n, n), nearly: J₂ᵀJ₂ + (2 α τ (τ−1) / ρ⁴) V^(τ−2) J₁ᵀ W e₁ e₁ᵀ W J₁ [EB98, Eq. (91)].
 
-        Curvature of J₁ and J₂ and the term with V^(τ−1) are left out, as in the paper, which also lacks the factor 2 of ∇V.
+        Curvature of J₁ and J₂ and the term with V^(τ−1) are left out, as in the paper, which also lacks the factor 2 of ∇V;
+        `exact_jacobian` has them.
         """
         steep = self.stiffness * self.exponent * (self.exponent - 1) / self.radius**4
-        g = J_1.T @ self._pull(e_1)
+        g = J_1.T @ self.pull(e_1)
         return J_2.T @ J_2 + 2 * steep * self.level(e_1) ** (self.exponent - 2) * np.outer(g, g)
 
-    def _pull(self, e_1: Array) -> Array:
+    def exact_jacobian(
+        self, e_1: Array, J_1: Array, J_2: Array, curvature_1: Array | None = None, curvature_2: Array | None = None
+    ) -> Array:
+        """∂e₃/∂q, (n, n), in full [EB98, Eqs. (88)–(90)].
+
+            K₂ + J₂ᵀJ₂ + (2 α τ (τ−1) / ρ⁴) V^(τ−2) J₁ᵀ W e₁ e₁ᵀ W J₁ + (α τ / ρ²) V^(τ−1) (J₁ᵀ W J₁ + K₁)
+
+        Args:
+            e_1, J_1, J_2: as of `error`.
+            curvature_1: K₁ = Σ (W e₁)_i ∂J₁_i/∂q, (n, n), by `curvature`; zero for a mass whose Jacobian is constant.
+            curvature_2: K₂ = Σ e₂_i ∂J₂_i/∂q, (n, n).
+        """
+        W = np.eye(len(e_1)) if self.weight is None else np.asarray(self.weight, dtype=float)
+        slope = self.stiffness * self.exponent / self.radius**2 * self.level(e_1) ** (self.exponent - 1)
+        bent = J_1.T @ W @ J_1 + (0.0 if curvature_1 is None else curvature_1)
+        return self.jacobian(e_1, J_1, J_2) + slope * bent + (0.0 if curvature_2 is None else curvature_2)
+
+    def pull(self, e_1: Array) -> Array:
+        """W e₁, (k,): the weights of `curvature` for the centre of mass."""
         return np.asarray(e_1, dtype=float) if self.weight is None else np.asarray(self.weight, dtype=float) @ e_1
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algebra.least_squares import largest_singular_value, null_space_projector, pseudo_inverse
-from ...balance.contacts import SupportDynamics
+from ...balance.support_dynamics import SupportDynamics
 from ...errors import ShapeError, StateError
 from ..qp import Rows
 from .motions import Motion

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...algebra.arrays import times
 from ...algebra.least_squares import pseudo_inverse
-from ...balance.contacts import SupportDynamics, SupportTorque, support_dynamics
+from ...balance.support_dynamics import SupportDynamics, SupportTorque, support_dynamics
 from ...errors import ShapeError
 from ..qp import Rows
 from .hierarchy import prioritised_least_squares

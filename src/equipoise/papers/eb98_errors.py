@@ -1,0 +1,109 @@
+"""[EB98, Sec. 5.2] Errors that know their priority, and the safe ellipse: rows E8 and E9."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..balance.com_dynamics import null_space_rows
+from ..control.closed_form.com_control import (
+    PostureCriterion,
+    SafeEllipse,
+    com_error,
+    constrained_error,
+    curvature,
+    error_jacobian,
+    hand_error,
+    prioritised_error,
+)
+from ..robot import Robot, load
+from .reference import Reference, rate
+from .rows import Figure, agree
+
+Array = np.ndarray
+
+
+def _slope(robot: Robot, q: Array, directions: Array, f: Callable[[Array], Any]) -> Array:
+    """Derivatives of f along velocities, stacked behind each other."""
+
+    def moved(u: Array, t: float) -> Any:
+        return f(robot.integrate(q, u, t))
+
+    return np.stack([rate(partial(moved, u)) for u in directions], axis=-1)
+
+
+def balance_first() -> Iterator[Figure]:
+    robot = load("bimanual")
+    rng = np.random.default_rng(0)
+    q = robot.standing() + 0.2 * rng.normal(size=robot.nq)
+    now = Reference(robot, q)
+    e_1, J_1 = com_error(robot, q, now.com[:2] + 0.01)
+    yield agree("e₁ of the mass [Eq. (76)]", e_1, [-0.01, -0.01], 1e-12)
+    yield agree("J₁ of the mass", J_1, now.com_jacobian[:2], 1e-12)
+    e_4, J_4 = np.array([0.1, 0.0, -0.1]), now.frame("left_tool").J[:3]
+    criteria = {
+        "initial posture": PostureCriterion.near(robot, robot.standing()),
+        "middle of limits": PostureCriterion.mid_range(robot),
+    }
+    away = (q - (robot.limits.lower + robot.limits.upper) / 2) / (robot.limits.upper - robot.limits.lower)
+    yield agree("u of the middle of limits [Sec. 5.2.1]", criteria["middle of limits"].value(q), away @ away / 2, 1e-11)
+    for name, criterion in criteria.items():
+        slope = _slope(robot, q, np.eye(robot.nv), criterion.value)
+        yield agree(f"{name}: ∇u by differences of u", criterion.gradient(q), slope, 1e-8)
+        hand = hand_error(e_4, J_4, criterion.gradient(q), alpha=0.7)
+        free = np.linalg.lstsq(J_4, J_4 @ slope, rcond=None)[0]
+        yield agree(f"hand and {name} below it [Eq. (79)]", hand, np.linalg.pinv(J_4) @ e_4 + 0.7 * (slope - free), 1e-8)
+        e_3 = prioritised_error(e_1, J_1, hand, np.eye(robot.nv), 0.4)
+        yield agree(f"{name}: the mass has what it wants, J₁ e₃ = e₁ [Eq. (78)]", J_1 @ e_3, e_1, 1e-12)
+        rest = 0.4 * hand - np.linalg.lstsq(J_1, J_1 @ (0.4 * hand), rcond=None)[0]
+        yield agree(f"{name}: the rest as far as that allows", e_3 - np.linalg.pinv(J_1) @ e_1, rest, 1e-9)
+    yield from _on_constraints(robot, q, criteria["initial posture"])
+
+
+def _on_constraints(robot: Robot, q: Array, criterion: PostureCriterion) -> Iterator[Figure]:
+    """[EB98, Eq. (77)]: e = R J₃ᵀ e₃ is the gradient of ½ e₃ᵀ e₃ along what a held hand leaves free."""
+    target = Reference(robot, q).com[:2] + 0.03
+    R = null_space_rows(Reference(robot, q).frame("right_tool").J[:3])
+
+    def e_3(at: Array) -> Array:
+        e_1, J_1 = com_error(robot, at, target)
+        return prioritised_error(e_1, J_1, criterion.gradient(at), np.eye(robot.nv))
+
+    J_3 = error_jacobian(robot, q, e_3)
+    slope = _slope(robot, q, R, lambda at: e_3(at) @ e_3(at) / 2)
+    yield agree("R J₃ᵀ e₃ against differences of ½ e₃ᵀ e₃ along R [Eq. (77)]", constrained_error(R, e_3(q), J_3), slope, 1e-8)
+    yield agree("with J₃ taken for 1 [Sec. 5.3]", constrained_error(R, e_3(q)), R @ e_3(q), 1e-12)
+
+
+def safe_ellipse() -> Iterator[Figure]:
+    robot, W = load("bimanual"), np.array([[2.0, 0.3], [0.3, 0.8]])
+    rho, alpha, tau = 0.02, 1e-4, 4
+    ellipse = SafeEllipse(rho, weight=W, stiffness=alpha, exponent=tau)
+    q = robot.standing() + 0.1 * np.random.default_rng(2).normal(size=robot.nq)
+    now = Reference(robot, q)
+    target, goal = now.com[:2] - (0.012, -0.01), now.frame("left_tool").p + 0.1
+
+    def phi(at: Array) -> float:
+        there = Reference(robot, at)
+        e_1, e_2 = there.com[:2] - target, there.frame("left_tool").p - goal
+        return float(e_2 @ e_2 + alpha * (e_1 @ W @ e_1 / rho**2) ** tau) / 2
+
+    def e_3(at: Array) -> Array:
+        e_1, J_1 = com_error(robot, at, target)
+        return ellipse.error(e_1, J_1, robot.pose(at, "left_tool")[:3, 3] - goal, robot.jacobian(at, "left_tool")[:3])
+
+    (e_1, J_1), J_2, e_2 = com_error(robot, q, target), robot.jacobian(q, "left_tool")[:3], now.frame("left_tool").p - goal
+    yield agree("V and φ [Eqs. (80), (81)]", ellipse.cost(e_1, e_2), phi(q), 1e-12)
+    everywhere = np.eye(robot.nv)
+    yield agree("e₃ = ∇φ, by differences [Eq. (82)]", e_3(q), _slope(robot, q, everywhere, phi), 1e-9)
+    K_1 = curvature(robot, q, lambda at: robot.com_jacobian(at)[:2], W @ e_1)
+    K_2 = curvature(robot, q, lambda at: robot.jacobian(at, "left_tool")[:3], e_2)
+    wanted = _slope(robot, q, everywhere, e_3)
+    exact = ellipse.exact_jacobian(e_1, J_1, J_2, K_1, K_2)
+    yield agree("∂e₃/∂q in full, by differences [Eq. (88)]", exact, wanted, 1e-8)
+    V = float(e_1 @ W @ e_1) / rho**2
+    left_out = K_2 + alpha * tau / rho**2 * V ** (tau - 1) * (J_1.T @ W @ J_1 + K_1)
+    yield agree("and without curvature and V^(τ−1) [Eq. (91)]", ellipse.jacobian(e_1, J_1, J_2), wanted - left_out, 1e-8)

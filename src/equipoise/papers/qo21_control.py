@@ -1,0 +1,285 @@
+"""[QO21, Ch. 3–4] Control laws, cones, collisions: rows Q3, Q5, Q6, and Q4 through the controller of the library.
+
+What a law does is looked at from outside: places and angles are those of `Reference` along the motion it causes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from .. import FrameTask, KeepOut, PostureTask, Sphere, WholeBodyController
+from ..control.closed_form.cones import SafeAngle, cone_acceleration_rows, cone_velocity_rows, joint_limit_angle
+from ..control.closed_form.motions import frame_motion
+from ..control.closed_form.task_space import (
+    acceleration_program,
+    error_acceleration,
+    joint_torque,
+    resting_program,
+    shrinking_bounds,
+    velocity_program,
+)
+from ..control.qp import Solver
+from ..control.safety.vfi import Gains
+from ..geometry.collisions import self_collision_pairs
+from ..geometry.distances import angle, distance, distances_kernel
+from ..geometry.line_point import line_point_switch
+from ..geometry.pairs import PairSet
+from ..geometry.primitives import Line, Point, Segment
+from ..geometry.regions import target_region
+from ..robot import Robot, load
+from .reference import Reference, path, rate, second_rate, turned
+from .rows import Figure, agree, largest, small
+
+Array = np.ndarray
+Level = Literal["velocity", "acceleration", "torque"]
+LEVELS: tuple[Level, ...] = ("velocity", "acceleration", "torque")
+
+
+# --- Q3 ------------------------------------------------------------------------------------------------------------------
+
+
+def task_control() -> Iterator[Figure]:
+    robot = load("arm7")
+    q, v = robot.random_state(np.random.default_rng(0))
+    yield from _velocity_level(robot, q)
+    yield from _two_levels(robot, q, v)
+    yield from _closed_loop(robot, q, v)
+
+
+def _velocity_level(robot: Robot, q: Array) -> Iterator[Figure]:
+    """x̃ dies out like exp(−η t) [QO21, Eq. (3.1)], also after a goal that moves."""
+    eta, dt, steps, drift = 4.0, 2e-3, 250, np.array([0.05, -0.02, 0.03])
+    for what, speed in (("goal at rest", 0 * drift), ("goal that moves", drift)):
+        at, goal = q, Reference(robot, q).frame("tool").p + np.array([0.1, -0.1, 0.05])
+        start = goal - Reference(robot, at).frame("tool").p
+        for k in range(steps):
+            tool = Reference(robot, at).frame("tool")
+            error = tool.p - goal - speed * k * dt
+            program = velocity_program(tool.J[:3], error, eta, 1e-6, feedforward=speed)
+            at = path(robot, at, Solver().solve(program).x)(dt)
+        left = Reference(robot, at).frame("tool").p - goal - speed * steps * dt
+        ratio, wanted = np.linalg.norm(left) / np.linalg.norm(start), np.exp(-eta * steps * dt)
+        yield small(f"velocity level, {what}: what is left against exp(−η t) [Eq. (3.1)]", abs(ratio / wanted - 1), 2e-2)
+
+
+def _two_levels(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
+    motion, error, now = frame_motion(robot, q, v, "tool"), np.array([0.1, -0.2, 0.15]), Reference(robot, q, v)
+    J, bias = now.frame("tool").J[:3], now.frame("tool").A[:3]
+    wanted = error_acceleration(error, J @ v, 36.0, 13.0)
+    yield agree("ẍ_d = −k_d x̃' − k_p x̃ [Sec. 3.1]", wanted, -13 * J @ v - 36 * error, 1e-12)
+    first = Solver().solve(acceleration_program(motion, wanted, 1e-6)).x
+    at = path(robot, q, v, first)
+    moved = second_rate(lambda t: Reference(robot, at(t)).frame("tool").p)
+    yield agree("acceleration level: ẍ by differences [Eq. (3.3)]", moved, wanted, 1e-5)
+    second = Solver().solve(resting_program(motion.J, first, v, 10.0)).x
+    free = np.eye(robot.nv) - np.linalg.pinv(J) @ J
+    yield agree("second level: nearest to −α v with the same ẍ [Eq. (3.6)]", second, first + free @ (-10 * v - first), 1e-7)
+    moved = now.acceleration(joint_torque(robot, q, v, second))
+    yield agree("torque level: what comes of u_τ [Eq. (3.7)]", moved, second, 1e-9)
+    yield agree("its ẍ", J @ moved + bias, wanted, 1e-6)
+
+
+def _closed_loop(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
+    """Within shrinking bounds the robot comes to rest, what the task does not see included [QO21, Eqs. (3.4), (3.5)]."""
+    lower, upper = shrinking_bounds(v, np.array([0.0, 0.3, 0.4]), 10.0)
+    yield agree("bounds k (∓g − v) [Eq. (3.4)]", np.stack([lower, upper]), [10 * (-0.5 - v), 10 * (0.5 - v)], 1e-12)
+    dt, u, at, goal = 5e-3, v, q, Reference(robot, q).frame("tool").p
+    speeds = []
+    for _ in range(300):
+        tool = Reference(robot, at, u).frame("tool")
+        e_dot = tool.V[:3]
+        wish = error_acceleration(tool.p - goal, e_dot, 36.0, 13.0)
+        program = acceleration_program(frame_motion(robot, at, u, "tool"), wish, 0.05, bounds=shrinking_bounds(u, e_dot, 5.0))
+        a = Solver().solve(program).x
+        at, u = path(robot, at, u, a)(dt), u + dt * a
+        speeds.append(largest(u))
+    yield small("within them everything comes to rest, rad/s after 1.5 s", speeds[-1] / speeds[0], 2e-2)
+    yield small("and the tool is where it was, m", float(np.linalg.norm(Reference(robot, at).frame("tool").p - goal)), 3e-2)
+
+
+# --- Q5 ------------------------------------------------------------------------------------------------------------------
+
+
+def cones() -> Iterator[Figure]:
+    robot = load("arm7")
+    q = robot.random_state(np.random.default_rng(3))[0]
+    limited = [name for name, j in robot.joints.items() if 0 < j.limits.upper - j.limits.lower <= 2 * np.pi]
+    pairs = [joint_limit_angle(robot, name) for name in limited]
+    now = distances_kernel(robot, [pair[0] for pair in pairs])(q, np.zeros(7))
+    middle = np.array([(robot.joints[n].limits.lower + robot.joints[n].limits.upper) / 2 for n in limited])
+    away = np.array([q[robot.joints[n].q][0] for n in limited]) - middle
+    yield agree(f"{len(limited)} joints: f = 2 − 2 cos(q − q_mid) [Sec. 4.3]", now.value, 2 - 2 * np.cos(away), 1e-12)
+    half = [(robot.joints[n].limits.upper - robot.joints[n].limits.lower) / 2 for n in limited]
+    yield agree("their safe angles are half the range", [pair[1].angle for pair in pairs], half, 1e-12)
+    yield from _into_the_limit(robot, limited[1], *pairs[1])
+    yield from _upright(robot, q)
+    yield from _second_order_cone(robot)
+
+
+def _into_the_limit(robot: Robot, joint: str, measured: Any, safe: SafeAngle) -> Iterator[Figure]:
+    """A joint driven against its end by the line-to-line angle alone comes there and no farther."""
+    q, index, measure = robot.neutral(), robot.joints[joint].v.start, measured.on(robot)
+    end = robot.joints[joint].limits.upper
+    for _ in range(400):
+        rows = cone_velocity_rows(measure(q, np.zeros(7)), safe, 5.0)
+        J = np.eye(7)[[index]]
+        u = Solver().solve(velocity_program(J, np.array([-1.0]), 3.0, 1e-3, rows)).x
+        q = q + 5e-3 * u
+    left = float(end - q[robot.joints[joint].q][0])
+    yield Figure(f"{joint} driven against its end: rad from it", "0 … 0.02", f"{left:.4f}", -1e-6 < left < 0.02)
+
+
+def _upright(robot: Robot, q: Array) -> Iterator[Figure]:
+    """A cup on its way, upright as the tool is now; then about an axis that turns in the world while the cone closes."""
+    up = Reference(robot, q).frame("tool").R[:, 2]
+    for what, turning, closing in (("", np.zeros(3), 0.0), (", axis turning, cone closing", np.array([0.3, -0.2, 0.1]), -0.05)):
+        tilts = _cup(robot, q, up, turning, closing)
+        most = float(np.max(tilts[:, 0] - tilts[:, 1]))
+        near = float(np.max(tilts[:, 0] / tilts[:, 1]))
+        good = bool(most < 1e-3 and near > 0.7)
+        yield Figure(f"greatest tilt of a cup, of what is allowed{what} [Eq. (4.33)]", "≤ 1, and near it", f"{near:.3f}", good)
+
+
+def _cup(robot: Robot, q: Array, up: Array, turning: Array, closing: float) -> Array:
+    """(tilt, allowed tilt) on the way of the tool to a place, by velocities."""
+    dt, seen = 2e-3, []
+    goal = Reference(robot, q).frame("tool").p + np.array([0.3, 0.2, -0.3])
+    for k in range(300):
+        axis = Line((0, 0, 0), tuple(turned(turning * k * dt) @ up), None, np.concatenate([np.zeros(3), turning]))
+        measured = angle(Line((0, 0, 0), (0, 0, 1), "tool"), axis).on(robot)
+        safe = SafeAngle(0.3 + closing * k * dt, closing)
+        rows = cone_velocity_rows(measured(q, np.zeros(7)), safe, 5.0)
+        tool = Reference(robot, q).frame("tool")
+        q = path(robot, q, Solver().solve(velocity_program(tool.J[:3], tool.p - goal, 3.0, 0.05, rows)).x)(dt)
+        cosine = float(Reference(robot, q).frame("tool").R[:, 2] @ turned(turning * (k + 1) * dt) @ up)
+        seen.append((np.arccos(min(1.0, cosine)), 0.3 + closing * (k + 1) * dt))
+    return np.array(seen)
+
+
+def _second_order_cone(robot: Robot) -> Iterator[Figure]:
+    """At the bound of (4.34) f̃'' + η₁ f̃' + η₂ f̃ = 0, with f̃ of a tool and an axis that both turn, by differences."""
+    rng = np.random.default_rng(6)
+    q, v = robot.random_state(rng)
+    up, V, A, gains = np.array([0.0, 0.6, 0.8]), rng.normal(size=3), rng.normal(size=3), Gains(9.0, 14.0)
+    safe = SafeAngle(0.8, -0.3, 0.2)
+    axis = Line((0, 0, 0), tuple(up), None, np.concatenate([np.zeros(3), V]), np.concatenate([np.zeros(3), A]))
+    rows = cone_acceleration_rows(angle(Line((0, 0, 0), (0, 0, 1), "tool"), axis).on(robot)(q, v), v, safe, gains)
+    a = np.linalg.pinv(rows.A) @ rows.upper
+    at = path(robot, q, v, a)
+
+    def beyond(t: float) -> float:
+        allowed = 0.8 - 0.3 * t + 0.1 * t * t
+        z, now = Reference(robot, at(t)).frame("tool").R[:, 2], turned(V * t + A * t * t / 2) @ up
+        return float(2 - 2 * z @ now - (2 - 2 * np.cos(allowed)))
+
+    law = second_rate(beyond) + 9.0 * rate(beyond) + 14.0 * beyond(0.0)
+    yield small("at the bound: f̃'' + η₁ f̃' + η₂ f̃ by differences [Eq. (4.34)]", abs(law), 1e-5)
+
+
+# --- Q6 ------------------------------------------------------------------------------------------------------------------
+
+
+def self_collision() -> Iterator[Figure]:
+    robot = load("human")
+    rng = np.random.default_rng(0)
+    switch = line_point_switch(robot, Line((0, 0, 0), (0, 0, 1), "thorax"), Segment((0, 0, 0), (0, 0, -0.25), "left_forearm"))
+    errors: dict[str, float] = {}
+    for _ in range(20):
+        q, v = robot.random_state(rng)
+        part, now = switch(q, v)
+        searched = [_torso_and_arm(robot, q), rate(partial(_along, robot, path(robot, q, v)), 1e-4)]
+        errors[part] = max(errors.get(part, 0.0), largest(np.array([now.value, now.J @ v]) - searched))
+    for part in ("line", "first end", "second end"):
+        name = f"torso and forearm, {part} [Eq. 4.37]: value and rate against the least over the arm"
+        yield small(name, errors.get(part, np.inf), 1e-6)
+    pairs = self_collision_pairs(robot, samples=100)
+    watch, at = PairSet(robot, tuple(pairs), range=np.inf, most=len(pairs)), path(robot, q, v)
+    wanted = rate(lambda t: watch(at(t), v).value, 1e-4)
+    yield agree(f"{len(pairs)} pairs of capsules at once: rate by differences", watch(q, v).rate, wanted, 1e-7)
+    walls = target_region([(0.2, -0.3, 1), (0.6, -0.3, 1), (0.6, 0.3, 1), (0.2, 0.3, 1)])
+    hand = distances_kernel(robot, [distance(Point((0, 0, 0), "left_hand"), wall) for wall in walls])(q, v)
+    x, y, _ = Reference(robot, q).frame("left_hand").p
+    walled = np.sort([x - 0.2, 0.6 - x, y + 0.3, 0.3 - y])
+    yield agree("four walls around a target [Eq. 4.39]: distances of the hand", np.sort(hand.value), walled, 1e-11)
+    for level in LEVELS:
+        yield from _around(level)
+
+
+def _torso_and_arm(robot: Robot, q: Array) -> float:
+    """Squared distance of the thorax' axis from the forearm, by search along the arm."""
+    now = Reference(robot, q)
+    torso, arm = now.frame("thorax"), now.frame("left_forearm")
+
+    def off(s: float) -> float:
+        across = np.cross(arm.p - 0.25 * s * arm.R[:, 2] - torso.p, torso.R[:, 2])
+        return float(across @ across)
+
+    best = minimize_scalar(off, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-12})
+    return min(off(0.0), off(1.0), float(best.fun))
+
+
+def _along(robot: Robot, at: Callable[[float], Array], t: float) -> float:
+    return _torso_and_arm(robot, at(t))
+
+
+def _around(level: Level) -> Iterator[Figure]:
+    """A tool on its way past a ball: with the constraint it keeps off, and it needs to; without it goes through."""
+    free, held = (pass_by(level, constrained) for constrained in (False, True))
+    good = bool(free < 0.0 and -1e-6 < held < 0.02)
+    ours = f"{free:.3f}, {held:.4f}"
+    yield Figure(f"{level}: least distance of tool and ball, without and with `KeepOut`, m", "< 0, ≥ 0", ours, good)
+
+
+def pass_by(level: Level, constrained: bool, moving: Callable[[float], Sphere] | None = None) -> float:
+    """Least distance, less what must be kept, of the tool of an arm from a ball that lies between it and its goal."""
+    robot, dt = load("arm6"), 5e-3
+    q, v = np.array([0.0, 0.2, 1.3, 0.0, 0.6, 0.0]), np.zeros(6)
+    start = Reference(robot, q).frame("tool").p
+    goal = start + np.array([0.0, -0.45, 0.0])
+    still = Sphere(tuple(start + np.array([0.03, -0.22, 0.02])), 0.08)
+    ball: Callable[[float], Sphere] = moving or (lambda t: still)
+    keep = [KeepOut(Sphere((0, 0, 0), 0.04, "tool"), ball, variation=300.0)] if constrained else []
+    tasks = [FrameTask("tool", goal, axes="position", gain=3.0), PostureTask(q, weight=1e-3)]
+    controller, least = WholeBodyController(robot, tasks, (), keep, level=level, dt=dt), np.inf
+    for k in range(400):
+        solution = controller(k * dt, q, v)
+        if level == "velocity":
+            q = path(robot, q, solution.velocity)(dt)
+        else:
+            a = solution.acceleration if level == "acceleration" else Reference(robot, q, v).acceleration(solution.torque)
+            q, v = path(robot, q, v, a)(dt), v + a * dt
+        centre = np.asarray(ball((k + 1) * dt).points[0])
+        least = min(least, float(np.linalg.norm(Reference(robot, q).frame("tool").p - centre)) - 0.12)
+    return least
+
+
+# --- Q4, with the controller ---------------------------------------------------------------------------------------------
+
+
+def moving_obstacle_figures() -> Iterator[Figure]:
+    """[QO21, Sec. 4.1] by torques: a ball that comes across. Known to move, it is kept off; taken for still, it is not."""
+
+    def known(t: float) -> Sphere:
+        return Sphere(tuple(_crossing(t)), 0.08, velocity=(*SPEED, 0, 0, 0))
+
+    def taken_for_still(t: float) -> Sphere:
+        return Sphere(tuple(_crossing(t)), 0.08)
+
+    for level in LEVELS[1:]:
+        outcomes = [pass_by(level, *case) for case in ((False, known), (True, taken_for_still), (True, known))]
+        good = bool(outcomes[0] < 0 and outcomes[1] < -1e-3 and -1e-6 < outcomes[2] < 0.05)
+        ours = ", ".join(f"{x:.3f}" for x in outcomes)
+        what = f"controller, {level}: a ball comes across; least distance in cases I, II, III, m"
+        yield Figure(what, "< 0, < 0, ≥ 0", ours, good)
+
+
+SPEED = (0.0, 0.5, 0.0)  # m/s
+
+
+def _crossing(t: float) -> Array:
+    return np.array([0.63, -0.85, 0.60]) + np.array(SPEED) * t

@@ -1,0 +1,168 @@
+"""[QO21, Sec. 4.4, Ch. 5] Support area, principles of dynamics in dual quaternions, added constraints: rows Q7, Q9, Q10."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.spatial import ConvexHull
+
+from ..balance.support import area_gradient, four_point_area, support_area, support_polygon
+from ..forms import charts, principles
+from ..forms.constrained import ConstrainedDynamics
+from ..model.robots.mobile import rolling_constraint, rolling_constraint_bias
+from ..robot import Robot, load
+from .reference import Reference, path, rate, second_rate
+from .rows import Figure, agree, equal, largest, small
+
+Array = np.ndarray
+CONTACTS = ("left_foot", "right_foot", "left_hand", "right_hand")
+# products / sums for six joints, by the polynomials of [QO21, Table 5.4] as they are printed
+TABLE_5_4 = {
+    "Gauss in dual quaternions, Alg. 5.1": (4 * 6**3 + 386 * 6**2 + 401 * 6, (16 * 6**3 + 3 * 326 * 6**2 + 908 * 6) // 3),
+    "Newton–Euler (Balafoutis 1994)": (150 * 6 - 48, 131 * 6 - 48),
+}
+# our counts beside the row of that table they compare with
+COUNTED = {
+    "gauss-dual-quaternion": "Gauss in dual quaternions, Alg. 5.1",
+    "recursive": "Newton–Euler (Balafoutis 1994)",
+}
+
+
+# --- Q7 ------------------------------------------------------------------------------------------------------------------
+
+
+def support_polygon_area() -> Iterator[Figure]:
+    a, b, c, d = np.array([[0.1, -0.1], [-0.15, -0.1], [-0.1, 0.6], [0.1, 0.1]])
+    thesis, J_thesis = four_point_area(a, b, c, d)
+    yield agree("area of four points [Eq. 4.41] against SciPy's hull", thesis, ConvexHull([a, b, c, d]).volume, 1e-12)
+    slope = [rate(lambda t, u=u: ConvexHull([a, b, c + t * u, d]).volume) for u in np.eye(2)]  # type: ignore[misc]
+    yield agree("its Jacobian [Eq. 4.52] by differences of the hull", J_thesis, slope, 1e-9)
+    hull = support_polygon([a, b, c, d, (0.0, 0.1)])
+    yield agree("the hull's own gradient", area_gradient(hull.vertices)[list(hull.indices).index(2)], slope, 1e-9)
+    yield equal("a point inside is no corner", sorted(hull.indices.tolist()), [0, 1, 2, 3])
+    robot = load("human")
+    q, v = robot.random_state(np.random.default_rng(0))
+    a_joint = np.random.default_rng(1).normal(size=robot.nv)
+    now, at = support_area(robot, q, v, CONTACTS), path(robot, q, v, a_joint)
+    yield agree("hull of feet and hands: area", now.value, _hull(robot, q), 1e-11)
+    yield agree("its rate J_A v [Eq. 4.54]", now.rate(v), rate(lambda t: _hull(robot, at(t)), 1e-4), 1e-7)
+    yield agree(
+        "its second rate J_A a + J̇_A v", now.J @ a_joint + now.J_dot_v, second_rate(lambda t: _hull(robot, at(t)), 1e-3), 1e-4
+    )
+    yield from _enlarged(robot)
+
+
+def _hull(robot: Robot, q: Array) -> float:
+    now = Reference(robot, q)
+    return float(ConvexHull([now.frame(name).p[:2] for name in CONTACTS]).volume)
+
+
+def _enlarged(robot: Robot) -> Iterator[Figure]:
+    """[QO21, Sec. 4.4]: along J_Aᵀ, the base held, every step makes the polygon larger."""
+    q = robot.standing()
+    areas = [_hull(robot, q)]
+    for _ in range(15):
+        J = support_area(robot, q, np.zeros(robot.nv), CONTACTS).J.copy()
+        J[:6] = 0.0
+        q = robot.integrate(q, 0.05 * J / np.linalg.norm(J), 1.0)
+        areas.append(_hull(robot, q))
+    good = bool(np.all(np.diff(areas) > 0) and areas[-1] > 2 * areas[0])
+    yield Figure("area on the way along its gradient, m²", "grows", f"{areas[0]:.3f} → {areas[-1]:.3f}", good)
+
+
+# --- Q9 ------------------------------------------------------------------------------------------------------------------
+
+
+def four_principles() -> Iterator[Figure]:
+    robot = load("arm6")
+    rng = np.random.default_rng(0)
+    q, v = robot.random_state(rng)
+    now, a = Reference(robot, q, v), rng.normal(size=robot.nv)
+    for principle in principles.PRINCIPLES:
+        M, h = principles.equations(robot, q, v, principle)
+        yield agree(f"{principle}: M against the links' own", M, now.M, 1e-11)
+        yield agree(f"{principle}: h against Newton and Euler", h, now.h, 1e-11)
+    tau = principles.inverse_dynamics(robot, q, v, a, "gauss-dual-quaternion")
+    yield agree("Alg. 5.1: force of a motion", tau, now.force(a), 1e-11)
+    yield from _dual_quaternion_kinematics(robot, q, v)
+    published, ours = principles.published_counts(6), principles.operation_counts(robot)
+    for name, row in COUNTED.items():
+        count, paper, printed = ours[name], published[row], TABLE_5_4[row]
+        yield equal(f"Table 5.4 for six joints: {row}", (paper.multiplications, paper.additions), printed)
+        fewer = bool(50 < count.multiplications <= printed[0])
+        ours_text = f"{count.multiplications} / {count.additions}"
+        yield Figure(f"{name}, six joints: products / sums; thesis: {row}", "{} / {}".format(*printed), ours_text, fewer)
+    for table, totals in (
+        (principles.TABLE_5_2, principles.TABLE_5_2_TOTALS),
+        (principles.TABLE_5_3, principles.TABLE_5_3_TOTALS),
+    ):
+        for name in ("J_ξ", "M"):
+            if name in totals:
+                summed = sum(table[name].at(i).multiplications for i in range(1, 7))
+                yield equal(f"Tables 5.2, 5.3: products of {name} of all six bodies", totals[name].at(6).multiplications, summed)
+
+
+def _dual_quaternion_kinematics(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
+    """Pose, Jacobian and twist of the tool in dual quaternions [QO21, Sec. 5.2.1]."""
+    at, now = path(robot, q, v), Reference(robot, q, v)
+    tool = now.frame("tool")
+    x = principles.dual_quaternion_pose(robot, q, "tool")
+    yield agree("pose of the tool as a dual quaternion", x.matrix, tool.X, 1e-11)
+    x_dot = rate(lambda t: principles.dual_quaternion_pose(robot, at(t), "tool").vec8)
+    J_x = principles.dual_quaternion_jacobian(robot, q, "tool")
+    yield agree("vec₈ ẋ = J v by differences", J_x @ v, x_dot, 1e-9)
+    J_dot = rate(lambda t: principles.dual_quaternion_jacobian(robot, at(t), "tool"))
+    yield agree("J̇ by differences", principles.dual_quaternion_jacobian_rate(robot, q, v, "tool"), J_dot, 1e-8)
+    xi = np.concatenate([tool.R.T @ tool.V[3:], tool.R.T @ tool.V[:3]])
+    yield agree("twist of the tool, ω first, in its axes [Eq. (5.2)]", principles.twist_jacobian(robot, q, "tool") @ v, xi, 1e-10)
+    J_dot = rate(lambda t: principles.twist_jacobian(robot, at(t), "tool"))
+    yield agree("its rate [Eq. (5.3)]", principles.twist_jacobian_rate(robot, q, v, "tool"), J_dot, 1e-8)
+
+
+# --- Q10 -----------------------------------------------------------------------------------------------------------------
+
+
+def added_constraints() -> Iterator[Figure]:
+    robot = load("nonholonomic_arm")
+    rng = np.random.default_rng(0)
+    q, v = robot.random_state(rng)
+    A = rolling_constraint(q)
+    v = v - A.T @ np.linalg.solve(A @ A.T, A @ v)  # a velocity that rolls
+    slipping = v + 0.3 * A[0]
+    side = Reference(robot, q, slipping).links["platform_link"]
+    yield agree("rolling: A v is the slip across the wheels [Eq. 5.48]", A[0] @ slipping, side.R[:, 1] @ side.V[:3], 1e-12)
+    tau, now = rng.normal(size=robot.nv), Reference(robot, q, v)
+    b = -rolling_constraint_bias(q, v)
+    rolling = ConstrainedDynamics(robot.mass_matrix(q), robot.bias_force(q, v), A, b)
+    a, multiplier = rolling.acceleration(tau), rolling.multipliers(tau)
+
+    at = path(robot, q, v, a)
+
+    def slip(t: float) -> float:
+        link = Reference(robot, at(t), v + t * a).links["platform_link"]
+        return float(link.R[:, 1] @ link.V[:3])
+
+    yield small("rolling: no slip comes about, by differences", abs(rate(slip)), 1e-8)
+    yield agree("rolling: Newton and Euler with its multiplier", now.force(a), tau + A.T @ multiplier, 1e-9)
+    twice = ConstrainedDynamics(robot.mass_matrix(q), robot.bias_force(q, v), np.vstack([A, 2 * A]), np.concatenate([b, 2 * b]))
+    yield agree("the same constraint given twice [Eq. 5.44]", twice.acceleration(tau), a, 1e-9)
+    yield agree("its force Aᵀ λ", twice.constraint_force(tau), A.T @ multiplier, 1e-9)
+    both = np.concatenate([x.ravel() for x in rolling.kkt_solution(tau)])
+    yield agree("by the optimality conditions of Gauss [Eq. 5.41]", both, np.concatenate([a, multiplier]), 1e-9)
+    yield from _eight_parameters(rng)
+
+
+def _eight_parameters(rng: np.random.Generator) -> Iterator[Figure]:
+    """[QO21, App. B]: the pose of the base as a unit dual quaternion, its two constraints added."""
+    robot = load("quadruped")
+    q, v = robot.random_state(rng)
+    tau, now = rng.normal(size=robot.nv), Reference(robot, q, v)
+    a = now.acceleration(tau)
+    form = robot.equations_of_motion(q, v).in_chart(charts.DualQuaternion)
+    dynamics = ConstrainedDynamics(form.M, form.N @ form.y_dot + form.g, form.C_y, -form.C_bias)
+    y_ddot, at = dynamics.acceleration(form.force(tau)), path(robot, q, v, a)
+    yield agree("base of eight parameters, by Udwadia–Kalaba: acceleration", form.body_acceleration(y_ddot), a, 1e-9)
+    x_ddot = second_rate(lambda t: form.chart.parameters(Reference(robot, at(t)).frame(robot.base_link or "").X))
+    yield agree("its eight second derivatives, by differences", y_ddot[:8], x_ddot, 1e-5)
+    yield small("unit norm stays: C_y ÿ + Ċ_y ẏ", largest(form.C_y @ y_ddot + form.C_bias), 1e-8)

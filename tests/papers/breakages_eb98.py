@@ -1,0 +1,175 @@
+"""Mistakes that the rows of [EB98] must notice."""
+
+from breaking import Breakage
+
+BREAKAGES = [
+    # --- E1
+    Breakage(
+        "E1",
+        "segments forget the mass that joints carry",
+        "balance:segment_vectors",
+        "owner += mass * body.p",
+        "owner += body.mass * body.p",
+    ),
+    Breakage("E1", "slides are not shortened to their share", "balance:_Walk._slide", "times=share - 1.0", "times=0.0"),
+    Breakage("E1", "what turns back turns on", "balance:_Walk.inward", "times=-1.0", "times=1.0", fast=True),
+    Breakage(
+        "E1",
+        "angles lose the sign of what turns back",
+        "balance:_angle_map",
+        "row += sign * columns[name]",
+        "row += columns[name]",
+    ),
+    # --- E2
+    Breakage("E2", "what turns back turns on", "balance:_Walk.inward", "times=-1.0", "times=1.0", fast=True),
+    Breakage(
+        "E2",
+        "joints carry their own body alone",
+        "balance:carried_masses",
+        "carried[tree.bodies[i].parent] += carried[i]",
+        "carried[tree.bodies[i].parent] += 0 * carried[i]",
+    ),
+    Breakage("E2", "only the last joint is turned back", "balance:_path", "for i in inward]", "for i in inward[:1]]"),
+    # --- E3
+    Breakage(
+        "E3",
+        "the placement before a branch is not undone",
+        "balance:_Walk.inward",
+        "rigid.pose(body.R.T)",
+        "rigid.pose(body.R)",
+    ),
+    Breakage("E3", "segments are not divided by the mass", "balance:segment_vectors", "vectors / total", "vectors / (total + 1)"),
+    Breakage("E3", "the masses of the chain are elsewhere", "balance:_inertia", "so_far / mass * part.reach", "part.reach"),
+    # --- E4
+    Breakage(
+        "E4", "augmented bodies of the wrong mass", "balance:kinetic_jacobian", "bodies.mass[i] / total", "bodies.mass[0] / total"
+    ),
+    Breakage(
+        "E4",
+        "the arm points inwards",
+        "balance:kinetic_jacobian",
+        "(bodies.centre - bodies.pivot)",
+        "(bodies.pivot - bodies.centre)",
+        fast=True,
+    ),
+    Breakage(
+        "E4",
+        "partial centres of single bodies",
+        "balance:augmented_bodies",
+        "moment[tree.bodies[i].parent] = moment[tree.bodies[i].parent] + moment[i]",
+        "pass",
+    ),
+    # --- E5
+    Breakage("E5", "gravity pushes up", "balance:gravity_torques", "return -times", "return times", fast=True),
+    Breakage(
+        "E5",
+        "only the third row counts",
+        "balance:gravity_torques",
+        "np.array(robot.model.gravity)",
+        "np.array([0, 0, robot.model.gravity[2]])",
+    ),
+    Breakage(
+        "E5",
+        "spins in the wrong axes",
+        "balance:_outward",
+        'if body.joint.spin_axes == "parent" else R[-1]',
+        'if body.joint.spin_axes == "child" else R[-1]',
+    ),
+    # --- E6
+    Breakage(
+        "E6",
+        "by P: the drift of the constraint is left out",
+        "balance:projected_dynamics",
+        "times(P, free) - times(J_inverse, Jdot_v)",
+        "times(P, free)",
+    ),
+    Breakage("E6", "by P: multipliers by the robot", "balance:projected_dynamics", "multipliers = -times", "multipliers = times"),
+    Breakage("E6", "by R: the particular solution is forgotten", "balance:_reduced", "R @ (force - M @ a_0)", "R @ force"),
+    Breakage(
+        "E6",
+        "R spans something else",
+        "balance:null_space_rows",
+        "-solve_triangular(split.T_1, split.T_2).T",
+        "solve_triangular(split.T_1, split.T_2).T",
+        fast=True,
+    ),
+    Breakage(
+        "E6",
+        "loops of the chain lose their bias",
+        "balance:loop_constraints",
+        "return LoopConstraints(J, bias,",
+        "return LoopConstraints(J, 0 * bias,",
+    ),
+    # --- E7
+    Breakage("E7", "the sign of K₁ s as it is printed", "control:output_dynamics", "(K_1 @ s + K_2 @ f)", "(-K_1 @ s + K_2 @ f)"),
+    Breakage("E7", "f is left out", "control:output_dynamics", "(K_1 @ s + K_2 @ f)", "(K_1 @ s)"),
+    Breakage(
+        "E7",
+        "damping of the other sign",
+        "control:OutputDynamics.control",
+        "- _applied(K_v, e_dot)",
+        "+ _applied(K_v, e_dot)",
+        fast=True,
+    ),
+    Breakage(
+        "E7", "K without its scaling", "control:_together_inverse", "pseudo_inverse(both) / scaling", "pseudo_inverse(both)"
+    ),
+    Breakage(
+        "E7",
+        "slow outputs do not move by themselves",
+        "control:slow_output_dynamics",
+        "if e_tt is None else e_tt",
+        "if True else e_tt",
+    ),
+    # --- E8
+    Breakage(
+        "E8",
+        "posture disturbs the mass",
+        "control:prioritised_error",
+        "alpha * null_space_projector(J_1) @ (J_2.T @ e_2)",
+        "alpha * (J_2.T @ e_2)",
+        fast=True,
+    ),
+    Breakage("E8", "the weight of the second task is ignored", "control:prioritised_error", "+ alpha * null", "+ null"),
+    Breakage(
+        "E8", "joints are not weighted by their range", "control:PostureCriterion.mid_range", "** -2.0", "** -1.0", stops=False
+    ),
+    Breakage(
+        "E8", "the gradient forgets its weights", "control:PostureCriterion.gradient", "self.weight * self.robot", "self.robot"
+    ),
+    Breakage("E8", "J₃ is ignored", "control:constrained_error", "if J_3 is None else J_3.T @ e_3", "if True else J_3.T @ e_3"),
+    # --- E9
+    Breakage(
+        "E9",
+        "the slope of V without its exponent",
+        "control:SafeEllipse.error",
+        "self.stiffness * self.exponent",
+        "self.stiffness",
+    ),
+    Breakage("E9", "W is ignored", "control:SafeEllipse.pull", "if self.weight is None else", "if True else", fast=True),
+    Breakage("E9", "the missing factor 2 of the paper", "control:SafeEllipse.jacobian", "2 * steep", "steep"),
+    Breakage(
+        "E9",
+        "the curvature of the hand is left out",
+        "control:SafeEllipse.exact_jacobian",
+        "0.0 if curvature_2 is None else curvature_2",
+        "0.0",
+    ),
+    # --- E10
+    Breakage(
+        "E10",
+        "the second task disturbs the first",
+        "control:prioritised_velocity",
+        "null_space_projector(J_1) @ (pseudo_inverse(J_2, damping) @ w_2)",
+        "(pseudo_inverse(J_2, damping) @ w_2)",
+    ),
+    Breakage(
+        "E10",
+        "both orders are the same",
+        "control:reach",
+        '"effector": (J_h, -e_h, J_c, -e_c)',
+        '"effector": (J_c, -e_c, J_h, -e_h)',
+    ),
+    Breakage("E10", "steps away from the goal", "control:reach", "(J_c, -e_c, J_h, -e_h),", "(J_c, e_c, J_h, -e_h),"),
+    Breakage("E10", "damping is ignored", "algebra:pseudo_inverse", "s**2 + damping**2", "s**2", fast=True),
+]
