@@ -3,7 +3,64 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what editors and type checkers see
+    from .closed_form.chart_programs import WholeBodyProblem as WholeBodyProblem
+    from .closed_form.chart_programs import chart_program as chart_program
+    from .closed_form.com_control import PostureCriterion as PostureCriterion
+    from .closed_form.com_control import SafeEllipse as SafeEllipse
+    from .closed_form.com_control import com_error as com_error
+    from .closed_form.com_control import constrained_error as constrained_error
+    from .closed_form.com_control import hand_error as hand_error
+    from .closed_form.com_control import prioritised_error as prioritised_error
+    from .closed_form.com_control import prioritised_velocity as prioritised_velocity
+    from .closed_form.com_control import reach as reach
+    from .closed_form.cones import SafeAngle as SafeAngle
+    from .closed_form.cones import cone_acceleration_rows as cone_acceleration_rows
+    from .closed_form.cones import cone_velocity_rows as cone_velocity_rows
+    from .closed_form.cones import joint_limit_angle as joint_limit_angle
+    from .closed_form.decoupling import OutputDynamics as OutputDynamics
+    from .closed_form.decoupling import output_dynamics as output_dynamics
+    from .closed_form.decoupling import slow_output_dynamics as slow_output_dynamics
+    from .closed_form.hierarchy import WholeBody as WholeBody
+    from .closed_form.hierarchy import prioritised_least_squares as prioritised_least_squares
+    from .closed_form.motions import Motion as Motion
+    from .closed_form.motions import com_motion as com_motion
+    from .closed_form.motions import frame_motion as frame_motion
+    from .closed_form.operational_space import OperationalSpace as OperationalSpace
+    from .closed_form.operational_space import operational_dynamics as operational_dynamics
+    from .closed_form.operational_space import task_inverse_dynamics as task_inverse_dynamics
+    from .closed_form.task_space import acceleration_program as acceleration_program
+    from .closed_form.task_space import error_acceleration as error_acceleration
+    from .closed_form.task_space import joint_torque as joint_torque
+    from .closed_form.task_space import resting_program as resting_program
+    from .closed_form.task_space import shrinking_bounds as shrinking_bounds
+    from .closed_form.task_space import velocity_program as velocity_program
+    from .constraints import Barrier as Barrier
+    from .constraints import BarrierConstraint as BarrierConstraint
+    from .constraints import BoundedRows as BoundedRows
+    from .contacts import ContactTerms as ContactTerms
+    from .controller.context import Context as Context
+    from .controller.scene import Affine as Affine
+    from .controller.scene import Scene as Scene
+    from .controller.solution import ControlStatus as ControlStatus
+    from .controller.solution import Solution as Solution
+    from .events import ControlEvent as ControlEvent
+    from .events import ControlEventKind as ControlEventKind
+    from .item import NamedNumbers as NamedNumbers
+    from .item import Numbers as Numbers
+    from .item import Parameters as Parameters
+    from .item import TaskError as TaskError
+    from .qp import QuadraticProgram as QuadraticProgram
+    from .qp import Rows as Rows
+    from .qp import Solver as Solver
+    from .qp import solve_levels as solve_levels
+    from .safety.vfi import Gains as Gains
+    from .tasks import DirectTerms as DirectTerms
+    from .tasks import PoseReference as PoseReference
+    from .tasks import Terms as Terms
+    from .tasks import VectorReference as VectorReference
 
 # Where each name lives; imported when first used, so that geometry does not load a solver.
 _HOMES = {
@@ -38,6 +95,7 @@ _HOMES = {
     "joint_limit_angle": "closed_form.cones",
     "Gains": "safety.vfi",
     "Numbers": "item",
+    "NamedNumbers": "item",
     "Parameters": "item",
     "TaskError": "item",
     "Terms": "tasks",

@@ -3,7 +3,34 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what editors and type checkers see
+    from .capsules import collision_capsules as collision_capsules
+    from .capsules import smallest_capsule as smallest_capsule
+    from .collisions import SortedPairs as SortedPairs
+    from .collisions import self_collision_pairs as self_collision_pairs
+    from .collisions import sorted_pairs as sorted_pairs
+    from .distances import Distance as Distance
+    from .distances import DistanceKernel as DistanceKernel
+    from .distances import DistanceValues as DistanceValues
+    from .distances import angle as angle
+    from .distances import distance as distance
+    from .distances import distances_kernel as distances_kernel
+    from .line_point import LinePointSwitch as LinePointSwitch
+    from .line_point import line_point_switch as line_point_switch
+    from .pairs import NearPairs as NearPairs
+    from .pairs import PairSet as PairSet
+    from .primitives import Capsule as Capsule
+    from .primitives import GeometryError as GeometryError
+    from .primitives import Line as Line
+    from .primitives import Plane as Plane
+    from .primitives import Point as Point
+    from .primitives import Primitive as Primitive
+    from .primitives import Segment as Segment
+    from .primitives import Sphere as Sphere
+    from .primitives import at_time as at_time
+    from .regions import target_region as target_region
 
 # Where each name lives; imported when first used, so that primitives do not load a compiler.
 _HOMES = {
