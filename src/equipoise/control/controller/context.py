@@ -43,6 +43,16 @@ class Context:
         return np.flatnonzero(~self.robot.actuated)
 
     @cached_property
+    def motor_places(self) -> slice | Array:
+        """The same as a slice where they are together, which is the quicker index."""
+        return _together(self.motors)
+
+    @cached_property
+    def passive_places(self) -> slice | Array:
+        """Velocities without a motor, as a slice where they are together."""
+        return _together(self.passive)
+
+    @cached_property
     def joint_rates(self) -> Array:
         """Velocities of joints, with or without a motor; neither base nor free objects."""
         robot = self.robot
@@ -71,3 +81,9 @@ class Context:
         """Whether all bodies hang on one free base: then contact forces and gravity are all that changes momentum."""
         roots = sum(body.parent < 0 for body in self.robot.tree.bodies)
         return self.robot.floating and roots <= 1
+
+
+def _together(places: Array) -> slice | Array:
+    if len(places) and places[-1] - places[0] == len(places) - 1:
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places

@@ -152,6 +152,7 @@ class WholeBodyController:
         self._solver.select(None, None, None)
         self._solver.forget()
         self._last_torque = np.zeros(self.robot.nv)
+        self._previous: Array | None = None  # torques of the motors in the last step
         self.settings.feed_back(None)
         self.step: Step | None = None
 
@@ -397,7 +398,8 @@ class WholeBodyController:
     def _sent(self, torque: Array) -> None:
         """Remember the command that leaves."""
         if self.level == "torque":
-            self.settings.feed_back(torque[self.layout.context.motors])
+            self._previous = torque[self.layout.context.motor_places].copy()
+            self.settings.feed_back(self._previous)
 
     def _step_of(self, x: Array, outside: dict[str, Seen], answer: Answer | None, saw_state: bool = True) -> Step:
         n_E, n_A = (len(classes) for classes in self.layout.classes)
@@ -416,12 +418,11 @@ class WholeBodyController:
             return torque, (x - self._v) / self.dt, x.copy()
         if self.level == "acceleration":
             return torque, x.copy(), self._v.copy()
-        motors, passive = self.layout.context.motors, self.layout.context.passive
-        torque[motors] = self._within_bounds(data["T"] @ x + data["t"], relaxable=True)
-        a = np.empty(self.robot.nv)
-        a[motors] = x[: len(motors)]
-        if len(passive):
-            a[passive] = data["B"] @ x + data["b"]
+        context, a = self.layout.context, np.empty(self.robot.nv)
+        torque[context.motor_places] = self._within_bounds(data["T"] @ x + data["t"], relaxable=True)
+        a[context.motor_places] = x[: len(context.motors)]
+        if "B" in data:
+            a[context.passive_places] = data["B"] @ x + data["b"]
         return torque, a, self._v.copy()
 
     def _within_bounds(self, torque: Array, relaxable: bool) -> Array:
@@ -429,7 +430,7 @@ class WholeBodyController:
         for constraint, numbers in self._bounding:
             if relaxable and constraint.rank > 0:
                 continue
-            bounds = constraint.torque_bounds(numbers, self.settings.previous_torque)
+            bounds = constraint.torque_bounds(numbers, self._previous)
             if bounds is not None:
                 torque = np.minimum(np.maximum(torque, bounds[0]), bounds[1])
         return torque
@@ -481,5 +482,6 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[s
     made.settings.restore(state["settings"])
     made._started, made._anchor_next = state["started"], set()
     made._last_torque, made.start_report = state["last_torque"].copy(), state["start_report"]
+    made._previous = made.settings.previous_torque
     made.counts.update(state["counts"])
     return made
