@@ -415,6 +415,17 @@ def test_fragments_without_a_body_are_named_so(text):
         eq.load(text)
 
 
+@pytest.mark.parametrize(
+    "equality",
+    ['<connect body1="a" body2="b" anchor=""/>', "<weld body1='a' relpose=' '/>", '<joint joint1="j" polycoef=""/>'],
+)
+def test_empty_numbers_of_a_loop_do_not_reach_mujoco(equality):
+    """MuJoCo 3 fails on them with an exception of its own, holds a lock, and hangs at the next warning."""
+    body = f'<body name="a">{INERTIAL}<joint name="j"/></body><body name="b">{INERTIAL}</body>'
+    with pytest.raises(eq.ModelError, match="has an empty (anchor|relpose|polycoef)"):
+        eq.load(f"<mujoco><worldbody>{body}</worldbody><equality>{equality}</equality></mujoco>")
+
+
 @pytest.mark.parametrize("files", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "b", "b": "c", "c": "b"}])
 def test_models_that_attach_themselves_do_not_reach_mujoco(files, tmp_path):
     for name, other in files.items():
