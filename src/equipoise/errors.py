@@ -42,7 +42,7 @@ class MissingPackageError(EquipoiseError, ImportError):
 
 
 class ModelWarning(UserWarning):
-    """The description is doubtful but usable. `eq.load(…, strict=True)` turns these into errors."""
+    """The description is doubtful but usable. `eq.load(…, strict=True)` turns those about masses and limits into errors."""
 
 
 class ContactWarning(UserWarning):

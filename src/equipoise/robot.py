@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from .algebra.rigid import is_pose
 from .errors import ModelError, ShapeError, unknown_name
 from .forms.bases import Base, base_kernel
 from .forms.derivatives import (
@@ -27,15 +25,13 @@ from .forms.equations_of_motion import EquationsOfMotion, Origin, at_origin
 from .forms.representations import twist
 from .machine import store
 from .machine.kernel import Kernel
-from .model import assemble, changes, library
-from .model.builder import ModelBuilder, mass_properties
+from .model import changes, library
+from .model.builder import ModelBuilder
 from .model.checks import check, on_the_ground
+from .model.described import Described
 from .model.inertias import tree_parameters
 from .model.placeholders import without_placeholders
-from .model.posture import standing
-from .model.shapes import ORIGIN, Vector
-from .model.tree import Tree, tree_of
-from .model.types import STANDARD_GRAVITY, Frame, Joint, Link, Model, frozen
+from .model.types import STANDARD_GRAVITY, Joint
 
 Array = np.ndarray
 REPRESENTATIONS = ("mixed", "body", "inertial")
@@ -80,7 +76,7 @@ def load(
         parameters: of a built-in robot, such as `height` and `mass` of "human".
     """
     model = library.read(source, floating=floating, gravity=gravity, **parameters)
-    positions = _to_lock(model, joints, locked)
+    positions = changes.to_lock(model, joints, locked)
     if positions:
         model = changes.locked(model, positions)
     model = changes.with_motors(replace(model, armature=model.armature or armature), actuated=actuated, passive=passive)
@@ -91,244 +87,14 @@ def load(
     return Robot(model, check(model, strict=strict, more=[*doubts, *grounded], tree=tree))
 
 
-def _to_lock(model: Model, joints: Iterable[str] | None, locked: Any) -> dict[str, Any]:
-    free = {name: joint for name, joint in model.joints.items() if joint.moving and joint is not model.base}
-    given = dict(locked) if isinstance(locked, Mapping) else dict.fromkeys(locked or ())
-    kept = set(free) if joints is None else set(joints)
-    for name in [*kept, *given]:
-        if name not in free:
-            raise unknown_name("joint", name, free)
-    leaders = {name: joint for name, joint in free.items() if joint.mimic is None}
-    chosen = {name: None for name in leaders if name not in kept} | given
-    return {name: free[name].type.neutral() if q is None else q for name, q in chosen.items()}
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Bounds of all joints as arrays; infinite where there are none, and for the base."""
-
-    lower: Array  # (nq,)
-    upper: Array  # (nq,)
-    velocity: Array  # (nv,)
-    effort: Array  # (nv,)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Robot:
+class Robot(Described):
     """A robot: frozen. Every method takes leading dimensions as batches, and float32 arrays as float32.
 
     Notation, units and the meaning of `representation` are on the page docs/notation.md.
     """
 
-    model: Model
-    tree: Tree
-    _kernels: dict[Any, Kernel] = field(default_factory=dict)
-
-    @classmethod
-    def from_model(cls, model: Model, *, strict: bool = False) -> Robot:
-        """Check a model and give it its face."""
-        return cls(model, check(model, strict=strict))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copied and pickled by its model; the kernels come from the cache."""
-        return _from_checked, (self.model,)
-
-    # --- what it is ---------------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    @property
-    def nq(self) -> int:
-        """Numbers in a configuration."""
-        return self.model.nq
-
-    @property
-    def nv(self) -> int:
-        """Numbers in a velocity."""
-        return self.model.nv
-
-    @property
-    def mass(self) -> float:
-        """kg, all links."""
-        return self.model.mass
-
-    @property
-    def floating(self) -> bool:
-        """Whether q starts with a free base."""
-        return self.tree.floating
-
-    @property
-    def base_link(self) -> str | None:
-        """The link that floats, or None."""
-        return None if self.model.base is None else self.model.base.child
-
-    @property
-    def joints(self) -> Mapping[str, Joint]:
-        """Moving joints in file order, without the base; `.q` and `.v` are their slices."""
-        base = self.model.base
-        return MappingProxyType({n: j for n, j in self.model.joints.items() if j.moving and j is not base})
-
-    @property
-    def links(self) -> Mapping[str, Link]:
-        return MappingProxyType({name: link for name, link in self.model.links.items() if not link.virtual})
-
-    @property
-    def frames(self) -> Mapping[str, Frame]:
-        """Links and every other named place."""
-        return self.model.frames
-
-    @property
-    def limits(self) -> Limits:
-        lower, upper = np.full(self.nq, -np.inf), np.full(self.nq, np.inf)
-        velocity, effort = np.full(self.nv, np.inf), np.full(self.nv, np.inf)
-        for joint in self.joints.values():
-            if joint.mimic is None:
-                if joint.type.nq == 1:
-                    lower[joint.q], upper[joint.q] = joint.limits.lower, joint.limits.upper
-                velocity[joint.v], effort[joint.v] = joint.limits.velocity, joint.limits.effort
-        return Limits(*map(frozen, (lower, upper, velocity, effort)))
-
-    @property
-    def actuated(self) -> Array:
-        """Which velocities have motors, (nv,) of bool, read-only; `robot.joints[name].actuated` says it joint by joint.
-
-        From the actuators of an MJCF file, or from the transmissions (or ros2_control joints) of a URDF. A description
-        without any gives a motor to each joint with one degree of freedom in the tree of the base. The base, free objects
-        and joints that follow others have none.
-        """
-        return self.model.actuated
-
-    @property
-    def selection_matrix(self) -> Array:
-        """S, (actuated velocities, nv), read-only: motor torques u are the generalised force Sᵀ u [ETH19, slide 15]."""
-        return frozen(np.eye(self.nv)[self.actuated])
-
-    def __repr__(self) -> str:
-        base = "floating" if self.floating else "fixed"
-        parts = f"{len(self.links)} links, {len(self.joints)} joints, {base} base"
-        return f"<Robot {self.name!r}: {parts}, nq={self.nq}, nv={self.nv}>"
-
-    # --- others like it -----------------------------------------------------------------------------------------
-
-    def with_frame(self, name: str, parent: str, X: Array) -> Robot:
-        """The robot with one more frame, at pose X (4×4) in `parent` (a link or frame)."""
-        if parent not in self.frames:
-            raise unknown_name("frame", parent, self.frames)
-        X = np.asarray(X, dtype=float)
-        if X.shape != (4, 4) or not is_pose(X):
-            raise ShapeError(f"with_frame: X must be a pose: 4×4, a rotation, an origin, last row (0, 0, 0, 1); got\n{X}")
-        on = self.frames[parent]
-        model = assemble.reassemble(self.model, lambda j: j, extra_frames=[Frame(name, on.parent, on.X @ X)])
-        return Robot(model, tree_of(model), dict(self._kernels))
-
-    def with_locked(self, joints: Mapping[str, float] | Iterable[str]) -> Robot:
-        """The robot with joints held: names (at their zero), or names with positions."""
-        model = changes.locked(self.model, _to_lock(self.model, None, joints))
-        return Robot(model, check(model, quiet=True))
-
-    def with_passive(self, joints: Iterable[str]) -> Robot:
-        """The robot without motors on some joints.
-
-        Args:
-            joints: names of the joints that no motor moves; those that had none before have none now either.
-        """
-        return self._with_motors(passive=joints)
-
-    def with_actuated(self, joints: Iterable[str]) -> Robot:
-        """The robot with motors on some joints, whatever its description says; those that had one keep it.
-
-        Args:
-            joints: names of the joints.
-        """
-        return self._with_motors(actuated=joints)
-
-    def _with_motors(self, **joints: Iterable[str]) -> Robot:
-        """Motors enter no equation: the kernels are shared."""
-        model = changes.with_motors(self.model, **joints)
-        return Robot(model, tree_of(model), dict(self._kernels))
-
-    def with_limits(
-        self,
-        joints: Iterable[str] | None = None,
-        *,
-        lower: float | None = None,
-        upper: float | None = None,
-        velocity: float | None = None,
-        effort: float | None = None,
-    ) -> Robot:
-        """The robot with other limits; those not given stay.
-
-        Args:
-            joints: names of the joints; all with one degree of freedom if not given.
-            lower, upper: range, rad or m; infinite for none.
-            velocity: rad/s or m/s, zero or more.
-            effort: N m or N, zero or more.
-        """
-        model = changes.with_limits(self.model, joints, lower=lower, upper=upper, velocity=velocity, effort=effort)
-        return Robot(model, tree_of(model), dict(self._kernels))
-
-    def with_inertia(self, link: str, mass: float, com: Vector = ORIGIN, inertia: Vector | Array | None = None) -> Robot:
-        """The robot with other mass properties of one link.
-
-        Args:
-            link: its name.
-            mass: kg; zero for a link without mass of its own.
-            com: centre of mass in the link, (3,), m.
-            inertia: about the centre of mass in the axes of the link, 3×3 or the three numbers of its diagonal, kg m².
-        """
-        model = changes.with_inertia(self.model, link, mass_properties(link, mass, com, inertia))
-        return Robot(model, check(model, quiet=True))
-
-    def with_payload(self, link: str, mass: float, com: Vector = ORIGIN, inertia: Vector | Array = ORIGIN) -> Robot:
-        """The robot with something rigidly on a link, which keeps its own mass.
-
-        Args:
-            link: its name.
-            mass: of the payload, kg.
-            com: its centre of mass in the link, (3,), m.
-            inertia: of the payload about its centre of mass in the axes of the link, 3×3 or three numbers, kg m²; by
-                default that of a point mass.
-        """
-        payload = mass_properties(link, mass, com, inertia)
-        model = self.model if payload is None else changes.with_payload(self.model, link, payload)
-        return Robot(model, check(model, quiet=True))
-
-    def with_armature(self) -> Robot:
-        """The robot with the rotor inertias of its joints in all its equations."""
-        model = replace(self.model, armature=True)
-        return Robot(model, tree_of(model))
-
     # --- configurations -----------------------------------------------------------------------------------------
-
-    def neutral(self) -> Array:
-        """All joints at zero, base at the origin."""
-        q = np.zeros(self.nq)
-        for joint in self.model.joints.values():
-            if joint.mimic is None:
-                q[joint.q] = joint.type.neutral()
-        return q
-
-    def standing(self) -> Array:
-        """The standing posture of the description (neutral if it has none), its lowest point on the ground."""
-        return standing(self.model, self.neutral())
-
-    def random_state(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """(q, v): joints anywhere within limits, every orientation alike, and a base that moves."""
-        q, v = self.neutral(), rng.normal(size=self.nv)
-        for joint in self.model.joints.values():
-            if joint.mimic is not None or not joint.moving:
-                continue
-            if joint.type.nq == 1:
-                lower, upper = np.clip([joint.limits.lower, joint.limits.upper], -np.pi, np.pi)
-                q[joint.q] = rng.uniform(lower, max(lower, upper))
-            else:
-                q[joint.q] = rng.uniform(-1, 1, joint.type.nq)
-        for start in self.tree.quaternions:
-            turn = rng.normal(size=4)
-            q[start : start + 4] = turn / np.linalg.norm(turn)
-        return q, v
 
     def integrate(self, q: Array, v: Array, dt: Any = 1.0) -> Array:
         """q after dt seconds at constant v (mixed), on the manifold."""
@@ -586,10 +352,6 @@ class Robot:
             for mode in (False,) * single + (True,) * batch:
                 kernel.code("float64", batch=mode)
         return self
-
-
-def _from_checked(model: Model) -> Robot:
-    return Robot(model, tree_of(model))
 
 
 def _seconds(q: Array, v: Array, dt: Any) -> Array:

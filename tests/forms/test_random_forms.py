@@ -39,7 +39,7 @@ def form_of(robot: eq.Robot, q, v) -> eq.EquationsOfMotion:
 
 
 def _program(robot, base, representation):
-    return _traced(robot.tree, *_places(robot.place, base), representation)
+    return _traced(robot.tree, *_places(robot.tree, robot.place, base), representation)
 
 
 @st.composite

@@ -68,8 +68,8 @@ def test_text_is_read_by_its_root_element():
     pytest.importorskip("mujoco")
     assert read(MJCF).nv == 6
     assert read("<!-- not -- quite XML -->" + MJCF).nv == 6
-    with pytest.raises(ModelError, match="XML text: the root element is <sdf>; robots are read from URDF .* and MJCF"):
-        read("<sdf/>")
+    with pytest.raises(ModelError, match="XML text: the root element is <svg>; robots are read from URDF .* and MJCF"):
+        read("<svg/>")
 
 
 @pytest.mark.parametrize("as_type", [str, Path])

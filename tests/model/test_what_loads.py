@@ -367,6 +367,20 @@ def test_followers_that_cancel_are_named(multiplier, cancels):
     assert np.isfinite(robot.forward_dynamics(*robot.random_state(np.random.default_rng(0)), np.zeros(7))).all()
 
 
+@pytest.mark.parametrize("offset, cancels", [(0.0, True), (0.7, False)])
+def test_followers_cancel_where_their_leaders_put_them(offset, cancels):
+    """A follower that stands still between the two decides whether their axes are parallel."""
+    text = f'<robot name="r">{link("a")}{link("b", "")}{link("c", "")}{link("d")}{joint("lead", "a", "b")}'
+    for name, parent, child, axis, mimic in (("still", "b", "c", "0 0 1", (0, offset)), ("back", "c", "d", "1 0 0", (-1, 0))):
+        follow = f'{LIMIT}<mimic joint="lead" multiplier="{mimic[0]}" offset="{mimic[1]}"/>'
+        text += joint(name, parent, child, follow).replace("0 0.1 0.3", "0 0 0").replace("1 0 0", axis)
+    if cancels:
+        with pytest.raises(eq.ModelError, match=r"'lead' and its followers \('still', 'back'\) move nothing"):
+            eq.load(text + "</robot>")
+    else:
+        assert told(text + "</robot>")[0].nv == 7
+
+
 # --- names and files ----------------------------------------------------------------------------------------------------
 
 
@@ -413,6 +427,17 @@ def test_nul_is_refused(text, tmp_path):
 def test_fragments_without_a_body_are_named_so(text):
     with pytest.raises(eq.ModelError, match="has no body"):
         eq.load(text)
+
+
+@pytest.mark.parametrize(
+    "equality",
+    ['<connect body1="a" body2="b" anchor=""/>', "<weld body1='a' relpose=' '/>", '<joint joint1="j" polycoef=""/>'],
+)
+def test_empty_numbers_of_a_loop_do_not_reach_mujoco(equality):
+    """MuJoCo 3 fails on them with an exception of its own, holds a lock, and hangs at the next warning."""
+    body = f'<body name="a">{INERTIAL}<joint name="j"/></body><body name="b">{INERTIAL}</body>'
+    with pytest.raises(eq.ModelError, match="has an empty (anchor|relpose|polycoef)"):
+        eq.load(f"<mujoco><worldbody>{body}</worldbody><equality>{equality}</equality></mujoco>")
 
 
 @pytest.mark.parametrize("files", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "b", "b": "c", "c": "b"}])

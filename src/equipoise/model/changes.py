@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,19 @@ from .assemble import reassemble
 from .joints import Fixed, Floating
 from .shapes import combined
 from .types import Inertia, Joint, Model
+
+
+def to_lock(model: Model, joints: Iterable[str] | None, locked: Any) -> dict[str, Any]:
+    """Positions at which joints are locked, by name: those that are not in `joints`, and those in `locked`."""
+    free = {name: joint for name, joint in model.joints.items() if joint.moving and joint is not model.base}
+    given = dict(locked) if isinstance(locked, Mapping) else dict.fromkeys(locked or ())
+    kept = set(free) if joints is None else set(joints)
+    for name in [*kept, *given]:
+        if name not in free:
+            raise unknown_name("joint", name, free)
+    leaders = {name: joint for name, joint in free.items() if joint.mimic is None}
+    chosen = {name: None for name in leaders if name not in kept} | given
+    return {name: free[name].type.neutral() if q is None else q for name, q in chosen.items()}
 
 
 def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Model:

@@ -15,6 +15,7 @@ from ..errors import ModelError, ModelWarning, missing_package
 from . import xml
 from .meshes import is_there
 
+EMPTY = re.compile(r"""\b(anchor|relpose|polycoef)\s*=\s*(?:"\s*"|'\s*')""")
 TAG = re.compile(r"""<([\w:.-]*)(?:[^"'>]++|"[^"]*"|'[^']*')*+>""")
 
 
@@ -42,6 +43,7 @@ def require_plain(text: str, path: Path | None, where: str) -> None:
         bare = xml.without_comments(text)
         if re.search(r"<!\s{0,9}(DOCTYPE|ENTITY)", bare, flags=re.IGNORECASE):
             raise ModelError(f"{name} declares a DOCTYPE or XML entities; they are refused. Write the values out.")
+        _require_filled(bare, name)
         parts[own] = set()
         for file in _files(bare):
             found = {real for start in (folder, here) if (real := _real(start / file, name)) and real.is_file()}
@@ -54,10 +56,24 @@ def require_plain(text: str, path: Path | None, where: str) -> None:
 
 def _files(text: str) -> Iterator[str]:
     """Files that a text without comments includes or attaches."""
-    at = text.find("<")
-    while at >= 0 and (tag := TAG.match(text, at)) is not None:
+    for tag in _tags(text):
         if tag[1] in ("include", "model"):
             yield from re.findall(r"\bfile\s*=\s*[\"']([^\"']+)", tag[0])
+
+
+def _require_filled(text: str, where: str) -> None:
+    """Refuse an empty anchor and its like in <equality>: MuJoCo fails on it and hangs at its next warning."""
+    for tag in _tags(text):
+        found = EMPTY.search(tag[0]) if tag[1] in ("connect", "weld", "joint") else None
+        if found is not None:
+            raise ModelError(f"{where}: <{tag[1]}> has an empty {found[1]}; give its numbers or leave it out")
+
+
+def _tags(text: str) -> Iterator[re.Match[str]]:
+    """Opening and closing tags of a text without comments, up to the first that never ends."""
+    at = text.find("<")
+    while at >= 0 and (tag := TAG.match(text, at)) is not None:
+        yield tag
         at = text.find("<", tag.end())
 
 
@@ -96,7 +112,7 @@ def compiled(text: str, path: Path | None, where: str) -> Any:
                 raise
         _strip(spec, missing, where)
         return spec.compile()
-    except (ValueError, mujoco.FatalError) as error:
+    except (ValueError, RuntimeError, mujoco.FatalError) as error:
         raise ModelError(f"MuJoCo cannot read {where}: {' '.join(str(error).split())}") from error
 
 
