@@ -114,6 +114,22 @@ def test_feet_that_only_turn_stay(robot, lift):
     assert_allclose(robot.pose(lift.plan[1].q, "hind_left_foot")[:3, 3], robot.pose(lift.q0, "hind_left_foot")[:3, 3], atol=1e-7)
 
 
+def test_a_foot_that_goes_elsewhere_is_released_and_made_again(robot, feet):
+    machine, at = crawl(robot, feet, 0.06, 0.06)
+    for planned, leg in zip(
+        machine.plan[1:], ("hind_left_foot", "front_left_foot", "hind_right_foot", "front_right_foot"), strict=True
+    ):
+        kinds = [(step.kind, step.changed) for step in planned.way]
+        none, this = frozenset(), frozenset({leg})
+        assert kinds == [
+            (StepKind.MOVE, none), (StepKind.UNLOAD, this), (StepKind.MOVE, this),
+            (StepKind.TOUCH, this), (StepKind.LOAD, this), (StepKind.MOVE, none),
+        ]  # fmt: skip
+        assert all(leg not in step.contacts for step in planned.way[2:5])
+    for foot in feet:
+        assert_allclose(middle(foot, robot.pose(machine.plan[-1].q, foot.frame)), at[foot.label], atol=1e-7)
+
+
 def test_a_leg_that_turns_on_its_point_has_not_slipped_and_one_that_moves_has(robot, lift):
     lift.reset()
     still = np.zeros(robot.nv)

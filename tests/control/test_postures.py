@@ -148,6 +148,21 @@ def test_obstacles_and_own_parts_are_kept_away(human, contacts):
     assert apart(result.q, np.zeros(human.nv)).value >= 0.25 - 1e-8
 
 
+def test_a_start_is_brought_to_its_contacts_as_a_rigid_body(human, contacts):
+    """Both feet turned about the vertical and shifted as one: the start fits them exactly."""
+    from equipoise.algebra.rigid import pose, rotation_about
+    from equipoise.control.stances.posture_problem import Given, Problem
+
+    X = pose(rotation_about(np.array([0.0, 0.0, 1.0]), 2.0), np.array([3.0, -1.0, 0.2]))
+    feet = ("left_foot", "right_foot")
+    places = {contacts[name]: X @ human.pose(human.standing(), name) for name in feet}
+    problem = Problem.of(human, Given(places, {}, {}, None, None, None, (), 0.8, 0.9))
+    (q,) = problem.starts(1, 0)
+    for contact, place in places.items():
+        assert_allclose(human.pose(q, contact.frame), place, atol=1e-12)
+    assert_allclose(q[7:], human.standing()[7:], atol=1e-12)
+
+
 def test_wrong_input_is_told(human, contacts):
     foot = contacts["left_foot"]
     with pytest.raises(eq.ShapeError, match="wanted a pose"):

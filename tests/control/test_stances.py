@@ -10,10 +10,12 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.control.stances.construction import tracked_frames
+from equipoise.control.stances.contact_forces import PATIENCE
 from equipoise.control.stances.events import EventKind, Outcome, Reason
 from equipoise.control.stances.places import is_beyond, moved
 from equipoise.control.stances.references import PoseTrajectory, Reference, bump, minimum_jerk
-from equipoise.control.stances.stance import StanceError, StepKind
+from equipoise.control.stances.stance import StanceError, Step, StepKind
+from equipoise.control.stances.tracking import Pace, Tracker
 
 FAST = {"speed": (0.3, 0.4, 1.5), "load_time": 0.15}
 BOTH = ["left_foot", "right_foot"]
@@ -123,6 +125,25 @@ def test_a_contact_has_moved_by_its_place_or_by_its_turn(human, feet):
     assert_allclose(moved(heel, X, Y), (0.005, 0.0), atol=1e-12)
 
 
+def test_frames_are_lifted_on_long_ways_only(human, walk, feet):
+    """From contact to contact by 1 cm along the ground, by 10 cm in an arc; timed by the way with its lift."""
+    contacts = {foot.label: foot for foot in feet}
+    pace = Pace(com=9.0, frames=0.5, joints=99.0, clearance=0.05, shortest=0.01, dt=1e-3)
+    track = Tracker(human, walk.controller, contacts, {name: name for name in BOTH}, pace, 10.0)
+    q = walk.q0
+    track.begin(0.0, q, q)
+    for way, lift in ((0.01, 0.0), (0.1, 0.05)):
+        to = q.copy()
+        to[0] += way
+        step = Step(StepKind.MOVE, to, frozenset({"left_foot"}), frozenset({"right_foot"}), 0)
+        track.follow(0.0, q, step, from_here=True)
+        trajectory = track.now.frames["right_foot"]
+        assert_allclose(trajectory.lift, [0.0, 0.0, lift], atol=1e-12)
+        assert_allclose((trajectory.Y - trajectory.X)[:3, 3], [way, 0.0, 0.0], atol=1e-12)
+        assert track.time(step, q, np.zeros(3), np.zeros(3)) == pytest.approx(1.875 * (way + 2 * lift) / 0.5)
+    walk.reset()
+
+
 # --- the plan ---------------------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +240,7 @@ def test_a_lost_contact_is_made_again(human, walk):
     told = [event.text for event in walk.log]
     assert told[:2] == ["contact lost: right_foot carries nothing", "right_foot looks for the ground again"]
     assert "contact made: right_foot" in told and "right_foot carry" in told
+    assert walk.log[0].t == pytest.approx(2 * PATIENCE, abs=2e-3)  # forces may settle first, then must be away for a while
     assert run.outcome == "completed" and walk.outcome is Outcome.RUNNING and walk.in_force == {"left_foot", "right_foot"}
 
 
