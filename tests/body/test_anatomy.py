@@ -94,6 +94,43 @@ def test_left_and_right_are_mirror_images(name):
             assert_allclose(mirror @ left[:3, 3], right[:3, 3], atol=5e-3)
 
 
+@pytest.mark.parametrize("name", ["g1", "talos_full", "jvrc1", "icub", "go2", "hyq"])
+@pytest.mark.parametrize("depth", [0.3, 0.8])
+def test_another_zero_posture_is_the_same_robot(name, depth):
+    """Joints count from a crouch: knees far bent, feet tilted, the trunk leaning."""
+    known = zoo.ALL[name]
+    robot = zoo.robot(name)
+    q = zoo.body(name).standing.copy()
+    q[7:] = np.clip((1 + 2 * depth) * q[7:], robot.limits.lower[7:], robot.limits.upper[7:])
+    body = eq.Body.of(_from(robot, q), search=False)
+    assert {role: part.link for role, part in body.feet.items()} == known.feet
+    assert_allclose(body.front, known.front, atol=1e-6)
+    assert {part.contact for part in body.feet.values()} == {part.contact for part in zoo.body(name).feet.values()}
+    assert not [finding for finding in body.doubts if finding.what == "standing"]
+
+
+def _from(robot, q):
+    """The same robot with its joints counted from q."""
+    from dataclasses import replace
+
+    from equipoise.algebra.quaternions import NUMBERS
+    from equipoise.model.assemble import reassemble
+
+    def change(joint):
+        if not joint.moving or joint.mimic is not None or joint.type.nq != 1:
+            return joint
+        x = float(q[joint.q.start])
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = joint.type.pose(np.array([x]), NUMBERS)
+        limits = replace(joint.limits, lower=joint.limits.lower - x, upper=joint.limits.upper - x)
+        return replace(joint, origin=joint.origin @ X, limits=limits)
+
+    model = reassemble(replace(robot.model, standing={}), change)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return eq.Robot.from_model(replace(model, name="crouched", source=None))
+
+
 def test_words_of_names():
     assert names.words("LHipYawLink") == ["l", "hip", "yaw", "link"]
     assert names.side(["LHipYawLink"]) == 1 and names.side(["rightshin"]) == -1 and names.side(["torso"]) == 0

@@ -122,3 +122,16 @@ def test_four_corners_lie_in_the_polygon_unless_it_is_nearly_a_rectangle():
     assert_allclose(np.linalg.norm(four_corners(disc), axis=1), 0.1, atol=1e-12)
     slanted = np.array([(0.08, 0.05), (-0.1, 0.05), (-0.1, -0.05), (0.1, -0.05)])
     assert_allclose(four_corners(slanted), [(0.1, 0.05), (-0.1, 0.05), (-0.1, -0.05), (0.1, -0.05)])
+
+
+@pytest.mark.parametrize("name", ["go2", "solo12", "icub", "g1", "jvrc1"])
+def test_the_posture_of_the_description_rests_on_the_same_shapes(name):
+    """`robot.standing()` puts the lowest point of boxes and meshes alike on the ground."""
+    from equipoise.body.patches import Surfaces
+    from equipoise.body.skeleton import Skeleton
+
+    robot = zoo.robot(name)
+    skeleton = Skeleton(robot)
+    motion, surfaces = skeleton.at(robot.standing()), Surfaces(skeleton)
+    lowest = min(motion.p[i][2] - surfaces.extent(i, -motion.R[i].T @ [0, 0, 1]) for i in range(skeleton.count))
+    assert_allclose(lowest, 0.0, atol=1e-3)

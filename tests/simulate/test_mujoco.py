@@ -208,3 +208,21 @@ def test_a_step_that_diverges_is_an_error_and_leaves_no_log(tmp_path, monkeypatc
     with pytest.raises(eq.StateError, match="no longer finite"):
         steps(plant, 5, tau=np.full(6, 1e40))
     assert not list(tmp_path.iterdir())
+
+
+def test_points_of_mass_and_links_without_mass_move_as_our_equations_say(rng):
+    """Moments of inertia of zero, or of rounding, and joints that meet in links without mass, as some descriptions have them."""
+    builder = eq.RobotBuilder("points", floating=False)
+    builder.link("upper", mass=1.0, com=(0.3, 0.1, -0.4), inertia=(0.0, 0.0, 0.0))
+    builder.link("cross", virtual=True)
+    builder.link("second cross", virtual=True)
+    builder.link("lower", mass=2.0, com=(0.1, -0.2, -0.3), inertia=(0.03, 0.02, 0.04))
+    builder.joint("shoulder", "revolute", None, "upper", axis=(0, 1, 0), rpy=(0.3, 0.2, 0.1))
+    builder.joint("elbow", "revolute", "upper", "cross", axis=(1, 0, 0), position=(0, 0, -0.5))
+    builder.joint("swing", "revolute", "cross", "second cross", axis=(0, 0, 1))
+    builder.joint("twist", "revolute", "second cross", "lower", axis=(0, 1, 0))
+    robot = builder.build()
+    q, v = robot.random_state(rng)
+    tau = rng.normal(size=robot.nv)
+    ours = robot.forward_dynamics(q, v, tau)
+    assert_allclose(acceleration(free(robot), q, v, tau), ours, atol=1e-4 * np.abs(ours).max())

@@ -27,6 +27,7 @@ RAISED = 0.5  # of the reach: limbs that point up farther at zero do not carry
 HANGS = 0.3  # of the reach: how far below the trunk a single leg is at zero
 ARM = 0.3  # of the longest limb's reach: shorter ones are no arms
 HEAD = 4  # joints of a neck at most
+ANKLE = 5  # joints of a leg that can turn its foot
 ROUND = 0.1  # of the wheel's radius, or 1 cm: how far its centre of mass may be from its axis
 
 
@@ -115,7 +116,14 @@ def _carriers(
         return [limb_to(skeleton, trunk, body) for body, _ in hints.feet.values()], [patch for _, patch in hints.feet.values()]
     legs = _legs(skeleton, surfaces, trunk, limbs, symmetry, wheels, findings)
     legs = [_to_the_ground(leg, surfaces) for leg in legs]
-    return legs, [lowest_patch(surfaces, leg.end, -skeleton.rest.R[leg.end].T @ UP, leg.reach) for leg in legs]
+    return legs, [_sole(surfaces, leg, len(legs)) for leg in legs]
+
+
+def _sole(surfaces: Surfaces, leg: Limb, feet: int) -> Patch:
+    """The patch a leg stands on. Many legs without ankles stand on the lowest point of their ends, wherever that will be."""
+    ankle = len(leg.chain) >= ANKLE or feet <= 2
+    patch = lowest_patch(surfaces, leg.end, -leg.skeleton.rest.R[leg.end].T @ UP, leg.reach, turns=ankle)
+    return patch if ankle else replace(patch, kind="point", polygon=patch.middle[None])
 
 
 # --- up -----------------------------------------------------------------------------------------------------------------------
@@ -237,7 +245,8 @@ def _to_the_ground(leg: Limb, surfaces: Surfaces) -> Limb:
 
 def _area(surfaces: Surfaces, body: int, leg: Limb) -> float:
     patch = lowest_patch(surfaces, body, -leg.skeleton.rest.R[body].T @ UP, leg.reach)
-    return float(np.prod(np.sort(np.ptp(patch.polygon, axis=0))[1:])) if patch.kind == "flat" else 0.0
+    known = patch.kind == "flat" and len(surfaces.of(body)[0]) > 0
+    return float(np.prod(np.sort(np.ptp(patch.polygon, axis=0))[1:])) if known else 0.0
 
 
 def is_wheel(limb: Limb, surfaces: Surfaces) -> bool:

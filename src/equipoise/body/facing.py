@@ -79,13 +79,26 @@ def _bend(limb: Limb, front: Array) -> float:
     lower, upper = joint.limits.lower, joint.limits.upper
     if not (np.isfinite(lower) and np.isfinite(upper) and upper > lower):
         return 0.0
-    lean = max(upper, 0.0) - max(-lower, 0.0)
+    body = skeleton.robot.tree.bodies[limb.chain[knee]]
+    axis = body.multiplier * limb.axes[knee]
+    hip, ankle = (skeleton.rest.p[limb.chain[k]] - skeleton.rest.p[limb.chain[knee]] for k in (0, _ankle(limb, knee, left)))
+    straight = _straight(axis, hip, ankle)
+    lean = max(upper - straight, 0.0) - max(straight - lower, 0.0)
     if abs(lean) < ONE_WAY * (upper - lower):
         return 0.0
-    arm = skeleton.rest.p[limb.end] - skeleton.rest.p[limb.chain[knee]]
-    body = skeleton.robot.tree.bodies[limb.chain[knee]]
-    moved = np.cross(np.sign(lean) * body.multiplier * limb.axes[knee], arm)
+    moved = np.cross(np.sign(lean) * axis, -hip)
     return -0.5 * float(np.sign(moved @ front))
+
+
+def _straight(axis: Array, hip: Array, ankle: Array) -> float:
+    """rad: the knee's turn from zero at which the ankle is farthest from the hip; places are seen from the knee."""
+    across_hip, across_ankle = (x - axis * (axis @ x) for x in (-hip, ankle))
+    return float(np.arctan2(axis @ np.cross(across_ankle, across_hip), across_ankle @ across_hip))
+
+
+def _ankle(limb: Limb, knee: int, left: Array) -> int:
+    """Index in the chain of the next joint across the leg's plane beyond the knee; the end where there is none."""
+    return next((k for k in range(knee + 1, len(limb.chain)) if abs(limb.axes[k] @ left) > 0.9), len(limb.chain) - 1)
 
 
 def opposed(limbs: Sequence[Limb], front: Array) -> bool:

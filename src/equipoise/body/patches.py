@@ -21,11 +21,13 @@ from .skeleton import Skeleton
 Array = np.ndarray
 Kind = Literal["flat", "line", "point"]
 FLAT = 0.004  # m: points this near the lowest plane belong to it
-TILT = np.cos(np.radians(35))  # a facet farther from the wanted direction is not the sole
+TILTS = tuple(np.cos(np.radians([35, 75])))  # a facet farther from the wanted direction is not the sole; where none is, wider
 PLANE = np.cos(np.radians(4))  # facets within this angle are one patch
 POINT = 0.12  # of the limb's reach: a patch shorter than this is a point
 LINE = 0.03  # of the limb's reach: a patch narrower than this is a line
 FOOT = 0.25  # of the limb's reach: how far a foot's links may be from its ankle
+USUAL = (0.24, 0.11)  # of the limb's reach: length and width of feet
+DEEP = 0.08  # of the limb's reach: height of an ankle
 ANKLE = 6  # bodies from a foot with an ankle to the root, at least
 FILLED = 0.9  # of a rectangle: polygons that fill more of it are taken for it
 FEWEST = 4  # points of a hull in space
@@ -89,16 +91,17 @@ class Surfaces:
         return float(max((x @ direction for x in places), default=0.0))
 
 
-def lowest_patch(surfaces: Surfaces, body: int, down: Array, reach: float) -> Patch:
+def lowest_patch(surfaces: Surfaces, body: int, down: Array, reach: float, *, turns: bool = False) -> Patch:
     """The patch of a body that touches first when it moves along `down` (body axes); the body may turn a little for it.
 
     Args:
         reach: m, of the limb that ends in the body; sizes are judged beside it.
+        turns: whether an ankle can turn the body far: the zero posture may hold a foot tilted.
     """
     points, radii, source = surfaces.of(body)
     if len(points) == 0:
         points, radii, source = _without_shapes(surfaces.skeleton, body, down, reach)
-    normal = _facet(points + radii[:, None] * down, down, reach)
+    normal = _facet(points + radii[:, None] * down, down, reach, turns)
     touching = points + radii[:, None] * normal
     heights = touching @ normal
     touching = touching[heights >= heights.max() - FLAT]
@@ -116,10 +119,27 @@ def _without_shapes(skeleton: Skeleton, body: int, down: Array, reach: float) ->
     about = inertia.I - inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
     moments, axes = np.linalg.eigh(about)
     edges = np.sqrt(np.maximum(6 / inertia.mass * (moments.sum() - 2 * moments), 0.0))
-    if edges.max() > 2 * FOOT * reach or float(np.linalg.norm(c)) > FOOT * reach:  # a placeholder, not a foot's inertia
-        return lowest[None], np.zeros(1), "the farthest link: no shapes, and an inertia that is none of a foot"
+    source = "the box of its inertia: no shapes"
+    if not POINT * reach < edges.max() < 2 * FOOT * reach or float(np.linalg.norm(c)) > FOOT * reach:
+        return (
+            _usual(skeleton, body, lowest, down, reach),
+            np.zeros(8),
+            "a foot as they usually are: no shapes, no inertia of a foot",
+        )
     signs = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1]), axis=-1).reshape(-1, 3)
-    return c + (signs * edges / 2) @ axes.T, np.zeros(8), "the box of its inertia: no shapes"
+    return c + (signs * edges / 2) @ axes.T, np.zeros(8), source
+
+
+def _usual(skeleton: Skeleton, body: int, lowest: Array, down: Array, reach: float) -> Array:
+    """(8, 3) a box under the ankle as large as feet usually are, along the base's x at zero."""
+    depth = min(max(float(lowest @ down), DEEP * reach), FOOT * reach)
+    ahead = skeleton.rest.R[body].T @ np.array([1.0, 0.0, 0.0])
+    ahead = ahead - down * (down @ ahead)
+    ahead = ahead / max(float(np.linalg.norm(ahead)), 1e-9)
+    aside = np.cross(ahead, down)
+    long, wide = USUAL
+    corners = [(x, y, z) for x in (-0.35 * long, 0.65 * long) for y in (-wide / 2, wide / 2) for z in (0.0, depth / reach)]
+    return reach * np.array([x * ahead + y * aside + z * down for x, y, z in corners])
 
 
 def _shaped(touching: Array, normal: Array, height: float, reach: float, source: str) -> Patch:
@@ -145,8 +165,8 @@ def _shaped(touching: Array, normal: Array, height: float, reach: float, source:
     return Patch("flat", normal, place(flat[ConvexHull(flat).vertices]), source)
 
 
-def _facet(points: Array, down: Array, reach: float) -> Array:
-    """Normal of the largest flat of the hull within TILT of `down`; `down` itself where there is none of some size."""
+def _facet(points: Array, down: Array, reach: float, turns: bool) -> Array:
+    """Normal of the largest flat of the hull near `down`; `down` itself where there is none of some size."""
     from scipy.spatial import ConvexHull, QhullError
 
     if len(points) < FEWEST:
@@ -156,20 +176,18 @@ def _facet(points: Array, down: Array, reach: float) -> Array:
     except QhullError:  # all in one plane, or in one line
         _, spread, turn = np.linalg.svd(points - points.mean(axis=0))
         normal = turn[2] * np.sign(turn[2] @ down or 1.0)
-        return normal if spread[1] > LINE * reach and normal @ down > TILT else down
+        return normal if spread[1] > LINE * reach and normal @ down > TILTS[0] else down
     normals = hull.equations[:, :3]
     corners = points[hull.simplices]
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
-    near = np.flatnonzero(normals @ down > TILT)
-    if len(near) == 0:
-        return down
-    same = (normals[near] @ normals[near].T > PLANE) * areas[near]
-    score = same.sum(axis=1) * (normals[near] @ down) ** 4
-    best = int(np.argmax(score))
-    if same[best].sum() < (LINE * reach) * (POINT * reach):
-        return down
-    mean = same[best] @ normals[near]
-    return mean / np.linalg.norm(mean)
+    for tilt in TILTS if turns else TILTS[:1]:
+        near = np.flatnonzero(normals @ down > tilt)
+        same = (normals[near] @ normals[near].T > PLANE) * areas[near]
+        best = int(np.argmax(same.sum(axis=1) * (normals[near] @ down) ** 4)) if len(near) else 0
+        if len(near) and same[best].sum() >= (LINE * reach) * (POINT * reach):
+            mean = same[best] @ normals[near]
+            return mean / np.linalg.norm(mean)
+    return down
 
 
 def _across(normal: Array) -> Array:

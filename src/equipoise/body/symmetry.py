@@ -23,7 +23,7 @@ LINE = 0.9  # cosine between mirrored axes
 APART = 0.02  # of the limb's reach: two limbs on one side of the plane are no pair
 MIDDLE = 0.08  # of the limb's reach: a limb this near the plane is a middle one
 FAINT = 0.4  # what a pair by lengths alone counts
-KNEES = 0.1  # what axes along the normal count, beside the masses of pairs
+KNEES = 0.1  # what axes along the normal and near pairs count, beside the masses of pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,10 @@ class Symmetry:
 
 
 def symmetry_of(limbs: Sequence[Limb]) -> Symmetry:
-    """The upright plane in which most of the limbs' mass is mirrored; of two alike, the one across the knees' axes."""
+    """The upright plane in which most of the limbs' mass is mirrored; of two alike, the one across the knees' axes and between
+    near pairs."""
     found = [_mirrored(limbs, normal) for normal in _normals(limbs)]
-    return max(found, key=lambda s: s.score + KNEES * _across_knees(s, limbs))
+    return max(found, key=lambda s: s.score + KNEES * (_across_knees(s, limbs) + 2 * _close(s, limbs)))
 
 
 def _normals(limbs: Sequence[Limb]) -> list[Array]:
@@ -60,8 +61,8 @@ def _normals(limbs: Sequence[Limb]) -> list[Array]:
     normals = [np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])]
     for one, other in combinations(limbs, 2):
         if len(one.chain) == len(other.chain) and len(one.chain) > 1:
-            between = (_joints(one) - _joints(other)).mean(axis=0)
-            between[2] = 0.0
+            between = one.shoulder - other.shoulder
+            between = between * (1, 1, 0)
             length = np.linalg.norm(between)
             if length > APART * one.reach:
                 between = between / length
@@ -106,7 +107,9 @@ def _score(a: Limb, b: Limb, normal: Array) -> float:
     turning = np.linalg.norm(a.axes, axis=1) * np.linalg.norm(b.axes, axis=1) > 0
     if off.max() < NEAR and (turned[turning] > LINE).all():
         return float(1.0 - mass / 2 - off.max())
-    return FAINT * (1.0 - mass) if off[0] < NEAR else 0.0
+    between = a.shoulder - b.shoulder
+    aside = float(np.linalg.norm(between - normal * (normal @ between)))
+    return FAINT * (1.0 - mass) if aside < NEAR * reach else 0.0
 
 
 def _joints(limb: Limb) -> Array:
@@ -118,6 +121,13 @@ def _across_knees(symmetry: Symmetry, limbs: Sequence[Limb]) -> float:
     paired = [limb for pair in symmetry.pairs for limb in pair.limbs]
     axes = np.concatenate([np.zeros((0, 3)), *(limb.axes for limb in paired or limbs)])
     return float(np.mean(np.abs(axes @ symmetry.normal) > LINE)) if len(axes) else 0.0
+
+
+def _close(symmetry: Symmetry, limbs: Sequence[Limb]) -> float:
+    """1 where pairs are near each other beside the farthest shoulders: robots are longer than wide."""
+    spans = [float(np.linalg.norm(a.shoulder - b.shoulder)) for a, b in combinations(limbs, 2)]
+    own = [float(np.linalg.norm(pair.one.shoulder - pair.other.shoulder)) for pair in symmetry.pairs]
+    return 1.0 - float(np.mean(own)) / max(spans) if own and max(spans) > 0 else 0.0
 
 
 def alike(limbs: Sequence[Limb]) -> list[list[Limb]]:

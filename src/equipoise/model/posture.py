@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..algebra.quaternions import NUMBERS
+from ..errors import ModelError
+from .meshes import read_mesh
 from .types import Model, Shape
 
 Array = np.ndarray
+LOW = 0.3  # of the robot's height: meshes of links above need not be read to find the lowest point
+
+
+@lru_cache(maxsize=256)
+def _corners(path: str) -> Array:
+    """(n, 3) vertices of a mesh file; its origin where it cannot be read, which was warned of at load."""
+    try:
+        return read_mesh(path)[0]
+    except ModelError:
+        return np.zeros((1, 3))
 
 
 def link_poses(model: Model, q: Array) -> dict[str | None, Array]:
@@ -36,19 +50,24 @@ def standing(model: Model, neutral: Array) -> Array:
         if joint is not None and joint.mimic is None and len(position) == joint.type.nq:
             q[joint.q] = position
     if model.base is not None:
-        poses = link_poses(model, q)
-        q[2] -= min(_lowest(X, model.links[name].collisions) for name, X in poses.items() if name is not None)
+        poses = {name: X for name, X in link_poses(model, q).items() if name is not None}
+        heights = [X[2, 3] for X in poses.values()]
+        near = min(heights) + LOW * (max(heights) - min(heights))
+        q[2] -= min(_lowest(X, model.links[name].collisions, X[2, 3] <= near) for name, X in poses.items())
     return q
 
 
-def _lowest(X: Array, shapes: tuple[Shape, ...]) -> float:
+def _lowest(X: Array, shapes: tuple[Shape, ...], meshes: bool) -> float:
     """Height of the lowest point of a link: of its shapes, or of its origin where they are unknown."""
-    heights = [_lowest_of_shape(X @ shape.X, shape) for shape in shapes if shape.kind not in ("mesh", "plane")]
+    left_out = ("plane",) if meshes else ("plane", "mesh")
+    heights = [_lowest_of_shape(X @ shape.X, shape) for shape in shapes if shape.kind not in left_out]
     return min(heights, default=float(X[2, 3]))
 
 
 def _lowest_of_shape(X: Array, shape: Shape) -> float:
     down = np.abs(X[2, :3])
+    if shape.kind == "mesh":
+        return float(X[2, 3] + (_corners(str(shape.mesh)) * np.array(shape.size) @ X[2, :3]).min())
     if shape.kind == "box":
         reach = down @ np.array(shape.size) / 2
     elif shape.kind == "cylinder":

@@ -23,6 +23,8 @@ POINT = 1e-6  # m, radius of the ball that stands for a contact point: no one se
 SOLREF = (0.005, 1.0)  # time constant and damping ratio of contacts
 SOLIMP = (0.98, 0.999, 0.001, 0.5, 2.0)
 MIMIC_SOLIMP = (0.9999, 0.99999, 0.001, 0.5, 2.0)  # as near to an exact tie as MuJoCo goes
+NEXT_TO_NOTHING = 1e-7  # of what it carries: mass of a link without mass, which MuJoCo cannot move
+LEAST_MOMENT = 1e-9  # m²: moment of inertia of a kilogram that is nowhere wide
 NET_FORCE = 3  # a contact sensor's way to tell of all that touches a geom: their sum, and where it acts
 JOINT_KINDS = "revolute, continuous, prismatic, ball, planar and floating (in the world) joints"
 
@@ -123,16 +125,25 @@ def layout(robot: Robot, model: Any) -> Layout:
 def _bodies(spec: Any, robot: Robot, physics: Physics) -> list[Any]:
     """One MuJoCo body for each moving body of the tree, in its order."""
     made: list[Any] = []
-    for body in robot.tree.bodies:
+    carried = [body.mass for body in robot.tree.bodies]
+    for k, body in reversed(list(enumerate(robot.tree.bodies))):
+        if body.parent >= 0:
+            carried[body.parent] += carried[k]
+    for k, body in enumerate(robot.tree.bodies):
         parent = spec.worldbody if body.parent < 0 else made[body.parent]
         own = parent.add_body(name=body.name, pos=body.p, quat=quaternions.from_rotation(body.R))
         made.append(own)
-        _inertia(own, body)
+        _inertia(own, body, carried[k])
         _joint(own, body, robot, physics)
     return made
 
 
-def _inertia(own: Any, body: Body) -> None:
+def _inertia(own: Any, body: Body, carried: float) -> None:
+    """Mass properties of a body; `carried` is the mass of all bodies on it, kg."""
+    if body.mass <= 0 < carried:
+        own.explicitinertial = True
+        own.mass, own.inertia = NEXT_TO_NOTHING * carried, np.full(3, LEAST_MOMENT * carried)
+        return
     if body.mass <= 0:
         raise ModelError(
             f"the body moved by joint {body.name!r} has no mass: MuJoCo cannot move it. Lock the joint, or give it mass"
@@ -141,6 +152,9 @@ def _inertia(own: Any, body: Body) -> None:
     about = body.I + body.mass * rigid.skew(com) @ rigid.skew(com)
     moments, axes = np.linalg.eigh((about + about.T) / 2)
     axes[:, 2] *= np.sign(np.linalg.det(axes))
+    # Point masses have moments of zero, or of rounding: MuJoCo wants them positive, and none larger than the other two.
+    moments = np.maximum(moments, LEAST_MOMENT * body.mass)
+    moments[2] = min(moments[2], moments[0] + moments[1])
     own.explicitinertial = True
     own.mass, own.ipos, own.inertia = body.mass, com, moments
     own.iquat = quaternions.from_rotation(axes)
