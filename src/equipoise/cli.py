@@ -86,6 +86,20 @@ def stand(
 
 
 @app.command()
+def replay(
+    log: Annotated[str, typer.Argument(metavar="RUN.mcap|RUN.npz", help="a run with readings of sensors")],
+    imu: Annotated[str | None, typer.Option(help="frame of the IMU; found by its name if not given")] = None,
+    contact: Annotated[list[str] | None, typer.Option(help="frames that may stand; those of the run if not given")] = None,
+    out: Annotated[str | None, typer.Option(help="write the run with the new estimates (.npz or .mcap)")] = None,
+) -> None:
+    """Feed a log's sensors to an estimator again, and tell how far it is from the log's own state."""
+    from .show.replay_command import replay_command
+
+    warnings.simplefilter("ignore")
+    replay_command(console, log, imu=imu, contacts=contact, out=out)
+
+
+@app.command()
 def bench(
     what: Annotated[
         str, typer.Argument(help="dynamics, derivatives, start, growth, forms, control, safety, chaos or latency")

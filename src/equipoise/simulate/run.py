@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 import zlib
@@ -105,11 +106,27 @@ class Run:
         """
         target = Path(path)
         target = target if target.suffix else target.with_suffix(".npz")
+        return written_whole(target, self.write)
+
+    def write(self, file: Any) -> None:
+        """The same into a file that is open for writing bytes."""
         header = json.dumps(self._header(), ensure_ascii=False, allow_nan=False).encode()
         arrays = {name: getattr(self, name) for name in ARRAYS} | {"header": np.frombuffer(header, dtype=np.uint8)}
         for name in MAPPINGS:
             arrays |= {f"{name}/{k}": array for k, array in enumerate(getattr(self, name).values())}
-        return written_whole(target, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+    def to_mcap(self, path: str | Path, rate: float = 100.0) -> Path:
+        """Write an MCAP file that Foxglove shows: joint states, frames, contact forces, IMU, events; and the run itself.
+
+        Needs the package mcap: pip install 'equipoise[logs]'. `Run.load` reads it back, bit for bit.
+
+        Args:
+            rate: Hz at which frames and forces are drawn; joint states and IMU are there with every row.
+        """
+        from .mcap_log import write_mcap
+
+        return write_mcap(self, path, rate)
 
     def _header(self) -> dict[str, Any]:
         try:
@@ -133,7 +150,7 @@ class Run:
 
     @classmethod
     def load(cls, path: str | Path, robot: Robot | None = None) -> Run:
-        """Read a run. The robot is in the file; give one that you have already, and it is checked to be the same.
+        """Read a run, from a file of `save` or of `to_mcap`. The robot is in it; one that is given is checked to be the same.
 
         Raises:
             RunError: the file is not there, damaged, not a run, or written by a later version.
@@ -142,7 +159,7 @@ class Run:
         if not path.is_file():
             raise RunError(f"no file {str(path)!r}")
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with np.load(_source(path), allow_pickle=False) as archive:
                 header = _header_of(path, archive)
                 arrays: dict[str, Any] = {name: archive[name] for name in ARRAYS}
                 mappings: dict[str, Any] = {
@@ -153,6 +170,15 @@ class Run:
         except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise RunError(f"{str(path)!r} is damaged or not a run: {type(error).__name__}: {error}") from None
         return cls(robot=_robot(path, header["robot"], robot), **arrays, **mappings, **rest)
+
+
+def _source(path: Path) -> Any:
+    """What NumPy reads: the file itself, or the run within an MCAP file."""
+    if path.suffix != ".mcap":
+        return path
+    from .mcap_log import attached_run
+
+    return io.BytesIO(attached_run(path))
 
 
 def _header_of(path: Path, archive: Any) -> dict[str, Any]:

@@ -1,0 +1,36 @@
+"""What `equipoise replay` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ..estimation.estimator import Estimator
+from ..simulate.replay import replay
+from ..simulate.run import Run
+from ..simulate.sensors import imu_frame
+
+
+def replay_command(console: Console, log: str, *, imu: str | None, contacts: Sequence[str] | None, out: str | None) -> Run:
+    """A log through an estimator; a table of its errors; the run with the new estimates."""
+    run = Run.load(log)
+    feet: Any = list(contacts) if contacts else dict(run.contacts)
+    said = replay(run, Estimator(run.robot, imu or imu_frame(run.robot), feet))
+    table = Table(title=f"{run.robot.name}: {run.duration:g} s, {len(run.t)} rows")
+    for column in ("error of the base", "RMS", "largest", "at the end"):
+        table.add_column(column)
+    errors = {"position, m": said.position_error, "velocity, m/s": said.velocity_error, "tilt, °": np.degrees(said.tilt_error)}
+    for name, error in errors.items():
+        table.add_row(name, *(f"{x:.3g}" for x in (np.sqrt(np.mean(error**2)), error.max(), error[-1])))
+    console.print(table)
+    result = replace(run, estimates={"q": said.q, "v": said.v})
+    if out is not None:
+        path = result.to_mcap(out) if Path(out).suffix == ".mcap" else result.save(out)
+        console.print(f"{path}", highlight=False, soft_wrap=True)
+    return result

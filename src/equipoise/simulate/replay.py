@@ -1,0 +1,71 @@
+"""A log through an estimator again: what would it have said?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .archive import RunError
+from .run import Run
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What an estimator says of a run.
+
+    Attributes:
+        t: (N,) s. q: (N, nq). v: (N, nv).
+        position_error: of the base against the run, (N,) m. velocity_error: (N,) m/s. tilt_error: (N,) rad.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    position_error: Array
+    velocity_error: Array
+    tilt_error: Array
+
+
+def replay(run: Run, estimator: Any) -> Replay:
+    """Feed the readings of a run to an estimator, from the state where it began.
+
+    Args:
+        run: with readings, of `simulate(…, estimator=…, sensors=…)`.
+        estimator: such as `eq.Estimator`, of the same robot.
+    """
+    if "gyroscope" not in run.readings:
+        raise RunError("this run has no readings of sensors: simulate with estimator= and sensors=")
+    r = run.readings
+    estimator.reset(run.q[0], run.v[0], t=float(run.t[0]))
+    said = []
+    for k, t in enumerate(run.t):
+        torques = r["torques"][k] if "torques" in r else None
+        inputs = r["gyroscope"][k], r["accelerometer"][k], r["joints"][k], r["joint_rates"][k], torques
+        said.append(estimator(float(t), *inputs, forces=_forces(run, estimator, k)))
+    q, v = (np.array(part) for part in zip(*said, strict=True))
+    up = [np.einsum("ki,ki->k", _up(q), _up(run.q)).clip(-1, 1)]
+    distance, speed = (np.linalg.norm(x[:, :3] - y[:, :3], axis=1) for x, y in ((q, run.q), (v, run.v)))
+    return Replay(run.t, q, v, distance, speed, np.arccos(up[0]))
+
+
+def _forces(run: Run, estimator: Any, k: int) -> Mapping[str, Array] | None:
+    """Measured forces by the estimator's contacts; None where the feet measured nothing."""
+    told = {name.removeprefix("force of "): x[k] for name, x in run.readings.items() if name.startswith("force of ")}
+    if not told:
+        return None
+    result = {}
+    for name, frame in estimator.contact_frames.items():
+        same = [name] if name in told else [c for c in told if run.contacts[c].frame == frame]
+        result[name] = np.sum([told[c] for c in same], axis=0) if same else np.zeros(6)
+    return result
+
+
+def _up(q: Array) -> Array:
+    """The world's vertical in the axes of the base, (N, 3)."""
+    w, x, y, z = q[:, 3:7].T
+    return np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)

@@ -1,0 +1,134 @@
+"""Runs as MCAP: read back by the mcap library, by ours, and held against Foxglove's own schemas."""
+
+import json
+
+import numpy as np
+import pytest
+from mcap.reader import make_reader
+from numpy.testing import assert_allclose, assert_array_equal
+from things import FEET, hold, quadruped
+from typer.testing import CliRunner
+
+import equipoise as eq
+from equipoise.cli import app
+from equipoise.simulate.archive import RunError
+from equipoise.simulate.mcap_log import SCHEMAS, TOPICS, read_joint_states
+from equipoise.simulate.replay import replay
+
+
+@pytest.fixture(scope="module")
+def run():
+    dog = quadruped()
+    sensors = eq.Sensors.realistic(forces=True)
+    estimator = eq.Estimator(dog, "trunk", FEET, noise=sensors.filter_noise())
+    push = eq.Push("trunk", (20, 0, 0), 0.02, 0.02)
+    options = dict(contacts=FEET, estimator=estimator, sensors=sensors, pushes=[push])
+    return eq.simulate(dog, hold(dog, dog.standing()), duration=0.1, seed=5, **options)
+
+
+@pytest.fixture(scope="module")
+def path(run, tmp_path_factory):
+    return run.to_mcap(tmp_path_factory.mktemp("logs") / "run.mcap")
+
+
+def messages(path, topic):
+    with path.open("rb") as file:
+        return [(m.log_time, json.loads(m.data)) for _, _, m in make_reader(file).iter_messages(topics=[topic])]
+
+
+@pytest.mark.paper("X6")
+def test_joint_states_come_back_bit_for_bit(run, path):
+    log = read_joint_states(path)
+    assert_array_equal(log.position, run.q[:, 7:])
+    assert_array_equal(log.velocity, run.v[:, 6:])
+    assert_array_equal(log.effort, run.torque[:, 6:])
+    assert_allclose(log.t, run.t, atol=1e-9)
+    assert log.names == tuple(run.robot.joints)
+
+
+def test_the_run_comes_back_bit_for_bit(run, path):
+    back = eq.Run.load(path)
+    for name in ("t", "q", "v", "torque", "acceleration"):
+        assert_array_equal(getattr(back, name), getattr(run, name))
+    assert_array_equal(back.readings["gyroscope"], run.readings["gyroscope"])
+    assert back.events == run.events
+    assert back.robot.tree.digest == run.robot.tree.digest
+
+
+def test_schemas_are_those_that_foxglove_knows(path):
+    """Names and fields as in Foxglove's own package."""
+    import foxglove.messages as theirs
+
+    with path.open("rb") as file:
+        summary = make_reader(file).get_summary()
+    found = {summary.schemas[c.schema_id].name: c.topic for c in summary.channels.values()}
+    assert {topic: name for name, topic in found.items()} == TOPICS
+    for name in (name for name in SCHEMAS if name.startswith("foxglove.")):
+        kind = getattr(theirs, name.removeprefix("foxglove."))
+        for field in SCHEMAS[name]["properties"]:
+            assert field in (kind.__text_signature__ or ""), (name, field)
+    parts = {"JointState": "JointStates", "FrameTransform": "FrameTransforms"}
+    for part, whole in parts.items():
+        inner = next(iter(v for k, v in SCHEMAS[f"foxglove.{whole}"]["properties"].items() if k != "timestamp"))
+        for field in inner["items"]["properties"]:
+            assert field in getattr(theirs, part).__text_signature__
+    for schema in summary.schemas.values():
+        assert json.loads(schema.data)["title"] == schema.name
+
+
+def test_frames_and_forces_are_where_the_run_has_them(run, path):
+    frames = messages(path, "/tf")
+    assert len(frames) == 11
+    stamp, last = frames[-1]
+    assert stamp == round(run.t[-1] * 1e9)
+    assert {t["child_frame_id"] for t in last["transforms"]} == set(run.robot.links)
+    for t in last["transforms"]:
+        X = run.robot.pose(run.q[-1], t["child_frame_id"])
+        assert_allclose([t["translation"][a] for a in "xyz"], X[:3, 3], atol=1e-12)
+        w, x, y, z = (t["rotation"][a] for a in "wxyz")
+        assert_allclose([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)], X[:3, 0], atol=1e-9)
+    _, told = messages(path, "/wrenches")[-1]
+    for wrench in told["wrenches"]:
+        assert_allclose([wrench["force"][a] for a in "xyz"], run.measured[wrench["name"]][-1, :3])
+    arrows = messages(path, "/forces")[-1][1]["entities"][0]["arrows"]
+    total = sum(a["shaft_length"] + a["head_length"] for a in arrows)
+    assert 0.5 < total < 2  # a metre for the weight
+    for arrow in arrows:
+        q = arrow["pose"]["orientation"]
+        x, y, z, w = (q[a] for a in "xyzw")
+        assert 2 * (x * z - w * y) > 0.7  # its x axis points up
+    assert len(messages(path, "/imu")) == len(run.t)
+    assert any("push" in message["message"] for _, message in messages(path, "/events"))
+
+
+@pytest.mark.paper("X6")
+def test_a_replay_says_what_the_estimator_said(run, path):
+    estimator = eq.Estimator(run.robot, "trunk", FEET, noise=eq.Sensors.realistic().filter_noise())
+    said = replay(eq.Run.load(path), estimator)
+    assert_allclose(said.q, run.estimates["q"], atol=1e-12)
+    assert said.position_error.max() < 5e-3
+    assert said.tilt_error.max() < 0.01
+
+
+def test_replay_on_the_command_line(path, tmp_path):
+    out = tmp_path / "again.npz"
+    said = CliRunner().invoke(app, ["replay", str(path), "--out", str(out)])
+    assert said.exit_code == 0, said.output
+    assert "velocity, m/s" in said.output
+    assert eq.Run.load(out).estimates["q"].shape == (101, quadruped().nq)
+
+
+def test_errors_teach(run, path, tmp_path):
+    with pytest.raises(eq.UnknownNameError, match="/joint_states"):
+        read_joint_states(path, "/joints")
+    with pytest.raises(RunError, match="no file"):
+        eq.Run.load(tmp_path / "none.mcap")
+    with pytest.raises(eq.StateError, match="rate"):
+        run.to_mcap(tmp_path / "x.mcap", rate=np.nan)
+    assert not (tmp_path / "x.mcap").exists()
+    bare = eq.simulate(quadruped(), hold(quadruped(), quadruped().standing()), duration=0.01, contacts=FEET)
+    with pytest.raises(RunError, match="readings"):
+        replay(bare, None)
+    (tmp_path / "bad.mcap").write_bytes(b"no log at all")
+    with pytest.raises(RunError):
+        eq.Run.load(tmp_path / "bad.mcap")
