@@ -180,13 +180,14 @@ def reproduce(
     ids: Annotated[list[str] | None, typer.Argument(help="rows such as T3 or E1; all rows if none is named")] = None,
     plots: Annotated[str | None, typer.Option(metavar="FOLDER", help="write pictures like the papers' there")] = None,
     kind: Annotated[str, typer.Option("--format", help="of the pictures: svg or png")] = "svg",
+    page: Annotated[str | None, typer.Option("--html", metavar="FILE", help="write all of it as one page")] = None,
     quiet: Annotated[bool, typer.Option(help="no progress bar")] = False,
 ) -> None:
     """Show what the papers promise beside what comes out here; fails if a row does not hold."""
     from .papers.report import reproduce as run
 
     warnings.simplefilter("ignore")
-    if not run(console, ids or [], quiet=quiet, plots=plots, kind=kind):
+    if not run(console, ids or [], quiet=quiet, plots=plots, kind=kind, page=page):
         raise typer.Exit(1)
 
 

@@ -128,4 +128,24 @@ BREAKAGES = [
         "if parent >= 0:",
         "parent = max(parent, 0)\n        if i > 0:",
     ),
+    # --- B5
+    Breakage("B5", "contacts may accelerate", "control:WholeBodyProblem.held", ".T @ at_point", ".T @ (0 * at_point)"),
+    Breakage(
+        "B5",
+        "torques are not bounded",
+        "control:chart_program",
+        'rows.between({"u": np.eye(m)}, lower, upper)',
+        'rows.between({"u": np.eye(m)}, 2 * lower, 2 * upper)',
+    ),
+    Breakage(
+        "B5", "the chart's constraint is left out", "control:chart_program", "if len(equations.C):", "if len(equations.C) > 99:"
+    ),
+    Breakage(
+        "B5",
+        "the chart's drift is left out of the tasks",
+        "control:_cost",
+        "motion.J @ drift + motion.bias - wanted",
+        "motion.bias - wanted",
+    ),
+    Breakage("B5", "N ẏ is left out", "control:_equations", "c.N @ c.y_dot + c.g", "c.g"),
 ]

@@ -102,4 +102,73 @@ BREAKAGES = [
     Breakage(
         "Q7", "points inside count as corners", "balance:_turns_left", "bool(y * u - x * w > ", "bool(abs(y * u - x * w) > "
     ),
+    # --- Q3
+    Breakage(
+        "Q3",
+        "the goal's own motion is ignored",
+        "control:velocity_program",
+        "(0.0 if feedforward is None else feedforward)",
+        "0.0",
+    ),
+    Breakage("Q3", "the bias of the task is added", "control:acceleration_program", "- motion.bias", "+ motion.bias", fast=True),
+    Breakage("Q3", "damping of the task of the other sign", "control:error_acceleration", "-k_d *", "k_d *"),
+    Breakage("Q3", "the second level speeds up", "control:resting_program", "alpha * v, A", "-alpha * v, A"),
+    Breakage(
+        "Q3", "bounds that do not shrink", "control:shrinking_bounds", "k * (-g - v), k * (g - v)", "k * (-g + v), k * (g + v)"
+    ),
+    # --- Q4
+    Breakage("Q4", "the condition of Lemma 4.1 without its rate", "control:Gains.admits", "fast", "slow"),
+    Breakage(
+        "Q4",
+        "no margin for the step",
+        "control:second_order_bound",
+        "lost_rate = (jump + variation * (dt / 2)) * dt",
+        "lost_rate = 0 * (jump + variation * (dt / 2)) * dt",
+    ),
+    Breakage(
+        "Q4",
+        "obstacles are taken for still",
+        "geometry:_row",
+        '"residual": g.T @ by_world',
+        '"residual": 0 * g.T @ by_world',
+    ),
+    Breakage(
+        "Q4", "the barrier forgets its distance", "control:second_order_bound", "- gains.eta_p * d) /", "- 0 * gains.eta_p * d) /"
+    ),
+    # --- Q5
+    Breakage("Q5", "the safe angle does not move", "control:SafeAngle.chord", "2 * sin * self.rate,", "0 * sin * self.rate,"),
+    Breakage("Q5", "cones are left instead of kept", "control:cone_velocity_rows", "_at_most(-inside.J", "_at_most(inside.J"),
+    Breakage(
+        "Q5",
+        "joint limits about another middle",
+        "control:joint_limit_angle",
+        "(j.limits.lower + j.limits.upper) / 2",
+        "j.limits.lower",
+        fast=True,
+    ),
+    Breakage(
+        "Q5", "the second order forgets f̃'", "control:continuous_bound", "-gains.eta_d * d_rate", "-0 * gains.eta_d * d_rate"
+    ),
+    # --- Q6
+    Breakage(
+        "Q6",
+        "the switch takes the wrong end",
+        "geometry:LinePointSwitch.__call__",
+        '"first end" if where < 0',
+        '"first end" if where > 0',
+    ),
+    Breakage(
+        "Q6", "walls face outwards", "geometry:target_region", "normals = np.cross(up, edges)", "normals = np.cross(edges, up)"
+    ),
+    Breakage(
+        "Q6",
+        "the line never ends",
+        "geometry:LinePointSwitch.__call__",
+        '"line" if 0 <= where <= 1',
+        '"line" if -9 <= where <= 9',
+        fast=True,
+    ),
+    Breakage(
+        "Q6", "barriers forget their distance", "control:second_order_bound", "- gains.eta_p * d) /", "- 0 * gains.eta_p * d) /"
+    ),
 ]

@@ -7,11 +7,14 @@ against `Reference`, Newton's and Euler's laws body by body.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..control.closed_form.chart_programs import ChartAnswer, ChartProgram, WholeBodyProblem, chart_program
+from ..control.closed_form.motions import com_motion
 from ..forms import charts
 from ..robot import Robot, RobotBuilder, load
 from .bk12_motions import motion_figures
@@ -187,33 +190,39 @@ def whole_body_programs() -> Iterator[Figure]:
     from scipy.linalg import null_space
 
     from .. import CoMTask, PointContact, TorqueLimits, WholeBodyController
-    from ..control.closed_form.chart_programs import WholeBodyProblem, chart_program
-    from ..control.closed_form.motions import com_motion
 
     robot, rng = load("quadruped"), np.random.default_rng(2)
     q, feet = robot.standing(), [name for name in robot.frames if name.endswith("_foot")]
     rows = np.concatenate([Reference(robot, q).frame(foot).J[:3] for foot in feet])
     v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))
     now, contacts, wanted = Reference(robot, q, v), [PointContact(foot, friction=0.3) for foot in feet], np.array([3.0, 1.0, 4.0])
-    limit = 0.6 * np.abs(now.g).max()
+    task = [(com_motion(robot, q, v), wanted, 1.0)]
+    free = chart_program(WholeBodyProblem(robot, q, v, task, contacts), "minimal").solve()
+    limit = 0.8 * largest(free["u"])
     still = CoMTask(lambda t: (now.com, now.com_jacobian @ v, wanted), weight=1.0)
     ours = WholeBodyController(robot, [still], contacts, [TorqueLimits(limits=limit)])(0.0, q, v)
-    problem = WholeBodyProblem(robot, q, v, [(com_motion(robot, q, v), wanted, 1.0)], contacts, limit)
+    problem = WholeBodyProblem(robot, q, v, task, contacts, limit)
     program = chart_program(problem, "minimal")
     minimal = program.solve()
     yield from _lawful(now, feet, minimal, limit, 0.3)
     yield small("minimal form: optimal, by its active rows and no solver", _not_optimal(program), 1e-6)
-    yield equal("rows at their limits, and the controller's status", (len(ours.active) > 0, ours.status.name), (True, "OPTIMAL"))
+    at_bound = bool(largest(minimal["u"]) > limit - 1e-6)
+    yield equal("a motor at its bound, and the controller's status", (at_bound, ours.status.name), (True, "OPTIMAL"))
     yield agree("minimal form against the controller: a [Eq. 36]", ours.acceleration, minimal["a"], 1e-7)
     yield agree("minimal form against the controller: torques [Eq. 36]", ours.torque[6:], minimal["u"], 1e-7)
     for kind in CHARTS:
+        equations = robot.equations_of_motion(q, v).in_chart(kind)
         for form, number in (("projected", 37), ("multiplier", 38)):
             answer = chart_program(problem, form, kind).solve()
             error = max(largest(answer[name] - minimal[name]) for name in ("a", "u", "f"))
             yield small(f"{kind.__name__}, {form}: a, u and f against the minimal form [Eq. {number}]", error, 1e-7)
+            kept = [0.0, *(equations.C_y @ answer["z"] + equations.C_bias)]
+            yield small(f"{kind.__name__}, {form}: the chart's constraint [Eq. 30]", largest(kept), 1e-7)
+    weak = chart_program(replace(problem, torque_limits=0.1), "projected").solve()
+    yield equal("motors too weak to stand: the status says so", weak.status.name, "INFEASIBLE")
 
 
-def _lawful(now: Reference, feet: list[str], answer: dict[str, Array], limit: float, friction: float) -> Iterator[Figure]:
+def _lawful(now: Reference, feet: list[str], answer: ChartAnswer, limit: float, friction: float) -> Iterator[Figure]:
     """The constraints of Eq. 36, one by one, by Newton and Euler: forces at the feet are what the motion asks for."""
     a, u, motions = answer["a"], answer["u"], [now.frame(foot) for foot in feet]
     J, bias = np.concatenate([m.J[:3] for m in motions]), np.concatenate([m.A[:3] for m in motions])
@@ -227,7 +236,7 @@ def _lawful(now: Reference, feet: list[str], answer: dict[str, Array], limit: fl
     yield Figure("minimal form: |F_t| − μ F_n, largest of the feet, N", "≤ 0", f"{slip:.2f}", slip < 1e-6)
 
 
-def _not_optimal(program: Any) -> float:
+def _not_optimal(program: ChartProgram) -> float:
     """What is left of the gradient when rows at their bounds push as they may: zero at the optimum and nowhere else."""
     from scipy.optimize import nnls
 

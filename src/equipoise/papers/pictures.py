@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -101,12 +102,19 @@ def table(axes: Any, columns: Sequence[str], rows: Mapping[str, Iterable[str]]) 
     made.scale(1.0, 1.4)
 
 
-def write(picture: Any, folder: Path, name: str, kind: str = "svg") -> Path:
-    """The picture as a file, the same bytes in every run; whole or not at all."""
+def drawn(picture: Any, name: str, kind: str = "svg") -> bytes:
+    """The picture as bytes, the same in every run."""
     if kind not in KINDS:
         raise unknown_name("kind of picture", kind, KINDS)
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"{name}.{kind}"
     options = {"format": kind, "dpi": 150, "metadata": {"Date": None} if kind == "svg" else None}
+    made = io.BytesIO()
     with require_matplotlib().rc_context(SETTINGS | {"svg.hashsalt": name}):
-        return written_whole(target, lambda file: picture.savefig(file, **options))
+        picture.savefig(made, **options)
+    return made.getvalue()
+
+
+def write(picture: Any, folder: Path, name: str, kind: str = "svg") -> Path:
+    """The picture as a file, the same bytes in every run; whole or not at all."""
+    content = drawn(picture, name, kind)
+    folder.mkdir(parents=True, exist_ok=True)
+    return written_whole(folder / f"{name}.{kind}", lambda file: file.write(content))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,35 +12,66 @@ from rich.progress import track
 
 from ..errors import EquipoiseError, unknown_name
 from ..show.tables import table
-from .pictures import KINDS, require_matplotlib, write
+from .page import Shown, require_place, write_page
+from .pictures import KINDS, drawn, require_matplotlib, write
 from .rows import Figure, Row, all_rows
 
 
 def reproduce(
-    console: Console, ids: Sequence[str], *, quiet: bool = False, plots: str | Path | None = None, kind: str = "svg"
+    console: Console,
+    ids: Sequence[str],
+    *,
+    quiet: bool = False,
+    plots: str | Path | None = None,
+    kind: str = "svg",
+    page: str | Path | None = None,
 ) -> bool:
     """Run rows (all, if none is named), print the paper's figure beside ours; whether all that is built holds.
 
     Args:
         plots: folder for pictures like the papers', made if it is not there; no pictures if None.
         kind: of picture, "svg" or "png".
+        page: HTML file with all rows, their pictures and commands; none if None.
     """
     chosen = _chosen(ids)
+    _require_places(plots, kind, page)
+    results: list[Shown] = []
+    written: list[Path] = []
+    for row in track(chosen, "reproducing", console=console, transient=True, disable=quiet):
+        results.append(_shown(row, None if plots is None else Path(plots), kind, page is not None, written))
+    _print(console, results, written)
+    if page is not None:
+        console.print(f"page: {escape(str(write_page(results, page)))}", highlight=False)
+    return not _bad(results)
+
+
+def _require_places(plots: str | Path | None, kind: str, page: str | Path | None) -> None:
+    """What can go wrong with files goes wrong now, not after the first experiment."""
+    if plots is not None or page is not None:
+        require_matplotlib()
+    if page is not None:
+        require_place(page)
     if plots is not None:
-        require_matplotlib()  # now, not after the first experiment
         if kind not in KINDS:
             raise unknown_name("kind of picture", kind, KINDS)
         if Path(plots).exists() and not Path(plots).is_dir():
             raise EquipoiseError(f"pictures go into a folder; {str(plots)!r} is a file")
-    results: list[tuple[Row, list[Figure]]] = []
-    written: list[Path] = []
-    for row in track(chosen, "reproducing", console=console, transient=True, disable=quiet):
-        figures = figures_of(row)
-        if plots is not None and row.plots is not None:
-            figures += _pictures(row, Path(plots), kind, written)
-        results.append((row, figures))
-    _print(console, results, written)
-    return not _bad(results)
+
+
+def _shown(row: Row, folder: Path | None, kind: str, on_page: bool, written: list[Path]) -> Shown:
+    """Run a row, and draw its pictures where they are wanted; what goes wrong with them is a figure that is not good."""
+    start, drawings = time.perf_counter(), []
+    figures = figures_of(row)
+    if row.plots is not None and (folder is not None or on_page):
+        try:
+            for name, picture in row.plots():
+                if folder is not None:
+                    written.append(write(picture, folder, f"{row.paper}-{name}", kind))
+                if on_page:
+                    drawings.append((name, drawn(picture, f"{row.paper}-{name}")))
+        except Exception as error:
+            figures.append(_stopped(error))
+    return Shown(row, figures, drawings, time.perf_counter() - start)
 
 
 def _chosen(ids: Sequence[str]) -> list[Row]:
@@ -61,29 +93,19 @@ def figures_of(row: Row) -> list[Figure]:
     return figures
 
 
-def _pictures(row: Row, folder: Path, kind: str, written: list[Path]) -> list[Figure]:
-    """Write the row's pictures; what went wrong."""
-    try:
-        for name, picture in row.plots() if row.plots is not None else ():
-            written.append(write(picture, folder, f"{row.paper}-{name}", kind))
-    except Exception as error:
-        return [_stopped(error)]
-    return []
-
-
 def _stopped(error: Exception) -> Figure:
     return Figure("stopped by an error", "none", f"{type(error).__name__}: {error}", False)
 
 
-def _bad(results: list[tuple[Row, list[Figure]]]) -> list[str]:
-    """Rows that do not hold; a row that shows nothing does not."""
-    return [row.id for row, figures in results if row.show is not None and not (figures and all(f.good for f in figures))]
+def _bad(results: Sequence[Shown]) -> list[str]:
+    """Rows that are built and do not hold."""
+    return [one.row.id for one in results if one.row.show is not None and not one.holds]
 
 
-def _print(console: Console, results: list[tuple[Row, list[Figure]]], written: list[Path]) -> None:
-    lines = [line for row, figures in results for line in _lines(row, figures)]
+def _print(console: Console, results: Sequence[Shown], written: list[Path]) -> None:
+    lines = [line for one in results for line in _lines(one)]
     console.print(table("what the papers say, and what comes out here", ["row", "what", "paper", "ours", ""], lines, words=2))
-    open_rows, bad = [row.id for row, _ in results if row.show is None], _bad(results)
+    open_rows, bad = [one.row.id for one in results if one.row.show is None], _bad(results)
     if written:
         console.print(f"{len(written)} picture{'s' * (len(written) > 1)} in {escape(str(written[0].parent))}", highlight=False)
     if open_rows:
@@ -92,8 +114,8 @@ def _print(console: Console, results: list[tuple[Row, list[Figure]]], written: l
     console.print(f"{good} rows hold" + (f", [bold red]{len(bad)} do not: {', '.join(bad)}[/]" if bad else ""))
 
 
-def _lines(row: Row, figures: list[Figure]) -> list[tuple[str, ...]]:
-    verdict = "open" if row.show is None else "FAILS" if _bad([(row, figures)]) else "holds"
-    head = (row.id, f"[bold]{row.title}[/] ({row.paper})", "", "", verdict)
-    cells = [(figure.what, figure.paper, figure.ours, "✓" if figure.good else "✗") for figure in figures]
+def _lines(one: Shown) -> list[tuple[str, ...]]:
+    verdict = "open" if one.row.show is None else "FAILS" if _bad([one]) else "holds"
+    head = (one.row.id, f"[bold]{one.row.title}[/] ({one.row.paper})", "", "", verdict)
+    cells = [(figure.what, figure.paper, figure.ours, "✓" if figure.good else "✗") for figure in one.figures]
     return [head, *(("", *map(escape, cell)) for cell in cells)]

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...errors import unknown_name
 from ..contacts.point import PointContact
-from ..qp import QuadraticProgram, Solver
+from ..qp import QuadraticProgram, Solver, Status
 from .motions import Motion
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class WholeBodyProblem:
         tasks: (motion, wanted acceleration (k,), weight) each.
         contacts: points that do not accelerate, with forces within their cones; a sole is its corners.
         torque_limits: of the actuators, one number or one each, N m.
+        torque_lower: least torques, where they are not −`torque_limits`, N m.
         motion_weight: of the squares of the actuated accelerations.
         force_weight: of the squares of the contact forces.
     """
@@ -51,6 +52,7 @@ class WholeBodyProblem:
     torque_limits: Array | float = np.inf
     motion_weight: float = 1e-6
     force_weight: float = 1e-6
+    torque_lower: Array | float | None = None
 
     @property
     def first(self) -> int:
@@ -79,6 +81,17 @@ class WholeBodyProblem:
 
 
 @dataclass(frozen=True, eq=False)
+class ChartAnswer:
+    """Unknowns by name, `answer["u"]`, and how the solver ended."""
+
+    status: Status
+    parts: Mapping[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.parts[name]
+
+
+@dataclass(frozen=True, eq=False)
 class ChartProgram:
     """A program of one of the three forms, and how to read its unknowns."""
 
@@ -94,9 +107,10 @@ class ChartProgram:
         parts = {name: x[start:end] for name, start, end in zip(self.sizes, ends, ends[1:], strict=False)}
         return parts | {"a": self.T @ parts["z"] + self.drift}
 
-    def solve(self) -> dict[str, Array]:
-        """The optimum, by DAQP with its certificate."""
-        return self.read(Solver(refine=1e-12).solve(self.program).x)
+    def solve(self) -> ChartAnswer:
+        """The optimum, by DAQP with its certificate; where there is none the status says why and the numbers are NaN."""
+        result = Solver(refine=1e-12).solve(self.program)
+        return ChartAnswer(result.status, self.read(result.x))
 
 
 def chart_program(problem: WholeBodyProblem, form: str, chart: Chart | type[Chart] | None = None) -> ChartProgram:
@@ -123,8 +137,9 @@ def chart_program(problem: WholeBodyProblem, form: str, chart: Chart | type[Char
         rows.equal({"z": equations.C}, -equations.C_bias)
     for J, right in problem.held():
         rows.equal({"z": J @ equations.T}, right - J @ equations.drift)
-    limit = np.broadcast_to(np.asarray(problem.torque_limits, dtype=float), (m,))
-    rows.between({"u": np.eye(m)}, -limit, limit)
+    upper = np.broadcast_to(np.asarray(problem.torque_limits, dtype=float), (m,))
+    lower = -upper if problem.torque_lower is None else np.broadcast_to(np.asarray(problem.torque_lower, dtype=float), (m,))
+    rows.between({"u": np.eye(m)}, lower, upper)
     _cones(problem, rows, k)
     H, f = _cost(problem, equations.T, equations.drift, rows)
     stacked = np.vstack(rows.A), np.concatenate(rows.lower), np.concatenate(rows.upper)
