@@ -25,7 +25,7 @@ from equipoise.control.controller.scene import Scene
 from equipoise.control.controller.solution import ControlStatus
 from equipoise.control.events import ControlEventKind
 from equipoise.control.item import TaskError
-from equipoise.control.qp import QuadraticProgram, Rows, Solver, kkt_residuals, solve_levels
+from equipoise.control.qp import QuadraticProgram, Rows, DaqpSolver, kkt_residuals, solve_levels
 from equipoise.control.tasks import Task, Terms, VectorReference
 from equipoise.geometry.pairs import PairSet
 
@@ -65,7 +65,7 @@ def independent(robot, q, v, tasks, contacts, limit, dt=1e-3):
     A = np.vstack([dynamics, held, torques, cones])
     lower = np.concatenate([-robot.bias_force(q, v), -drift, np.full(n, -limit), np.full(len(cones), -np.inf)])
     upper = np.concatenate([-robot.bias_force(q, v), -drift, np.full(n, limit), np.zeros(len(cones))])
-    x = Solver(refine=1e-12).solve(QuadraticProgram(H, f, A, lower, upper)).x
+    x = DaqpSolver(refine=1e-12).solve(QuadraticProgram(H, f, A, lower, upper)).x
     return x[:nv], x[nv : nv + n], x[nv + n :]
 
 

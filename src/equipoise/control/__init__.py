@@ -54,8 +54,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from .item import TaskError as TaskError
     from .qp import QuadraticProgram as QuadraticProgram
     from .qp import Rows as Rows
+    from .qp import DaqpSolver as DaqpSolver
     from .qp import Solver as Solver
-    from .qp import solve_levels as solve_levels
     from .safety.vfi import Gains as Gains
     from .tasks import DirectTerms as DirectTerms
     from .tasks import PoseReference as PoseReference
@@ -114,7 +114,7 @@ _HOMES = {
     "QuadraticProgram": "qp",
     "Rows": "qp",
     "Solver": "qp",
-    "solve_levels": "qp",
+    "DaqpSolver": "qp",
     "ControlStatus": "controller.solution",
     "Solution": "controller.solution",
     "WholeBodyProblem": "closed_form.chart_programs",

@@ -23,7 +23,7 @@ from ..control.closed_form.task_space import (
     shrinking_bounds,
     velocity_program,
 )
-from ..control.qp import Solver
+from ..control.qp import DaqpSolver
 from ..control.safety.vfi import Gains
 from ..geometry.collisions import self_collision_pairs
 from ..geometry.distances import angle, distance, distances_kernel
@@ -61,7 +61,7 @@ def _velocity_level(robot: Robot, q: Array) -> Iterator[Figure]:
             tool = Reference(robot, at).frame("tool")
             error = tool.p - goal - speed * k * dt
             program = velocity_program(tool.J[:3], error, eta, 1e-6, feedforward=speed)
-            at = path(robot, at, Solver().solve(program).x)(dt)
+            at = path(robot, at, DaqpSolver().solve(program).x)(dt)
         left = Reference(robot, at).frame("tool").p - goal - speed * steps * dt
         ratio, wanted = np.linalg.norm(left) / np.linalg.norm(start), np.exp(-eta * steps * dt)
         yield small(f"velocity level, {what}: what is left against exp(−η t) [Eq. (3.1)]", abs(ratio / wanted - 1), 2e-2)
@@ -72,11 +72,11 @@ def _two_levels(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
     J, bias = now.frame("tool").J[:3], now.frame("tool").A[:3]
     wanted = error_acceleration(error, J @ v, 36.0, 13.0)
     yield agree("ẍ_d = −k_d x̃' − k_p x̃ [Sec. 3.1]", wanted, -13 * J @ v - 36 * error, 1e-12)
-    first = Solver().solve(acceleration_program(motion, wanted, 1e-6)).x
+    first = DaqpSolver().solve(acceleration_program(motion, wanted, 1e-6)).x
     at = path(robot, q, v, first)
     moved = second_rate(lambda t: Reference(robot, at(t)).frame("tool").p)
     yield agree("acceleration level: ẍ by differences [Eq. (3.3)]", moved, wanted, 1e-5)
-    second = Solver().solve(resting_program(motion.J, first, v, 10.0)).x
+    second = DaqpSolver().solve(resting_program(motion.J, first, v, 10.0)).x
     free = np.eye(robot.nv) - np.linalg.pinv(J) @ J
     yield agree("second level: nearest to −α v with the same ẍ [Eq. (3.6)]", second, first + free @ (-10 * v - first), 1e-7)
     moved = now.acceleration(joint_torque(robot, q, v, second))
@@ -95,7 +95,7 @@ def _closed_loop(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
         e_dot = tool.V[:3]
         wish = error_acceleration(tool.p - goal, e_dot, 36.0, 13.0)
         program = acceleration_program(frame_motion(robot, at, u, "tool"), wish, 0.05, bounds=shrinking_bounds(u, e_dot, 5.0))
-        a = Solver().solve(program).x
+        a = DaqpSolver().solve(program).x
         at, u = path(robot, at, u, a)(dt), u + dt * a
         speeds.append(largest(u))
     yield small("within them everything comes to rest, rad/s after 1.5 s", speeds[-1] / speeds[0], 2e-2)
@@ -128,7 +128,7 @@ def _into_the_limit(robot: Robot, joint: str, measured: Any, safe: SafeAngle) ->
     for _ in range(400):
         rows = cone_velocity_rows(measure(q, np.zeros(7)), safe, 5.0)
         J = np.eye(7)[[index]]
-        u = Solver().solve(velocity_program(J, np.array([-1.0]), 3.0, 1e-3, rows)).x
+        u = DaqpSolver().solve(velocity_program(J, np.array([-1.0]), 3.0, 1e-3, rows)).x
         q = q + 5e-3 * u
     left = float(end - q[robot.joints[joint].q][0])
     yield Figure(f"{joint} driven against its end: rad from it", "0 … 0.02", f"{left:.4f}", -1e-6 < left < 0.02)
@@ -155,7 +155,7 @@ def _cup(robot: Robot, q: Array, up: Array, turning: Array, closing: float) -> A
         safe = SafeAngle(0.3 + closing * k * dt, closing)
         rows = cone_velocity_rows(measured(q, np.zeros(7)), safe, 5.0)
         tool = Reference(robot, q).frame("tool")
-        q = path(robot, q, Solver().solve(velocity_program(tool.J[:3], tool.p - goal, 3.0, 0.05, rows)).x)(dt)
+        q = path(robot, q, DaqpSolver().solve(velocity_program(tool.J[:3], tool.p - goal, 3.0, 0.05, rows)).x)(dt)
         cosine = float(Reference(robot, q).frame("tool").R[:, 2] @ turned(turning * (k + 1) * dt) @ up)
         seen.append((np.arccos(min(1.0, cosine)), 0.3 + closing * (k + 1) * dt))
     return np.array(seen)

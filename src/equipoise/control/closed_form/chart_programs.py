@@ -20,7 +20,7 @@ import numpy as np
 
 from ...errors import unknown_name
 from ..contacts.point import PointContact
-from ..qp import QuadraticProgram, Solver, Status
+from ..qp import QuadraticProgram, DaqpSolver, Status
 from .motions import Motion
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class ChartProgram:
 
     def solve(self) -> ChartAnswer:
         """The optimum, by DAQP with its certificate; where there is none the status says why and the numbers are NaN."""
-        result = Solver(refine=1e-12).solve(self.program)
+        result = DaqpSolver(refine=1e-12).solve(self.program)
         return ChartAnswer(result.status, self.read(result.x))
 
 

@@ -24,8 +24,7 @@ from ..constraints.outside import OutsideRows, Seen
 from ..contacts.contact import Contact
 from ..events import ControlEvent, ControlEventKind
 from ..item import LEVELS, Setting, Target, TaskError
-from ..qp import UNKNOWN, Status
-from ..qp.stopgap import Answer, CompiledSolver
+from ..qp import UNKNOWN, CompiledSolver, Result, Status
 from ..tasks.task import Task
 from .context import Context
 from .kernels import kernel_for
@@ -130,8 +129,16 @@ class WholeBodyController:
         margins = {label: rows.largest_margin for label, rows in self._outside.items()}
         self._structure = Structure(layout, kernel, regular, names, margins)
         classes_E, classes_A = layout.classes
-        sizes = len(classes_E), len(classes_A)
-        self._solver = CompiledSolver(layout.unknowns, layout.level_sizes, *sizes, classes_E, classes_A, regular, layout.strict)
+        self._solver = CompiledSolver(
+            layout.unknowns,
+            layout.level_sizes,
+            n_E=len(classes_E),
+            n_A=len(classes_A),
+            classes_E=classes_E,
+            classes_A=classes_A,
+            regularisation=regular,
+            strict=layout.strict,
+        )
         self._q, self._v = np.zeros(self.robot.nq), np.zeros(self.robot.nv)
         self._data = {
             output.name: self._solver.data[output.name][: output.shape[0]]
@@ -378,10 +385,8 @@ class WholeBodyController:
 
     # --- answers ----------------------------------------------------------------------------------------------------------
 
-    def _answered(self, t: float, answer: Answer, outside: dict[str, Seen], events: tuple[ControlEvent, ...]) -> Solution:
+    def _answered(self, t: float, answer: Result, outside: dict[str, Seen], events: tuple[ControlEvent, ...]) -> Solution:
         status = _STATUSES.get(answer.status, ControlStatus.FAILED)
-        if status is ControlStatus.OPTIMAL and answer.relaxed:
-            status = ControlStatus.RELAXED
         if status.fallback:
             return self._fallback(t, status, events, outside=outside)
         torque, a, command = self._commands(answer.x)
@@ -401,12 +406,12 @@ class WholeBodyController:
             self._previous = torque[self.layout.context.motor_places].copy()
             self.settings.feed_back(self._previous)
 
-    def _step_of(self, x: Array, outside: dict[str, Seen], answer: Answer | None, saw_state: bool = True) -> Step:
+    def _step_of(self, x: Array, outside: dict[str, Seen], answer: Result | None, saw_state: bool = True) -> Step:
         n_E, n_A = (len(classes) for classes in self.layout.classes)
         if answer is None:
             found = np.zeros(n_E), np.zeros(n_A), np.zeros(n_E), np.zeros(n_A)
         else:
-            found = answer.multipliers_E, answer.multipliers, answer.excess_E, answer.excess
+            found = answer.multipliers[:n_E], answer.multipliers[n_E:], answer.excess[:n_E], answer.excess[n_E:]
         seen = {name: self._data[name].copy() for name in SEEN if name in self._data}
         state = self._q.copy(), self._v.copy(), self.settings.p.copy()
         return Step(self._structure, *state, self._contacts, self._selection, outside, x, *found, seen, saw_state)
@@ -464,6 +469,8 @@ class WholeBodyController:
 _BUSY = "the controller was called from inside of its own call, by a function of time; it answers with its fallback"
 _STATUSES = {
     Status.OPTIMAL: ControlStatus.OPTIMAL,
+    Status.RELAXED: ControlStatus.RELAXED,
+    Status.ITERATION_LIMIT: ControlStatus.INACCURATE,
     Status.INACCURATE: ControlStatus.INACCURATE,
     Status.NOT_FINITE: ControlStatus.NOT_FINITE,
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..qp import QuadraticProgram, Solver
+from ..qp import QuadraticProgram, DaqpSolver
 from .posture_problem import LIGHT, Point, Problem
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Descent:
     """Finds solutions of a problem."""
 
     problem: Problem
-    solver: Solver = field(default_factory=Solver)
+    solver: DaqpSolver = field(default_factory=DaqpSolver)
 
     @property
     def robot(self) -> Robot:
