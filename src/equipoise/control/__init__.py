@@ -52,9 +52,9 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from .item import Numbers as Numbers
     from .item import Parameters as Parameters
     from .item import TaskError as TaskError
+    from .qp import DaqpSolver as DaqpSolver
     from .qp import QuadraticProgram as QuadraticProgram
     from .qp import Rows as Rows
-    from .qp import DaqpSolver as DaqpSolver
     from .qp import Solver as Solver
     from .safety.vfi import Gains as Gains
     from .tasks import DirectTerms as DirectTerms

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...errors import unknown_name
 from ..contacts.point import PointContact
-from ..qp import QuadraticProgram, DaqpSolver, Status
+from ..qp import DaqpSolver, QuadraticProgram, Status
 from .motions import Motion
 
 if TYPE_CHECKING:

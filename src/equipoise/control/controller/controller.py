@@ -396,8 +396,8 @@ class WholeBodyController:
         if answer.active:
             self.counts["at_limits"] += 1
         self._last_torque = torque.copy()
+        step = self.step = self._step_of(answer.x, outside, answer)  # before this step's torques become the last ones
         self._sent(torque)
-        step = self.step = self._step_of(answer.x, outside, answer)
         return Solution(t, status, torque, a, command, answer.residuals, events, step)
 
     def _sent(self, torque: Array) -> None:
@@ -458,10 +458,10 @@ class WholeBodyController:
             effort = self.robot.limits.effort[motors]
             wanted = self._last_torque[motors] - self.hold_damping * rates[motors]
             torque[motors] = self._within_bounds(np.minimum(np.maximum(wanted, -effort), effort), relaxable=False)
-            self._sent(torque)
         elif self.level == "acceleration":
             a = -self.hold_damping * rates
         step = self.step = self._step_of(np.zeros(self.layout.unknowns), outside or {}, None, saw_state)
+        self._sent(torque)
         t = float(t) if isinstance(t, int | float | np.number) else float("nan")
         return Solution(t, status, torque.copy(), a, v, UNKNOWN, events, step)
 

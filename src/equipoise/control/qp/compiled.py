@@ -51,7 +51,8 @@ class CompiledSolver:
         regularisation: weights of the squares of the unknowns, shape (n,) or a number; positive.
         strict: whether each level is optimal within those before it and the regularisation comes last. If not, there is one
             level, and the regularisation is part of it.
-        rank_tolerance: equalities that others repeat but for this part of their length repeat them exactly.
+        rank_tolerance: equalities of class 1, such as contacts, that others repeat but for this part of their length repeat them
+            exactly; of other equalities, rounding is all that does not count.
         iteration_limit: changes of the working set; at the limit the answer is the best point so far.
         guesses: active sets that are tried by the fast way, which takes programs without strict priorities that are feasible.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..qp import QuadraticProgram, DaqpSolver
+from ..qp import DaqpSolver, QuadraticProgram
 from .posture_problem import LIGHT, Point, Problem
 
 if TYPE_CHECKING:

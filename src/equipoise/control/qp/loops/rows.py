@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....machine.loops import Function, Number, Row
-from .workspace import TOLERANCE, Code, Scope
+from .workspace import LAST, TOLERANCE, Code, Scope
 
 INFINITY = float("inf")
 
@@ -76,9 +76,10 @@ def _inequalities(scope: Scope, wrong: Any) -> None:
 
 
 def _truncate(scope: Scope, level: Function) -> None:
-    """Rows of E that others repeat but for `settings[0]` of their length lose what is left: they repeat them exactly.
+    """Rows of E that others repeat but for a part of their length lose what is left: they repeat them exactly.
 
-    What such a row asks for beyond the others could only be had by unknowns that are 1 / settings[0] times larger.
+    The part is settings[0] of rows that are relaxed last, as contacts are, and settings[3], which is rounding, of all others. What
+    such a row asks for beyond the others could only be had by unknowns that are 1 / settings[0] times larger.
     """
     f, n_E = scope.f, scope.n_E
     f["count"][4] = 0
@@ -96,7 +97,7 @@ def _truncate(scope: Scope, level: Function) -> None:
     found = f.variable(0)
     with f.loop(0, f["classes"] + 1) as c:
         t0, t1 = f["first"][c], f["first"][c + 1]
-        found.value = f.call(level, t0=t0, t1=t1, total=n_E, c0=found.value, rank=0)
+        found.value = f.call(level, t0=t0, t1=t1, total=n_E, c0=found.value, rank=f.choose(c.equals(LAST), 0, 3))
         with f.loop(t0, t1) as t, f.when(f["pivoted"][t].equals(0)):
             _repeat(scope, t, found.value)
 
@@ -114,9 +115,8 @@ def _repeat(scope: Scope, t: Number, rank: Number) -> None:
 
 def _loosen(f: Function, n_E: Number, cls: Number) -> None:
     """Rows of a class that holds a dependent row share what it cannot have."""
-    with f.loop(0, n_E) as k:
-        with f.when(f["cls"][k].equals(cls)):
-            f["loose"][k] = f["settings"][0]
+    with f.loop(0, n_E) as k, f.when(f["cls"][k].equals(cls)):
+        f["loose"][k] = f.choose(cls.equals(LAST), f["settings"][0], f["settings"][3])
 
 
 def turned_back(scope: Scope, vector: Row, start: Any, stop: Any) -> None:

@@ -30,12 +30,11 @@ def write(module: Any) -> Function:
     f["info"][0] = 0.0
     strict = f["strict"] > 0
     steps = f["classes"] + 1 + f.choose(strict, f["levels"], 0)
-    with f.loop(0, steps + 1) as k:
-        with f.when(wrong.value.equals(0) & _matters(scope, k, steps, length)):
-            size = _gradient(scope, k, steps, length)
-            with f.when(k <= f["classes"]):
-                _own(scope, k, wrong, length)
-            _balance(scope, k, size, wrong, k.equals(steps))
+    with f.loop(0, steps + 1) as k, f.when(wrong.value.equals(0) & _matters(scope, k, steps, length)):
+        size = _gradient(scope, k, steps, length)
+        with f.when(k <= f["classes"]):
+            _own(scope, k, wrong, length)
+        _balance(scope, k, size, wrong, k.equals(steps))
     _enter(scope, wrong, length)
     f.finish(wrong.value)
     return scope.f
