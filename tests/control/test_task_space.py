@@ -19,7 +19,7 @@ from equipoise.control.closed_form.task_space import (
     shrinking_bounds,
     velocity_program,
 )
-from equipoise.control.qp import Rows, DaqpSolver
+from equipoise.control.qp import DaqpSolver, Rows
 
 pytestmark = pytest.mark.paper("Q3")
 K_P, K_D = 36.0, 13.0  # k_d² > 4 k_p

@@ -346,6 +346,8 @@ class _Motor:
                 f"the controller's result must have {self.command!r} of shape ({self.robot.nv},), the six zeros of a free base "
                 f"first; got {'none' if value is None else wanted.shape}"
             )
+        if self.command == "torque":
+            wanted[~self.robot.actuated] = 0.0  # no motor, no torque
         return wanted
 
     def acting(self, wanted: Array) -> tuple[Array, list[str]]:

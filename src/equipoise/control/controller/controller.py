@@ -393,7 +393,7 @@ class WholeBodyController:
         if not finite(torque, a) or not finite(command):
             return self._fallback(t, ControlStatus.NOT_FINITE, events, outside=outside)
         self.counts[status.name.lower()] += 1
-        if answer.active:
+        if self._solver.sides.any():
             self.counts["at_limits"] += 1
         self._last_torque = torque.copy()
         step = self.step = self._step_of(answer.x, outside, answer)  # before this step's torques become the last ones
@@ -409,9 +409,10 @@ class WholeBodyController:
     def _step_of(self, x: Array, outside: dict[str, Seen], answer: Result | None, saw_state: bool = True) -> Step:
         n_E, n_A = (len(classes) for classes in self.layout.classes)
         if answer is None:
-            found = np.zeros(n_E), np.zeros(n_A), np.zeros(n_E), np.zeros(n_A)
+            found = np.zeros(n_E), np.zeros(n_A), np.zeros(n_E), np.zeros(n_A), np.zeros(n_A)
         else:
-            found = answer.multipliers[:n_E], answer.multipliers[n_E:], answer.excess[:n_E], answer.excess[n_E:]
+            rows = answer.multipliers[:n_E], answer.multipliers[n_E:], answer.excess[:n_E], answer.excess[n_E:]
+            found = *rows, self._solver.sides.copy()
         seen = {name: self._data[name].copy() for name in SEEN if name in self._data}
         state = self._q.copy(), self._v.copy(), self.settings.p.copy()
         return Step(self._structure, *state, self._contacts, self._selection, outside, x, *found, seen, saw_state)

@@ -56,6 +56,7 @@ class Step:
     multipliers: Array  # of A, positive at upper bounds
     excess_E: Array  # by which rows are violated, signed
     excess: Array
+    sides: Array  # of A, −1 or 1 for rows of the last working set
     seen: Mapping[str, Array]  # of the kernel: errors, margins, wrench maps, what tasks ask for
     saw_state: bool = True
 
@@ -151,7 +152,8 @@ class Step:
     def active(self) -> tuple[str, ...]:
         """Names of the active constraints."""
         n_E = len(self.multipliers_E)
-        return tuple(dict.fromkeys(self.names[n_E + k] for k in np.flatnonzero(self.multipliers)))
+        active = np.flatnonzero((self.multipliers != 0) | (self.sides != 0))
+        return tuple(dict.fromkeys(self.names[n_E + k] for k in active))
 
     @cached_property
     def relaxed(self) -> dict[str, float]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....machine.loops import Function, Number, Row
-from .workspace import LAST, TOLERANCE, Code, Scope
+from .workspace import INFINITY, LAST, TOLERANCE, Code, Scope
 
 DEPENDENT = 1e-11  # a pivot this much smaller than the row's own square belongs to a row that the others already hold
 
@@ -85,8 +85,10 @@ def _gather(f: Function) -> Number:
     """Columns of V: f, rows of E, active rows of A; how many there are."""
     n, V, count = f["n"], f["V"], f.variable(f["n_E"] + 1)
     with f.loop(0, f["n_A"]) as i:
-        active = f["sides"][i] > 0.5
-        active = active | (f["sides"][i] < -0.5)
+        active = (f["sides"][i] > 0.5) & (f["upper"][i] < INFINITY)  # a bound may have gone since the last program
+        active = active | ((f["sides"][i] < -0.5) & (f["lower"][i] > -INFINITY))
+        with f.unless(active):
+            f["sides"][i] = 0.0
         with f.when(active & (count.value < f["n_E"] + 1 + n)):
             f["work"][count.value - f["n_E"] - 1] = i
             count.value = count.value + 1

@@ -71,7 +71,8 @@ def _inequalities(scope: Scope, wrong: Any) -> None:
         f["norm"][i] = scope.length(row)
         f["cls"][i] = f["classes_A"][k]
         f["loose"][i] = 0.0
-        f["side"][i] = f.choose(f["low"][i].equals(f["high"][i]), 1.0, f["sides"][k])
+        there = f.choose(f["sides"][k] > 0.0, f["high"][i] < INFINITY, f["low"][i] > -INFINITY)  # it may have gone since
+        f["side"][i] = f.choose(f["low"][i].equals(f["high"][i]), 1.0, f.choose(there, f["sides"][k], 0.0))
         wrong.value = wrong.value + f["norm"][i] * 0.0
 
 

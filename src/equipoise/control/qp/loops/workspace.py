@@ -12,6 +12,7 @@ from typing import Any
 from ....machine.loops import Function, Number, Row, padded
 
 RANK = 1e-9  # of a row's length: what others leave of it counts as nothing
+INFINITY = float("inf")
 LAST = 1  # class of the rows that are relaxed last
 RANKS = (1e-8, 1e-7, 1e-9)  # settings 1 to 3: rows of a level, rows that enter a working set one by one, other equalities
 TOLERANCE = 1e-9  # violation, by 1 + |value| and by the lengths of row and unknowns, that counts as none
