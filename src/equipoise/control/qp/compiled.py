@@ -170,6 +170,8 @@ class CompiledSolver:
         x, multipliers, excess, values = self._views
         stationarity, primal, gap, tries, _, dependent = block[self._info].tolist()
         residuals = Residuals(stationarity, primal, 0.0, gap)
+        if code in USABLE and not primal < np.inf:  # a point that is no number, of a cost that numbers cannot tell from singular
+            code = Code.NOT_FOUND
         if code not in USABLE:
             block[:], residuals = np.nan, UNKNOWN
         return Result(
