@@ -431,3 +431,14 @@ def test_contacts_are_made_without_load_and_made_anew_by_letting_go(human, feet)
     assert told.contacts[-2:] == [["right_foot"], BOTH]
     anchors.put(2.0, q, ["right_foot"])
     assert set(anchors) == {"right_foot"} and anchors.support.polygon.area == pytest.approx(0.0245, abs=2e-3)
+
+
+def test_a_stance_is_held_as_long_as_it_says(human, walk, feet):
+    """From q0 to q0 in 0.1 s, then 0.4 s there: reached at 0.5 s, completed a second later."""
+    stances = [eq.Stance(BOTH, walk.q0), eq.Stance(BOTH, walk.q0, seconds=0.1, hold=0.4)]
+    machine = eq.Stances(human, stances, feet, dt=0.01)
+    for k in range(160):
+        machine(0.01 * k, walk.q0, np.zeros(human.nv))
+    reached, completed = machine.log
+    assert reached.kind is EventKind.REACHED and reached.t == pytest.approx(0.5, abs=0.015)
+    assert completed.kind is EventKind.COMPLETED and completed.t == pytest.approx(1.5, abs=0.03)
