@@ -6,11 +6,13 @@ import human_contacts as hc
 import numpy as np
 import pytest
 from bodies import written
+from equipoise.control.surfaces import HullAreaTask, SurfaceTask
 from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.balance.support import support_polygon
 from equipoise.control.stances.events import Outcome, Reason
+from equipoise.control.stances.leaning import area_slopes, edge_rows, returning
 from equipoise.control.tasks import HullAreaTask, SurfaceTask
 
 HEIGHT = 0.85
@@ -164,3 +166,37 @@ def test_wrong_input_is_told(human):
         made(human, level="acceleration")
     with pytest.raises(ValueError, match="two supports"):
         made(human, level="torque", cooperative=True)
+
+
+def test_edges_move_with_the_points_of_the_hand(rng):
+    """The distance of the centre of mass from each edge changes by n · (ċ − (1 − s) ȧ − s ḃ), and the area by Σ ∂A/∂x ẋ."""
+    feet = np.array([[0.0, 0.0], [0.0, 0.3], [-0.2, 0.3], [-0.2, 0.0]])
+    hand = np.array([[0.5, 0.1], [0.5, 0.2], [0.42, 0.15]])
+    com, velocity, rates, h = np.array([0.1, 0.15]), rng.normal(size=2), rng.normal(size=(3, 2)), 1e-6
+
+    def at(t):
+        return support_polygon(np.vstack([feet, hand + t * rates])), com + t * velocity
+
+    polygon, _ = at(0.0)
+    rows = edge_rows(polygon, com, 3, 4)
+    assert_allclose(rows[:, :2] @ com - rows[:, 2], polygon.margins(com), atol=1e-15)
+    slopes = (at(h)[0].margins(at(h)[1]) - at(-h)[0].margins(at(-h)[1])) / (2 * h)
+    moved = np.array([n @ (velocity - shares @ rates) for n, shares in zip(rows[:, :2], rows[:, 3:], strict=True)])
+    assert_allclose(moved, slopes, atol=1e-8)
+    assert (rows[:, 3:].sum(axis=1) > 0).sum() >= 3
+    g = area_slopes(polygon, 3, 4)
+    assert_allclose(np.sum(g * rates), (at(h)[0].area - at(-h)[0].area) / (2 * h), atol=1e-8)
+    assert not edge_rows(polygon, com, 3, None)[:, 3:].any()
+
+
+def test_walls_come_from_where_a_point_is_to_where_they_stand():
+    offsets, outside = np.array([0.8, -0.1]), np.array([0.3, 0.0])
+    assert_allclose(returning(offsets, outside, 4.0, 0.0), [0.5, -0.1])
+    assert_allclose(returning(offsets, outside, 4.0, 0.25), [0.8 - 0.3 / np.e, -0.1])
+    assert_allclose(returning(offsets, outside, 4.0, 10.0), offsets, atol=1e-12)
+
+
+def test_a_state_that_is_not_finite_does_not_raise(human, machine):
+    machine.reset()
+    solution = machine(0.0, np.full(human.nq, np.nan), np.zeros(human.nv))
+    assert solution.status.held and machine.state is None

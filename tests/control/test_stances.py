@@ -9,8 +9,9 @@ from bodies import numbers_of
 from numpy.testing import assert_allclose
 
 import equipoise as eq
+from equipoise.control.stances.anchors import Anchors
 from equipoise.control.stances.construction import tracked_frames
-from equipoise.control.stances.contact_forces import PATIENCE
+from equipoise.control.stances.contact_forces import PATIENCE, ContactForces
 from equipoise.control.stances.events import EventKind, Outcome, Reason
 from equipoise.control.stances.places import is_beyond, moved
 from equipoise.control.stances.references import PoseTrajectory, Reference, bump, minimum_jerk
@@ -396,3 +397,49 @@ def test_the_quick_look_at_contacts_says_what_the_exact_one_does(human, feet, pi
         assert is_beyond(contact, X, Y, 0.03, 0.15) == (distance > 0.03 or angle > 0.15)
     Y[:] = np.nan
     assert is_beyond(contact, X, Y, 0.03, 0.15)
+
+
+class Recorder:
+    """Takes down what a controller is told."""
+
+    def __init__(self):
+        self.contacts, self.bounds = [], {}
+
+    def set_contacts(self, names, q=None):
+        self.contacts.append(list(names))
+
+    def set_force_bounds(self, contact, least, most):
+        self.bounds[contact] = (least, most)
+
+
+def test_contacts_are_made_without_load_and_made_anew_by_letting_go(human, feet):
+    told, contacts = Recorder(), {foot.label: foot for foot in feet}
+    pace = Pace(1.0, 1.0, 1.0, 0.05, 0.1, 1e-3)
+    forces = ContactForces(told, contacts, 700.0)
+    anchors = Anchors(Tracker(human, told, contacts, {name: name for name in BOTH}, pace, 1.0), forces)
+    q = human.standing()
+    anchors.start(["left_foot"], q)
+    assert told.bounds == dict.fromkeys(BOTH, (0.0, np.inf)) and told.contacts == [["left_foot"]]
+    anchors.put(1.0, q, BOTH)
+    assert told.bounds["right_foot"] == (0.0, 0.0) and told.bounds["left_foot"] == (0.0, np.inf) and set(anchors) == set(BOTH)
+    forces.load("right_foot", 0.25)
+    assert told.bounds["right_foot"] == (0.0, 0.25 * 2 * 700.0)
+    forces.load("right_foot", 1.0)
+    forces.remember("right_foot", None)
+    forces.unload("right_foot", 0.25)
+    assert told.bounds["right_foot"] == (0.0, pytest.approx(0.75 * 0.02 * 700.0))  # it had no load: a little
+    anchors.renew(q, "left_foot")
+    assert told.contacts[-2:] == [["right_foot"], BOTH]
+    anchors.put(2.0, q, ["right_foot"])
+    assert set(anchors) == {"right_foot"} and anchors.support.polygon.area == pytest.approx(0.0245, abs=2e-3)
+
+
+def test_a_stance_is_held_as_long_as_it_says(human, walk, feet):
+    """From q0 to q0 in 0.1 s, then 0.4 s there: reached at 0.5 s, completed a second later."""
+    stances = [eq.Stance(BOTH, walk.q0), eq.Stance(BOTH, walk.q0, seconds=0.1, hold=0.4)]
+    machine = eq.Stances(human, stances, feet, dt=0.01)
+    for k in range(160):
+        machine(0.01 * k, walk.q0, np.zeros(human.nv))
+    reached, completed = machine.log
+    assert reached.kind is EventKind.REACHED and reached.t == pytest.approx(0.5, abs=0.015)
+    assert completed.kind is EventKind.COMPLETED and completed.t == pytest.approx(1.5, abs=0.03)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...balance.support import SupportPolygon, area_gradient, support_polygon
+from ...balance.support import SupportPolygon, support_polygon
 from ...geometry.primitives import Plane
 from ...geometry.regions import target_region
 from ...model.types import frozen
@@ -29,7 +29,9 @@ from ..tasks import AbsoluteTask, FrameTask, HullAreaTask, MomentumTask, Posture
 from .attempts import Attempt, Kind, Report, State
 from .construction import with_usual_limits
 from .events import EventKind, EventLog, Outcome, Reason
+from .leaning import area_slopes, edge_rows, returning
 from .places import middle, touching_points
+from .starts import is_state
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -174,22 +176,15 @@ class MultiContact:
 
     def _edges_now(self, t: float) -> Array:
         """Rows of the support for `CoMAbove`: each edge with the shares of the hand's points in its motion."""
-        k, polygon = len(self.hand.points), self._polygon
-        if polygon is None:
+        k = len(self.hand.points)
+        if self._polygon is None:
             return np.zeros((0, 3 + k))
-        outward, offsets = polygon.rows
-        rows = np.zeros((len(offsets), 3 + k))
-        rows[:, :2], rows[:, 2] = -outward, -offsets
-        n = len(polygon.vertices)
-        if self._leaning and n > 2:
-            first = sum(len(c.points) for c in self.supports)
-            for i in range(n):
-                a, b = polygon.vertices[i], polygon.vertices[(i + 1) % n]
-                s = float(np.clip((self._com[:2] - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0))
-                for index, share in ((polygon.indices[i], 1 - s), (polygon.indices[(i + 1) % n], s)):
-                    if index >= first:
-                        rows[i, 3 + index - first] = share
-        return rows
+        return edge_rows(self._polygon, self._com, k, self._first if self._leaning else None)
+
+    @property
+    def _first(self) -> int:
+        """Index of the hand's first point among all that touch."""
+        return sum(len(c.points) for c in self.supports)
 
     def _offsets_now(self, t: float) -> Array:
         return self._walls_at
@@ -198,12 +193,13 @@ class MultiContact:
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
-        q = np.asarray(q, dtype=float)
-        if self._state is None:
+        usable = is_state(self.robot, q, v)
+        if usable and self._state is None:
             self._begin(t, q, State.TRY)
-        self._measure(t, q)
+        if usable:
+            self._measure(t, q)
         solution = self.controller(t, q, v)
-        if not self.done:
+        if usable and not self.done:
             self._judge(t, q, solution)
         if self.outcome is Outcome.FAILED and self.level == "velocity":
             solution = replace(solution, velocity=np.zeros(self.robot.nv))
@@ -246,22 +242,16 @@ class MultiContact:
         corners, late = len(self.hand.points), t - self._since
         self._walls_at[:] = NEVER
         if self._state is State.APPROACH:
-            self._walls_at[:corners] = self.surface.offset - self._below * np.exp(-RISES * late)
+            self._walls_at[:corners] = returning(np.array(self.surface.offset), self._below, RISES, late)
         if self._state in (State.APPROACH, State.GROW, State.SLIDE):
-            self._walls_at[corners:] = [w.offset for w in self.walls] - self._outside * np.exp(-ENTERS * late)
+            self._walls_at[corners:] = returning(np.array([w.offset for w in self.walls]), self._outside, ENTERS, late)
 
     def _area_numbers(self, t: float) -> Array:
         """∂A/∂x of the hand's points and the error that makes the area grow evenly."""
-        polygon = self._polygon
-        k = len(self.hand.points)
-        g = np.zeros((k, 2))
+        polygon, k = self._polygon, len(self.hand.points)
         if polygon is None or not self._leaning:
             return np.zeros(2 * k + 1)
-        first = sum(len(c.points) for c in self.supports)
-        for index, gradient in zip(polygon.indices, area_gradient(polygon.vertices), strict=True):
-            if index >= first:
-                g[index - first] = gradient
-        return np.append(g.ravel(), self.growth * polygon.area)
+        return np.append(area_slopes(polygon, k, self._first).ravel(), self.growth * polygon.area)
 
     # --- states -------------------------------------------------------------------------------------------------------------
 
