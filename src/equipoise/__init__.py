@@ -97,7 +97,7 @@ _HOMES = {
     "load": "robot",
     "Robot": "robot",
     "RobotBuilder": "robot",
-    "compile": "robot",
+    "compile": "machine.user_functions",
     "EquationsOfMotion": "forms.equations_of_motion",
     "Compound": "forms.bases",
     "COM": "forms.bases",

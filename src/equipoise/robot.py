@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .errors import ModelError, ShapeError, unknown_name
+from .errors import ShapeError, unknown_name
 from .forms.bases import Base, base_kernel
 from .forms.derivatives import (
     DifferenceDerivatives,
@@ -68,12 +67,15 @@ def load(
             inertia and cannot; MJCF files and built-in robots are as they are described unless this is given.
         joints: the joints to keep; all others are locked at their zero.
         locked: joints to lock: names (locked at zero), or names with positions.
-        passive: joints without a motor. The description says which others there are; see `Robot.actuated`.
-        actuated: joints with a motor, whatever the description says.
+        passive: names of joints without a motor, besides those of the description (see `Robot.actuated`).
+        actuated: names of joints with a motor, whatever the description says.
         gravity: acceleration of free fall in the world, m/s².
         strict: treat doubtful inertias and the like as errors instead of warnings.
         armature: put the rotor inertias of the joints into all equations, as `Robot.with_armature` does.
         parameters: of a built-in robot, such as `height` and `mass` of "human".
+
+    Returns:
+        The robot, checked; a `ModelWarning` tells each kind of doubt once.
     """
     model = library.read(source, floating=floating, gravity=gravity, **parameters)
     positions = changes.to_lock(model, joints, locked)
@@ -375,43 +377,3 @@ class RobotBuilder(ModelBuilder):
     def build(self, *, strict: bool = False) -> Robot:
         """Check the parts and make the robot."""
         return Robot.from_model(self.model(), strict=strict)
-
-
-def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> Kernel:
-    """Turn a function on symbols into machine code for a robot.
-
-    The function's first parameter is the robot on symbols, with the same method names as `Robot`; its other parameters are
-    columns of symbols: `q…` of size nq, `v…`, `a…` and `tau…` of size nv, others of the size given by keyword. It returns a
-    CasADi expression, or a dictionary of them by name. The result is called with arrays in the order of the parameters;
-    leading dimensions are batches. States are not checked: NaN propagates.
-
-    Example:
-        def height_of_foot(robot, q):
-            return robot.pose(q, "left_foot")[2, 3]
-
-        height = eq.compile(height_of_foot, eq.load("human"))
-    """
-    from .equations.catalogue import SymbolicRobot
-    from .equations.symbols import SX
-    from .machine.trace import trace
-
-    names = list(inspect.signature(function).parameters)[1:]
-    for name in sizes:
-        if name not in names:
-            raise unknown_name(f"parameter of {function.__name__}", name, names)
-    symbols = {name: SX.sym(name, _size(robot, name, sizes)) for name in names}
-    results = function(SymbolicRobot(robot.tree, robot.place), *symbols.values())
-    outputs = results if isinstance(results, dict) else {function.__name__: results}
-    outputs = {name: SX(result) for name, result in outputs.items()}
-    shapes = {name: () if x.shape == (1, 1) else (x.shape[0],) if x.shape[1] == 1 else x.shape for name, x in outputs.items()}
-    return store.kernel_of(trace(function.__name__, symbols, outputs, shapes=shapes), strict=False)
-
-
-def _size(robot: Robot, name: str, sizes: Mapping[str, int]) -> int:
-    if name in sizes:
-        return sizes[name]
-    if name[0] == "q":
-        return robot.nq
-    if name[0] in "va" or name.startswith("tau"):
-        return robot.nv
-    raise ModelError(f"compile: give the size of the parameter {name!r}, for example compile(f, robot, {name}=3)")

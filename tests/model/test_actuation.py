@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from support import robots_folder
+from texts import told
 
 import equipoise as eq
 from equipoise.balance.contacts import selection
@@ -32,14 +31,6 @@ def chain(joints: dict[str, str], extra: str = "", effort: float = 5.0) -> str:
 
 def motors(robot: eq.Robot) -> list[str]:
     return [name for name, joint in robot.joints.items() if joint.actuated]
-
-
-def told(text: str, **options: object) -> tuple[eq.Robot, list[str]]:
-    """The robot and what loading it warned of."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        robot = eq.load(text, **options)  # type: ignore[arg-type]
-    return robot, [str(w.message) for w in caught if issubclass(w.category, eq.ModelWarning)]
 
 
 # --- by default ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from support import load
+from texts import told
 
 import equipoise as eq
 
@@ -24,13 +25,6 @@ def chain(limits: list[str], masses: list[float] | None = None, kind: str = "rev
         for k, limit in enumerate(limits)
     )
     return f'<robot name="chain">{links}{joints}</robot>'
-
-
-def told(text: str, **options: object) -> tuple[eq.Robot, list[str]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        robot = eq.load(text, **options)  # type: ignore[arg-type]
-    return robot, [str(w.message) for w in caught if issubclass(w.category, eq.ModelWarning)]
 
 
 # --- placeholders -------------------------------------------------------------------------------------------------------

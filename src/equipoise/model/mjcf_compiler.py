@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import warnings
@@ -97,23 +98,38 @@ def _require_no_cycle(parts: Mapping[Path | None, set[Path]], where: str) -> Non
 
 
 def compiled(text: str, path: Path | None, where: str) -> Any:
+    """MuJoCo's model of a description, without the meshes that are missing and that no inertia needs."""
     try:
         import mujoco
     except ImportError as error:
         raise missing_package("mujoco", "mujoco", "reading MJCF") from error
     try:
-        spec = mujoco.MjSpec.from_string(text) if path is None else mujoco.MjSpec.from_file(str(path))
-        _drop_paint(spec)
-        try:
+        with _heard(mujoco, where):
+            spec = mujoco.MjSpec.from_string(text) if path is None else mujoco.MjSpec.from_file(str(path))
+            _drop_paint(spec)
+            try:
+                return spec.compile()
+            except ValueError:
+                missing = _missing_files(spec)
+                if not missing:
+                    raise
+            _strip(spec, missing, where)
             return spec.compile()
-        except ValueError:
-            missing = _missing_files(spec)
-            if not missing:
-                raise
-        _strip(spec, missing, where)
-        return spec.compile()
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
         raise ModelError(f"MuJoCo cannot read {where}: {' '.join(str(error).split())}") from error
+
+
+@contextlib.contextmanager
+def _heard(mujoco: Any, where: str) -> Iterator[None]:
+    """What MuJoCo warns of as `ModelWarning`; left alone, it writes a log file into the current folder."""
+    before, told = mujoco.get_mju_user_warning(), list[str]()
+    mujoco.set_mju_user_warning(told.append)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+        for message in dict.fromkeys(told):
+            warnings.warn(f"{where}: MuJoCo warns: {message}", ModelWarning, stacklevel=6)
 
 
 def _drop_paint(spec: Any) -> None:
