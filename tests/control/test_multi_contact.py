@@ -6,7 +6,6 @@ import human_contacts as hc
 import numpy as np
 import pytest
 from bodies import written
-from equipoise.control.surfaces import HullAreaTask, SurfaceTask
 from numpy.testing import assert_allclose
 
 import equipoise as eq

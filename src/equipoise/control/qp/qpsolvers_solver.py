@@ -29,7 +29,9 @@ class QpsolversSolver:
             raise missing_package("qpsolvers", "qpsolvers", "QpsolversSolver") from None
         known = qpsolvers.available_solvers
         if not known:
-            raise MissingPackageError("qpsolvers is installed, but no solver for it. Install one: pip install 'qpsolvers[quadprog]'")
+            raise MissingPackageError(
+                "qpsolvers is installed, but no solver for it. Install one: pip install 'qpsolvers[quadprog]'"
+            )
         if name is not None and name not in known:
             raise unknown_name("solver of qpsolvers", name, known)
         self.name, self._options = name or known[0], options

@@ -46,34 +46,95 @@ def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> di
     rows, columns = m + n_R + n, padded(1 + n_E + min(n_A, n))
     steps = classes + levels + 4
     real = {
-        "R": n_R * n, "r": n_R, "weights": n, "pulls": n, "regularisation": n, "E": n_E * n, "e": n_E,
-        "A": n_A * n, "lower": n_A, "upper": n_A, "sides": n_A, "settings": 8,
-        "x": n, "info": 8,
+        "R": n_R * n,
+        "r": n_R,
+        "weights": n,
+        "pulls": n,
+        "regularisation": n,
+        "E": n_E * n,
+        "e": n_E,
+        "A": n_A * n,
+        "lower": n_A,
+        "upper": n_A,
+        "sides": n_A,
+        "settings": 8,
+        "x": n,
+        "info": 8,
         **{f"{name}_E": n_E for name in ("multipliers", "excess", "values")},
         **{f"{name}_A": n_A for name in ("multipliers", "excess", "values")},
         # guesses
-        "H": n * wide, "f": wide, "V": n * columns, "S": columns**2, "rhs": columns, "squares": columns, "g": wide,
+        "H": n * wide,
+        "f": wide,
+        "V": n * columns,
+        "S": columns**2,
+        "rhs": columns,
+        "squares": columns,
+        "g": wide,
         # all rows
-        "M": m * wide, "low": m, "high": m, "norm": m, "loose": m, "value": m, "side": m, "push": m, "bound": m,
+        "M": m * wide,
+        "low": m,
+        "high": m,
+        "norm": m,
+        "loose": m,
+        "value": m,
+        "side": m,
+        "push": m,
+        "bound": m,
         # levels
-        "T": rows * wide, "aim": rows, "square": rows, "left": rows, "off": rows, "F": rows * wide,
-        "mirror": n * wide, "beta": wide, "y": wide, "own": wide, "b": wide, "Z": n * wide, "D": wide, "pull": wide,
-        "small": padded(rows) ** 2, "delta": padded(rows), "gradient": wide, "balance": wide,
+        "T": rows * wide,
+        "aim": rows,
+        "square": rows,
+        "left": rows,
+        "off": rows,
+        "F": rows * wide,
+        "mirror": n * wide,
+        "beta": wide,
+        "y": wide,
+        "own": wide,
+        "b": wide,
+        "Z": n * wide,
+        "D": wide,
+        "pull": wide,
+        "small": padded(rows) ** 2,
+        "delta": padded(rows),
+        "gradient": wide,
+        "balance": wide,
         # changes of the working set one by one
-        "J": n * wide, "C": n * wide, "u": wide, "sign": n, "d": wide, "q": wide, "step": wide, "kept": wide, "soft": m,
+        "J": n * wide,
+        "C": n * wide,
+        "u": wide,
+        "sign": n,
+        "d": wide,
+        "q": wide,
+        "step": wide,
+        "kept": wide,
+        "soft": m,
     }
     integers = {
-        "ends": levels, "order": n_R, "classes_E": n_E, "classes_A": n_A, "work": n_A + 1, "cls": m,
-        "of": rows, "pivoted": rows, "spare": rows, "first": steps, "begin": steps, "pivot": n, "decided": m,
-        "W": n, "equal": n, "inside": m, "fixed": m, "count": 8,
+        "ends": levels,
+        "order": n_R,
+        "classes_E": n_E,
+        "classes_A": n_A,
+        "work": n_A + 1,
+        "cls": m,
+        "of": rows,
+        "pivoted": rows,
+        "spare": rows,
+        "first": steps,
+        "begin": steps,
+        "pivot": n,
+        "decided": m,
+        "W": n,
+        "equal": n,
+        "inside": m,
+        "fixed": m,
+        "count": 8,
     }
     return {name: ("array", k) for name, k in real.items()} | {name: ("indices", k) for name, k in integers.items()}
 
 
 ARRAYS = tuple(name for name in sizes(1, 1, 1, 1, 1, 0))
-ARGUMENTS: dict[str, str] = dict.fromkeys(SIZES, "integer") | {
-    name: kind for name, (kind, _) in sizes(1, 1, 1, 1, 1, 0).items()
-}
+ARGUMENTS: dict[str, str] = dict.fromkeys(SIZES, "integer") | {name: kind for name, (kind, _) in sizes(1, 1, 1, 1, 1, 0).items()}
 
 
 class Scope:
@@ -92,5 +153,3 @@ class Scope:
 
     def length(self, vector: Row) -> Number:
         return self.f.sqrt(self.f.dot(vector, vector, 0, self.n))
-
-
