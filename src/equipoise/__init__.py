@@ -78,9 +78,9 @@ if TYPE_CHECKING:  # what editors and type checkers see; a test holds it against
     from .geometry.primitives import Segment as Segment
     from .geometry.primitives import Sphere as Sphere
     from .machine.threads import limit_threads as limit_threads
+    from .machine.user_functions import compile as compile
     from .robot import Robot as Robot
     from .robot import RobotBuilder as RobotBuilder
-    from .robot import compile as compile
     from .robot import load as load
     from .show.plots import plot as plot
     from .show.report import report as report
