@@ -52,7 +52,9 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from .item import Numbers as Numbers
     from .item import Parameters as Parameters
     from .item import TaskError as TaskError
+    from .qp import ActiveSetSolver as ActiveSetSolver
     from .qp import DaqpSolver as DaqpSolver
+    from .qp import QpsolversSolver as QpsolversSolver
     from .qp import QuadraticProgram as QuadraticProgram
     from .qp import Rows as Rows
     from .qp import Solver as Solver
@@ -115,6 +117,8 @@ _HOMES = {
     "Rows": "qp",
     "Solver": "qp",
     "DaqpSolver": "qp",
+    "ActiveSetSolver": "qp",
+    "QpsolversSolver": "qp",
     "ControlStatus": "controller.solution",
     "Solution": "controller.solution",
     "WholeBodyProblem": "closed_form.chart_programs",

@@ -10,7 +10,7 @@ cannot be solved at all is answered by a fallback. Every step is counted by its 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +19,21 @@ import numpy as np
 from ...algebra.arrays import finite
 from ...errors import unknown_name
 from ...machine.target import NOT_UNIT, QUATERNION_TOLERANCE
-from ..constraints.constraint import Constraint, Start
-from ..constraints.outside import OutsideRows, Seen
+from ..constraints.constraint import Constraint
+from ..constraints.outside import Seen
 from ..contacts.contact import Contact
 from ..events import ControlEvent, ControlEventKind
 from ..item import LEVELS, Setting, Target, TaskError
 from ..qp import UNKNOWN, CompiledSolver, Result, Status
 from ..tasks.task import Task
+from .commands import Commands
 from .context import Context
 from .kernels import kernel_for
 from .layout import Items, Layout
+from .outside import Outside
 from .settings import Settings, require_distinct
 from .solution import ControlStatus, Solution, counted
+from .start import dependent_contacts, not_promised
 from .step import Selection, Step, Structure
 
 if TYPE_CHECKING:
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
-DEPENDENT = 1e-5  # singular value of contact rows of unit length below which they depend on each other
 SEEN = ("errors", "margins", "wrench_maps", "asked")  # what a step keeps of the kernel's results
 
 
@@ -85,8 +87,8 @@ class WholeBodyController:
         _require_positive(dt=dt, force_weight=force_weight, motion_weight=motion_weight)
         if not (isfinite(hold_damping) and hold_damping >= 0 and slip_limit > 0):
             raise TaskError(f"wanted hold_damping ≥ 0, finite, and slip_limit > 0; got {hold_damping!r} and {slip_limit!r}")
-        self._options = {"dt": dt, "force_weight": force_weight, "motion_weight": motion_weight}
-        self._options |= {"hold_damping": hold_damping, "slip_limit": slip_limit}
+        weights = {"force_weight": force_weight, "motion_weight": motion_weight}
+        self._options = {"dt": dt, "hold_damping": hold_damping, "slip_limit": slip_limit, **weights}
         self.robot, self.level, self.priorities, self.dt = robot, level, priorities, dt
         self.hold_damping, self.slip_limit = hold_damping, slip_limit
         self.items = Items(tuple(tasks), tuple(contacts), tuple(constraints))
@@ -98,11 +100,8 @@ class WholeBodyController:
     # --- before the loop ------------------------------------------------------------------------------------------------
 
     def _require_items(self) -> None:
-        for items, wanted in (
-            (self.items.tasks, Task),
-            (self.items.contacts, Contact),
-            (self.items.constraints, Constraint),
-        ):
+        kinds = {Task: self.items.tasks, Contact: self.items.contacts, Constraint: self.items.constraints}
+        for wanted, items in kinds.items():
             for given in items:
                 if not isinstance(given, wanted):
                     raise TaskError(f"wanted a {wanted.__name__}, got {given!r}")
@@ -114,19 +113,16 @@ class WholeBodyController:
     def _build(self, force_weight: float, motion_weight: float) -> None:
         """Memory, once: the kernel writes where the solver reads."""
         context = Context(self.robot, self.level, self.dt, {c.label: c for c in self.items.contacts})
-        made = [(c.label, c.outside(context)) for c in self.items.constraints]
-        self._outside: dict[str, OutsideRows] = {label: rows for label, rows in made if rows is not None}
-        reserves = {label: rows.count for label, rows in self._outside.items()}
+        makers = {c.label: rows for c in self.items.constraints if (rows := c.outside(context)) is not None}
+        reserves = {label: rows.count for label, rows in makers.items()}
         layout = self.layout = Layout(context, self.items, self.priorities == "strict", reserves)
         self.settings = Settings(layout)
-        bounding = [c for c in self.items.constraints if type(c).torque_bounds is not Constraint.torque_bounds]
-        self._bounding = [(c, self.settings.numbers(c.label)) for c in bounding]
+        self._commands = Commands(layout, self.settings, self.hold_damping)
         kernel = kernel_for(layout)
         regular = np.full(layout.unknowns, float(motion_weight))
         for place in layout.forces.values():
             regular[place] = force_weight
-        names = {label: rows.names for label, rows in self._outside.items()}
-        margins = {label: rows.largest_margin for label, rows in self._outside.items()}
+        names, margins = ({label: getattr(x, word) for label, x in makers.items()} for word in ("names", "largest_margin"))
         self._structure = Structure(layout, kernel, regular, names, margins)
         classes_E, classes_A = layout.classes
         self._solver = CompiledSolver(
@@ -139,13 +135,10 @@ class WholeBodyController:
             regularisation=regular,
             strict=layout.strict,
         )
+        self._outside = Outside(makers, self.settings, self._solver)
         self._q, self._v = np.zeros(self.robot.nq), np.zeros(self.robot.nv)
-        self._data = {
-            output.name: self._solver.data[output.name][: output.shape[0]]
-            if output.name in self._solver.data
-            else np.zeros(output.shape)
-            for output in kernel.program.outputs
-        }
+        own = {output.name: np.zeros(output.shape) for output in kernel.program.outputs}
+        self._data = {k: self._solver.data[k][: len(x)] if k in self._solver.data else x for k, x in own.items()}
         self._evaluate: Callable[[], int] = kernel.bound((self._q, self._v, self.settings.p), list(self._data.values()))
         self._lock, self._inside = threading.RLock(), False
 
@@ -158,9 +151,7 @@ class WholeBodyController:
         self._selection: Selection | None = None
         self._solver.select(None, None, None)
         self._solver.forget()
-        self._last_torque = np.zeros(self.robot.nv)
-        self._previous: Array | None = None  # torques of the motors in the last step
-        self.settings.feed_back(None)
+        self._commands.forget()
         self.step: Step | None = None
 
     @property
@@ -181,7 +172,7 @@ class WholeBodyController:
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = self.robot, self.items.tasks, self.items.contacts, self.items.constraints, self.level, self.priorities
         state = {"contacts": self._contacts, "started": self._started, "counts": dict(self.counts)}
-        state |= {"settings": self.settings.state, "last_torque": self._last_torque, "start_report": self.start_report}
+        state |= {"settings": self.settings.state, "last_torque": self._commands.last_good, "start_report": self.start_report}
         return _restored, (arguments, self._options, state)
 
     # --- while it runs --------------------------------------------------------------------------------------------------
@@ -281,7 +272,7 @@ class WholeBodyController:
             self._anchor_next = set()
         if self._evaluate() & NOT_UNIT:
             return self._fallback(t, ControlStatus.NOT_UNIT, events, saw_state=False)
-        outside = self._see_outside()
+        outside = self._outside.see(self._q, self._v, self._data)
         if first:
             events += self._report_start(outside)
         events += self._lost_contacts()
@@ -310,73 +301,27 @@ class WholeBodyController:
 
     def _start(self) -> None:
         self.settings.place(self._q)
-        for label, item in ((item.label, item) for item in self.items.all):
-            if item.placed is not None and callable(self.settings.constant(label, item.placed)):
-                self.settings.place_again(label, self._q)  # where the robot is, should the first value be refused
+        for item in self.items.all:  # where the robot is, should the first value of a function be refused
+            if item.placed is not None and callable(self.settings.constant(item.label, item.placed)):
+                self.settings.place_again(item.label, self._q)
         self._anchor_next = set()
         self._started = True
 
-    def _see_outside(self) -> dict[str, Seen]:
-        """Rows that are made outside of the kernel, written behind those of the kernel."""
-        seen: dict[str, Seen] = {}
-        data = self._solver.data
-        for label, rows in self._outside.items():
-            now = seen[label] = rows.see(self._q, self._v, self.settings.numbers(label), *self._accelerations())
-            at, k = self.layout.inequality_rows[label], len(now.keys)
-            middle = at.start + k
-            data["A"][at.start : middle], data["A"][middle : at.stop] = now.A, 0.0
-            data["lower"][at.start : middle], data["lower"][middle : at.stop] = now.lower, -np.inf
-            data["upper"][at] = np.inf
-        return seen
-
-    def _accelerations(self) -> tuple[Array, Array]:
-        """(B, b) with a = B x + b, of all velocities; torque level."""
-        n, nv = self.layout.unknowns, self.robot.nv
-        B, b = np.zeros((nv, n)), np.zeros(nv)
-        if self.level == "torque":
-            motors, passive = self.layout.context.motors, self.layout.context.passive
-            B[motors, np.arange(len(motors))] = 1.0
-            if len(passive):
-                B[passive], b[passive] = self._data["B"], self._data["b"]
-        return B, b
-
     def _report_start(self, outside: dict[str, Seen]) -> tuple[ControlEvent, ...]:
-        """What cannot be promised from here: barriers by the exact condition of Lemma 4.1, joints by viability."""
-        layout, lines = self.layout, []
-        for c in self.items.constraints:
-            if c.label in outside:
-                seen, names = outside[c.label], self._outside[c.label].names
-                start = ([names[k] for k in seen.keys], seen.margins, seen.rates)
-            else:
-                at = layout.margins.get(c.label, slice(0, 0))
-                none = np.zeros(0)
-                margins, rates = self._data.get("margins", none)[at], self._data.get("rates", none)[at]
-                start = (c.row_names(layout.context), margins, rates)
-            numbers = self.settings.numbers(c.label)
-            lines += [(c.label, line) for line in c.start_report(Start(layout.context, self._q, self._v, *start, numbers))]
-        lines += [(label, line) for label, line in self._dependent_contacts()]
+        """What cannot be promised from here."""
+        lines = list(not_promised(self.settings, self._data, (self._q, self._v), outside, self._outside.makers))
+        if self._contacts:
+            lines += dependent_contacts(self.layout, self._data["E"], self._contacts)
         self.start_report = tuple(line for _, line in lines)
         return tuple(ControlEvent(ControlEventKind.START, label, line) for label, line in lines)
-
-    def _dependent_contacts(self) -> Iterator[tuple[str, str]]:
-        """Contacts whose rows follow from those of the contacts before them, as with ankles that cannot roll."""
-        rows, before = np.zeros((0, self.layout.unknowns)), 0
-        for label in self._contacts:
-            rows = np.vstack((rows, self._data["E"][self.layout.equality_rows[label]]))
-            sizes = np.linalg.svd(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300), compute_uv=False)
-            missing = int(np.sum(sizes < DEPENDENT))
-            if missing > before:
-                line = f"{missing - before} of the rows of contact {label} depend on other contacts: they cannot move apart there"
-                yield label, line
-            before = missing
 
     def _lost_contacts(self) -> tuple[ControlEvent, ...]:
         """Contacts that slipped too far are taken out."""
         slips = self._data.get("slips")
         if slips is None or not slips.max() > self.slip_limit:
             return ()
-        slipped = [c.label for c, slip in zip(self.items.contacts, slips.tolist(), strict=True) if slip > self.slip_limit]
-        lost = [name for name in slipped if name in self._contacts]
+        measured = zip(self.items.contacts, slips.tolist(), strict=True)
+        lost = [c.label for c, slip in measured if slip > self.slip_limit and c.label in self._contacts]
         if lost:
             self.counts["contact_lost"] += len(lost)
             self.set_contacts([name for name in self._contacts if name not in lost])
@@ -389,22 +334,16 @@ class WholeBodyController:
         status = _STATUSES.get(answer.status, ControlStatus.FAILED)
         if status.fallback:
             return self._fallback(t, status, events, outside=outside)
-        torque, a, command = self._commands(answer.x)
+        torque, a, command = self._commands.of(answer.x, self._data, self._v)
         if not finite(torque, a) or not finite(command):
             return self._fallback(t, ControlStatus.NOT_FINITE, events, outside=outside)
         self.counts[status.name.lower()] += 1
         if self._solver.sides.any():
             self.counts["at_limits"] += 1
-        self._last_torque = torque.copy()
+        self._commands.last_good = torque.copy()
         step = self.step = self._step_of(answer.x, outside, answer)  # before this step's torques become the last ones
-        self._sent(torque)
+        self._commands.sent(torque)
         return Solution(t, status, torque, a, command, answer.residuals, events, step)
-
-    def _sent(self, torque: Array) -> None:
-        """Remember the command that leaves."""
-        if self.level == "torque":
-            self._previous = torque[self.layout.context.motor_places].copy()
-            self.settings.feed_back(self._previous)
 
     def _step_of(self, x: Array, outside: dict[str, Seen], answer: Result | None, saw_state: bool = True) -> Step:
         n_E, n_A = (len(classes) for classes in self.layout.classes)
@@ -417,30 +356,6 @@ class WholeBodyController:
         state = self._q.copy(), self._v.copy(), self.settings.p.copy()
         return Step(self._structure, *state, self._contacts, self._selection, outside, x, *found, seen, saw_state)
 
-    def _commands(self, x: Array) -> tuple[Array, Array, Array]:
-        """(torque, acceleration, velocity)."""
-        torque, data = np.zeros(self.robot.nv), self._data
-        if self.level == "velocity":
-            return torque, (x - self._v) / self.dt, x.copy()
-        if self.level == "acceleration":
-            return torque, x.copy(), self._v.copy()
-        context, a = self.layout.context, np.empty(self.robot.nv)
-        torque[context.motor_places] = self._within_bounds(data["T"] @ x + data["t"], relaxable=True)
-        a[context.motor_places] = x[: len(context.motors)]
-        if "B" in data:
-            a[context.passive_places] = data["B"] @ x + data["b"]
-        return torque, a, self._v.copy()
-
-    def _within_bounds(self, torque: Array, relaxable: bool) -> Array:
-        """Torques of the motors within the bounds that constraints set; `relaxable`: only within those that are never relaxed."""
-        for constraint, numbers in self._bounding:
-            if relaxable and constraint.rank > 0:
-                continue
-            bounds = constraint.torque_bounds(numbers, self._previous)
-            if bounds is not None:
-                torque = np.minimum(np.maximum(torque, bounds[0]), bounds[1])
-        return torque
-
     def _fallback(
         self,
         t: float,
@@ -449,20 +364,12 @@ class WholeBodyController:
         saw_state: bool = True,
         outside: dict[str, Seen] | None = None,
     ) -> Solution:
-        """The last good torques and damping, within the torque limits; or slowing down; or standing still. Always finite."""
+        """An answer without a solution: see `Commands.fallback`."""
         self.counts[status.name.lower()] += 1
         self._solver.forget()
-        nv, motors = self.robot.nv, self.layout.context.motors
-        torque, a, v = np.zeros(nv), np.zeros(nv), np.zeros(nv)
-        rates = np.where(np.isfinite(self._v), self._v, 0.0)
-        if self.level == "torque":
-            effort = self.robot.limits.effort[motors]
-            wanted = self._last_torque[motors] - self.hold_damping * rates[motors]
-            torque[motors] = self._within_bounds(np.minimum(np.maximum(wanted, -effort), effort), relaxable=False)
-        elif self.level == "acceleration":
-            a = -self.hold_damping * rates
+        torque, a, v = self._commands.fallback(self._v)
         step = self.step = self._step_of(np.zeros(self.layout.unknowns), outside or {}, None, saw_state)
-        self._sent(torque)
+        self._commands.sent(torque)
         t = float(t) if isinstance(t, int | float | np.number) else float("nan")
         return Solution(t, status, torque.copy(), a, v, UNKNOWN, events, step)
 
@@ -489,7 +396,7 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[s
     made.set_contacts(state["contacts"])
     made.settings.restore(state["settings"])
     made._started, made._anchor_next = state["started"], set()
-    made._last_torque, made.start_report = state["last_torque"].copy(), state["start_report"]
-    made._previous = made.settings.previous_torque
+    made._commands.restore(state["last_torque"])
+    made.start_report = state["start_report"]
     made.counts.update(state["counts"])
     return made

@@ -22,6 +22,7 @@ from .program import (
     Status,
     excess,
     failure,
+    kkt_residuals,
 )
 
 Array = np.ndarray
@@ -59,15 +60,18 @@ def _with_multipliers(problem: QuadraticProgram, beyond: Array, answer: CascadeR
     """The same with bounds moved to the values reached, which is a plain program."""
     value = problem.A @ answer.x
     hair = PRIMAL_TOLERANCE * np.maximum(1.0, np.abs(value))
-    moved = problem.classes > 0
-    lower = np.where(moved & (value < problem.lower), value - hair, problem.lower)
-    upper = np.where(moved & (value > problem.upper), value + hair, problem.upper)
-    result = plain(replace(problem, lower=np.minimum(lower, upper), upper=np.maximum(lower, upper)))
+    soft = problem.classes > 0
+    lower = np.where(soft & (value < problem.lower), value - hair, problem.lower)
+    upper = np.where(soft & (value > problem.upper), value + hair, problem.upper)
+    moved = replace(problem, lower=np.minimum(lower, upper), upper=np.maximum(lower, upper))
+    result = plain(moved)
     if not result.solved:
         residuals = Residuals(max(answer.optimality), answer.violation, 0.0, 0.0)
         return result._replace(status=Status.INACCURATE, x=answer.x, excess=beyond, values=value, residuals=residuals)
-    status = Status.RELAXED if beyond.any() else Status.OPTIMAL
-    return result._replace(status=status, excess=excess(problem, result.x), iterations=answer.iterations + result.iterations)
+    residuals = kkt_residuals(moved, answer.x, result.multipliers, result.bound_multipliers)
+    status = Status.INACCURATE if not residuals.worst <= ACCURATE else Status.RELAXED if beyond.any() else Status.OPTIMAL
+    steps = answer.iterations + result.iterations
+    return result._replace(status=status, x=answer.x, excess=beyond, values=value, residuals=residuals, iterations=steps)
 
 
 def _crossed_apart(rows: Rows) -> Rows:

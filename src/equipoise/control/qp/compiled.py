@@ -22,7 +22,7 @@ from .program import UNKNOWN, Residuals, Result, Status, read_only, relaxation_c
 
 Array = np.ndarray
 GUESSES = 3  # active sets tried before working sets are
-CHANGES = 10  # of the working set, for each unknown, in a search from the start
+CHANGES = 100, 10  # of the working set in a search from the start: in all, and for each unknown
 RANK_TOLERANCE = 1e-4  # of an equality's length: what is left of one that others repeat to this part
 PADDING = 16  # numbers behind each array that may be read, not used
 STATUS: dict[int, Status] = {
@@ -84,7 +84,7 @@ class CompiledSolver:
         self.levels = _row_numbers(levels)
         self.n_R = sum(map(len, self.levels))
         self._classes = [relaxation_classes(*x) for x in (("classes_E", classes_E, n_E), ("classes_A", classes_A, n_A))]
-        limit = CHANGES * n + n_E if iteration_limit is None else iteration_limit
+        limit = CHANGES[0] + CHANGES[1] * n if iteration_limit is None else iteration_limit
         self._highest = max(int(classes.max(initial=0)) for classes in self._classes)
         place = len(levels) - 1 if diagonal is None else diagonal
         self._structure = (len(levels), place, self._highest, int(strict), guesses, limit)

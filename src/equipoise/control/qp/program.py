@@ -257,7 +257,7 @@ def _pushes(lam: Array, value: Array, lower: Array, upper: Array) -> tuple[float
 def ill_posed(p: QuadraticProgram) -> bool:
     """Whether a number is NaN, or infinite where only a bound may be. Sums are enough: they keep every NaN and infinity."""
     with np.errstate(invalid="ignore", over="ignore"):
-        costs = p.H.sum() + p.f.sum() + p.A.sum()
+        costs = p.H.sum() + p.f.sum() + p.A.sum() + sum(level.A.sum() + level.lower.sum() for level in p.levels)
         lower, upper = p.limits[0].sum(), p.limits[1].sum()
     return not (isfinite(costs) and lower < np.inf and upper > -np.inf)
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...errors import MissingPackageError, missing_package, unknown_name
 from .cascade import lexicographic
-from .program import ACCURATE, FEASIBLE, QuadraticProgram, Result, Status, excess, failure, ill_posed, kkt_residuals
+from .program import (
+    ACCURATE,
+    FEASIBLE,
+    PRIMAL_TOLERANCE,
+    QuadraticProgram,
+    Result,
+    Status,
+    excess,
+    failure,
+    ill_posed,
+    kkt_residuals,
+)
 
 Array = np.ndarray
+PROXIMAL, PROXIMAL_STEPS = 1e-5, 20  # weight of proximal steps, by the largest entry of H, and how many
 
 
 class QpsolversSolver:
@@ -54,7 +68,7 @@ class QpsolversSolver:
         """All rows hold, and there is one cost."""
         if np.greater(*problem.limits).any():
             return failure(problem, Status.INFEASIBLE)
-        found = self._found(problem)
+        found = self._found(problem) if _positive_definite(problem.H) else self._proximal(problem)
         if found is not None:
             return found
         return failure(problem, Status.FAILED if self._feasible(problem) else Status.INFEASIBLE)
@@ -86,6 +100,20 @@ class QpsolversSolver:
         status = Status.OPTIMAL if residuals.worst <= ACCURATE else Status.INACCURATE
         return Result(status, solution.x, lam, mu, excess(p, solution.x), p.A @ solution.x, residuals)
 
+    def _proximal(self, p: QuadraticProgram) -> Result | None:
+        """Many solvers want a strictly convex cost: steps ½|x − x_k|² ε, which converge to a minimiser of the problem as stated."""
+        weight, x, best = PROXIMAL * max(float(np.abs(p.H).max()), 1e-3), np.zeros(len(p.f)), None
+        for _ in range(PROXIMAL_STEPS):
+            found = self._found(replace(p, H=p.H + weight * np.eye(len(x)), f=p.f - weight * x))
+            if found is None:
+                return best
+            residuals = kkt_residuals(p, found.x, found.multipliers, found.bound_multipliers)
+            status = Status.OPTIMAL if residuals.worst <= ACCURATE else Status.INACCURATE
+            x, best = found.x, found._replace(status=status, residuals=residuals)
+            if residuals.worst <= PRIMAL_TOLERANCE:
+                break
+        return best
+
     def _feasible(self, p: QuadraticProgram) -> bool:
         """Whether the smallest violation of all rows together is none, by a program that always has a solution."""
         m, n = p.A.shape
@@ -95,3 +123,8 @@ class QpsolversSolver:
         )  # fmt: skip
         found = self._found(soft)
         return found is not None and bool(np.abs(found.x[n:]).max(initial=0.0) <= 10 * FEASIBLE)
+
+
+def _positive_definite(H: Array) -> bool:
+    values = np.linalg.eigvalsh(H)
+    return bool(values[0] > 1e-9 * values[-1])

@@ -17,6 +17,7 @@ from .changes import back_substitute, coordinates
 from .rows import turned_back, violation_tolerance
 from .workspace import RANK, Code, Scope
 
+SLACK = 0.25  # of a row's tolerance, by which a step may violate it: less than what counts later
 FLAT = 1e-7  # slope of a row along a step, by their lengths, that is none
 
 
@@ -69,11 +70,17 @@ def _begin(level: Level) -> None:
     f, scope = level.f, level.scope
     length = scope.length(f["x"])
     with f.when(level.is_class), f.loop(0, scope.m) as i, f.when(f["cls"][i].equals(level.k) & f["fixed"][i].equals(0)):
-        value = f.dot(scope.row("M", i), f["x"], 0, scope.n)
-        over, under = value - f["high"][i], f["low"][i] - value
-        beyond = f.larger(over, under) > violation_tolerance(scope, i, value, length)
-        side = f.choose(over > under, 1.0, -1.0)
-        f["soft"][i] = f.choose(f["low"][i].equals(f["high"][i]), 1.0, f.choose(beyond, side, 0.0))
+        _count(level, i, length)
+
+
+def _count(level: Level, i: Number, length: Number) -> None:
+    """On which side a row of the class is violated, if it is; equalities always count."""
+    f, scope = level.f, level.scope
+    value = f.dot(scope.row("M", i), f["x"], 0, scope.n)
+    over, under = value - f["high"][i], f["low"][i] - value
+    beyond = f.larger(over, under) > violation_tolerance(scope, i, value, length)
+    side = f.choose(over > under, 1.0, -1.0)
+    f["soft"][i] = f.choose(f["low"][i].equals(f["high"][i]), 1.0, f.choose(beyond, side, 0.0))
 
 
 def _gather(level: Level) -> Number:
@@ -169,7 +176,7 @@ def _room(level: Level, i: Number, far: Number, reach: Number) -> tuple[Number, 
     slope, value = f.dot(row, f["step"], 0, scope.n), f.dot(row, f["x"], 0, scope.n)
     slope = f.choose(f.abs(slope) > f["norm"][i] * far * FLAT, slope, 0.0)
     room = f.choose(slope > 0.0, f["high"][i] - value, value - f["low"][i])
-    return slope, room, violation_tolerance(scope, i, value, reach)
+    return slope, room, violation_tolerance(scope, i, value, reach) * SLACK
 
 
 def _block(level: Level, i: Number, enter: Function) -> None:
@@ -194,7 +201,7 @@ def _released(level: Level, total: Number) -> Number:
         tolerance = violation_tolerance(scope, i, f["aim"][t], length)
         equal = f["low"][i].equals(f["high"][i])
         with f.when(~equal & (f["off"][t] * f["soft"][i] < -tolerance)):
-            f["soft"][i] = 0.0
+            _count(level, i, length)  # it may be beyond its other bound
             count.value = count.value + 1
     return count.value
 
@@ -247,6 +254,7 @@ def _fix(level: Level, total: Number, enter: Function) -> None:
         with f.when(f["q"][k] * f["norm"][i] > f["b"][0]):
             f["equal"][k], f["fixed"][i], f["soft"][i] = 1, 1, -f["sign"][k]
             f["bound"][i] = f.choose(f["sign"][k] < 0.0, f["high"][i], f["low"][i])
+            f["prior"][i] = -(f["q"][k] * f["sign"][k])
     length = scope.length(f["x"])
     with f.when(level.is_class), f.loop(0, total) as t:
         i = f["of"][t]
@@ -254,7 +262,7 @@ def _fix(level: Level, total: Number, enter: Function) -> None:
         met = f.abs(f["off"][t]) <= violation_tolerance(scope, i, value, length)
         with f.unless(met & ~f["low"][i].equals(f["high"][i])):
             f["fixed"][i] = 1
-            f["bound"][i] = value
+            f["bound"][i], f["prior"][i] = value, f["off"][t]
     with f.unless(level.is_class | level.is_rest), f.loop(0, total) as t, f.when(f["count"][0] < scope.n):
         _cost_row(level, t, enter)
 

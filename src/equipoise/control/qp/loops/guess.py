@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....machine.loops import Function, Number, Row
-from .workspace import INFINITY, LAST, TOLERANCE, Code, Scope
+from .workspace import LAST, TOLERANCE, Code, Scope
 
+INFINITY = float("inf")
 DEPENDENT = 1e-11  # a pivot this much smaller than the row's own square belongs to a row that the others already hold
 
 
@@ -38,6 +39,7 @@ def _write(f: Function) -> None:
     with f.loop(0, f["guesses"]) as k:
         count.value = _gather(f)
         columns = f.padded(count.value)
+        f["info"][5] = 0.0
         _forward(f, wide, columns)
         _multipliers(f, count.value, columns)
         _unknowns(f, wide, columns)
@@ -85,10 +87,9 @@ def _gather(f: Function) -> Number:
     """Columns of V: f, rows of E, active rows of A; how many there are."""
     n, V, count = f["n"], f["V"], f.variable(f["n_E"] + 1)
     with f.loop(0, f["n_A"]) as i:
-        active = (f["sides"][i] > 0.5) & (f["upper"][i] < INFINITY)  # a bound may have gone since the last program
+        active = (f["sides"][i] > 0.5) & (f["upper"][i] < INFINITY)
         active = active | ((f["sides"][i] < -0.5) & (f["lower"][i] > -INFINITY))
-        with f.unless(active):
-            f["sides"][i] = 0.0
+        f["sides"][i] = f.choose(active, f["sides"][i], 0.0)
         with f.when(active & (count.value < f["n_E"] + 1 + n)):
             f["work"][count.value - f["n_E"] - 1] = i
             count.value = count.value + 1
@@ -135,6 +136,7 @@ def _multipliers(f: Function, count: Number, columns: Number) -> None:
         row = S.at(k * columns)
         smallest = _smallest(f, k)
         keep = row[k] > f["squares"][k] * smallest
+        f["info"][5] = f["info"][5] + f.choose(keep | (k > f["n_E"]), 0.0, 1.0)
         inverse = f.choose(keep, f.number(1.0) / f.sqrt(f.choose(keep, row[k], 1.0)), 0.0)
         f.scale(row, inverse, k, columns)
         rhs[k] = rhs[k] * inverse

@@ -134,7 +134,7 @@ def _search(module: Any, pin: Function, held: Function, reduce: Function, down: 
     scope = Scope(module, "search")
     f, n, after = scope.f, scope.n, scope.f["classes"] + 1
     with f.loop(0, scope.m) as i:
-        f["fixed"][i], f["soft"][i] = 0, 0.0
+        f["fixed"][i], f["soft"][i], f["prior"][i] = 0, 0.0, 0.0
     f.fill(f["x"], 0.0, 0, scope.wide)
     f.fill(f["kept"], 0.0, 0, scope.wide)
     code = f.variable(0)
@@ -148,6 +148,8 @@ def _search(module: Any, pin: Function, held: Function, reduce: Function, down: 
         code.value = f.call(down, level=f["count"][2])
         with f.unless(code.value.equals(Code.DONE)):
             f.leave()
+        with f.when(f["count"][2].equals(0) & _violated(scope)):
+            f.answer(Code.INFEASIBLE)
     with f.unless(code.value.equals(Code.DONE)):
         f.answer(code.value)
     with f.when(f["strict"] <= 0):
@@ -160,6 +162,23 @@ def _search(module: Any, pin: Function, held: Function, reduce: Function, down: 
     _sides(scope)
     f.finish(code.value)
     return scope.f
+
+
+def _violated(scope: Scope) -> Number:
+    """Whether x violates a row of class 0."""
+    f, found, length = scope.f, scope.f.variable(0), scope.length(scope.f["x"])
+    with f.loop(0, scope.m) as i, f.when(f["cls"][i].equals(0)):
+        value = f.dot(scope.row("M", i), f["x"], 0, scope.n)
+        beyond = f.larger(value - f["high"][i], f["low"][i] - value)
+        with f.unless(beyond <= _near(scope, i, value, length)):
+            found.value = 1
+    return found.value > 0
+
+
+def _near(scope: Scope, i: Number, value: Number, length: Number) -> Number:
+    """Violation that is not reported."""
+    f = scope.f
+    return f.larger(f.abs(value), 1.0) * FEASIBLE + violation_tolerance(scope, i, value, length)
 
 
 def _sides(scope: Scope) -> None:
@@ -193,6 +212,8 @@ def _finish(module: Any) -> Function:
     f["count"][5] = f.choose(first.value > f["classes"], 0, 1)
     f["info"][0] = f.larger(f["info"][0], f["info"][7])
     worst.value = f.larger(f["info"][0], f.larger(f["info"][1], f["info"][2]))
+    with f.when(f["code"].equals(Code.INFEASIBLE)):
+        f.answer(Code.INFEASIBLE)
     with f.when(first.value.equals(0)):
         f.answer(f.choose(f["code"].equals(Code.DONE), Code.INFEASIBLE, Code.NOT_FOUND))
     with f.unless(f["code"].equals(Code.DONE)):
@@ -210,7 +231,7 @@ def _excess(
     f = scope.f
     over, under = value - high, low - value
     beyond = f.choose(over > under, over, under)
-    near = f.larger(f.abs(value), 1.0) * FEASIBLE + violation_tolerance(scope, i, value, length)
+    near = _near(scope, i, value, length)
     f[name][place] = 0.0
     with f.when(beyond > near):
         f[name][place] = f.choose(over > under, over, -under)

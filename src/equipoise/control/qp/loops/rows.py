@@ -71,8 +71,9 @@ def _inequalities(scope: Scope, wrong: Any) -> None:
         f["norm"][i] = scope.length(row)
         f["cls"][i] = f["classes_A"][k]
         f["loose"][i] = 0.0
-        there = f.choose(f["sides"][k] > 0.0, f["high"][i] < INFINITY, f["low"][i] > -INFINITY)  # it may have gone since
-        f["side"][i] = f.choose(f["low"][i].equals(f["high"][i]), 1.0, f.choose(there, f["sides"][k], 0.0))
+        side = f["sides"][k]
+        bounded = ((side > 0.0) & (high < INFINITY)) | ((side < 0.0) & (low > -INFINITY))
+        f["side"][i] = f.choose(f["low"][i].equals(f["high"][i]), 1.0, f.choose(bounded, side, 0.0))
         wrong.value = wrong.value + f["norm"][i] * 0.0
 
 
@@ -139,5 +140,5 @@ def turned(scope: Scope, vector: Row, count: Any) -> None:
 def violation_tolerance(scope: Scope, i: Number, value: Number, length: Number) -> Number:
     """Violation of row i that counts as none where it has this value and the unknowns this length."""
     f = scope.f
-    reach = f["norm"][i] * length
-    return (f.abs(value) + 1.0 + reach * 2.0) * TOLERANCE + (f.abs(value) + reach) * f["loose"][i]
+    size = f.abs(value) + 1.0
+    return (size + f["norm"][i] * length * 2.0) * TOLERANCE + size * f["loose"][i]

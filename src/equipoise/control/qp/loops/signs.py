@@ -23,8 +23,9 @@ def write(module: Any) -> Function:
     scope = Scope(module, "signs")
     f = scope.f
     with f.loop(0, scope.m) as i:
-        f["decided"][i] = f.choose((f["count"][6] > 0) & (f["fixed"][i] > 0), BY_CLASS, 0)
-        f["push"][i] = 0.0
+        found = (f["count"][6] > 0) & (f["fixed"][i] > 0)  # by `search`
+        f["decided"][i] = f.choose(found, BY_CLASS, 0)
+        f["push"][i] = f.choose(found & (f["strict"] > 0), f["prior"][i], 0.0)
     length, wrong = scope.length(f["x"]), f.variable(0)
     _drop_repeated(scope, length)
     f["info"][0] = 0.0

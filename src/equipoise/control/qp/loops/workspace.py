@@ -12,7 +12,6 @@ from typing import Any
 from ....machine.loops import Function, Number, Row, padded
 
 RANK = 1e-9  # of a row's length: what others leave of it counts as nothing
-INFINITY = float("inf")
 LAST = 1  # class of the rows that are relaxed last
 RANKS = (1e-8, 1e-7, 1e-9)  # settings 1 to 3: rows of a level, rows that enter a working set one by one, other equalities
 TOLERANCE = 1e-9  # violation, by 1 + |value| and by the lengths of row and unknowns, that counts as none
@@ -109,6 +108,7 @@ def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> di
         "step": wide,
         "kept": wide,
         "soft": m,
+        "prior": m,
     }
     integers = {
         "ends": levels,

@@ -1,0 +1,84 @@
+"""From the unknowns of a step to the command that leaves, and what is commanded where there is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..constraints.constraint import Constraint
+from .layout import Layout
+from .settings import Settings
+
+Array = np.ndarray
+
+
+class Commands:
+    """Torques, accelerations and velocities of a controller; remembers what was commanded.
+
+    Args:
+        layout: of the controller.
+        settings: of the controller: bounds of torques follow from them.
+        hold_damping: of the fallback, N m s per rad; at acceleration level 1/s.
+    """
+
+    def __init__(self, layout: Layout, settings: Settings, hold_damping: float) -> None:
+        self.layout, self.settings, self.hold_damping = layout, settings, hold_damping
+        bounding = [c for c in layout.items.constraints if type(c).torque_bounds is not Constraint.torque_bounds]
+        self._bounding = [(c, settings.numbers(c.label)) for c in bounding]
+        self.forget()
+
+    def forget(self) -> None:
+        """As if nothing had been commanded yet."""
+        self.last_good = np.zeros(self.layout.context.robot.nv)  # torques
+        self.previous: Array | None = None  # torques of the motors in the last step
+        self.settings.feed_back(None)
+
+    def restore(self, last_good: Array) -> None:
+        """Take over what was commanded elsewhere."""
+        self.last_good, self.previous = last_good.copy(), self.settings.previous_torque
+
+    def of(self, x: Array, data: Mapping[str, Array], v: Array) -> tuple[Array, Array, Array]:
+        """(torque, acceleration, velocity) of an answer; `data` is what the kernel wrote."""
+        context = self.layout.context
+        torque = np.zeros(context.robot.nv)
+        if context.level == "velocity":
+            return torque, (x - v) / context.dt, x.copy()
+        if context.level == "acceleration":
+            return torque, x.copy(), v.copy()
+        a = np.empty(context.robot.nv)
+        torque[context.motor_places] = self._bounded(data["T"] @ x + data["t"], relaxable=True)
+        a[context.motor_places] = x[: len(context.motors)]
+        if "B" in data:
+            a[context.passive_places] = data["B"] @ x + data["b"]
+        return torque, a, v.copy()
+
+    def fallback(self, v: Array) -> tuple[Array, Array, Array]:
+        """The last good torques and damping, within all limits; or slowing down; or standing still. Always finite."""
+        context = self.layout.context
+        nv, at = context.robot.nv, context.motor_places
+        torque, a, still = np.zeros(nv), np.zeros(nv), np.zeros(nv)
+        rates = np.where(np.isfinite(v), v, 0.0)
+        if context.level == "torque":
+            effort = context.robot.limits.effort[at]
+            wanted = self.last_good[at] - self.hold_damping * rates[at]
+            torque[at] = self._bounded(np.minimum(np.maximum(wanted, -effort), effort), relaxable=False)
+        elif context.level == "acceleration":
+            a = -self.hold_damping * rates
+        return torque, a, still
+
+    def sent(self, torque: Array) -> None:
+        """Remember the command that leaves."""
+        if self.layout.context.level == "torque":
+            self.previous = torque[self.layout.context.motor_places].copy()
+            self.settings.feed_back(self.previous)
+
+    def _bounded(self, torque: Array, relaxable: bool) -> Array:
+        """Torques of the motors within the bounds that constraints set; `relaxable`: only within those never relaxed."""
+        for constraint, numbers in self._bounding:
+            if relaxable and constraint.rank > 0:
+                continue
+            bounds = constraint.torque_bounds(numbers, self.previous)
+            if bounds is not None:
+                torque = np.minimum(np.maximum(torque, bounds[0]), bounds[1])
+        return torque
