@@ -49,7 +49,7 @@ def demo(
 @app.command()
 def run(
     scenario: Annotated[str | None, typer.Argument(metavar="FILE|NAME", help="a TOML file, or a shipped scenario")] = None,
-    robot: Annotated[str | None, typer.Option(help="another robot: human, jvrc1, talos, g1")] = None,
+    robot: Annotated[str | None, typer.Option(help="another robot with as many feet: a file, or a name")] = None,
     seed: Annotated[int, typer.Option(min=0, help="of sensor noise and small pushes")] = 0,
     seeds: Annotated[int, typer.Option(help="try so many seeds, and count")] = 1,
     out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,

@@ -69,7 +69,7 @@ def test_joints_are_within_limits_and_the_torso_is_upright(name):
     assert R[2, 2] > np.cos(0.15) and R[0, 0] > np.cos(0.15)
 
 
-@pytest.mark.parametrize("name", ["human", "g1", "talos_full", "jvrc1", "romeo", "icub", "thormang3"])
+@pytest.mark.parametrize("name", ["human", "g1", "talos_full", "jvrc1", "romeo", "icub", "thormang3", "g1_mjcf"])
 def test_knees_are_bent_forward_and_off_their_limits(name):
     body = legged.body(name)
     anatomy = anatomy_of(Skeleton(legged.robot(name)))
@@ -96,6 +96,23 @@ def test_hands_hang_beside_the_body_lower_than_the_shoulders(name):
         assert hand[2] < motion.p[j][2] - 0.1
         assert (hand[1] > 0) == role.startswith("left")
     assert not [finding for finding in body.findings if finding.what == "self-collision"] or name == "icub"
+
+
+def test_no_foot_is_below_the_ground_when_one_leg_is_bent():
+    """Whatever the joints, the lowest point of the soles is at height zero."""
+    from equipoise.body.grounding import grounded
+
+    body = legged.body("human")
+    q = body.standing.copy()
+    q[body.robot.joints["left_knee"].q] += 0.6
+    moved = grounded(body.robot, q, body.feet, body.up, body.front)
+    heights = [
+        body.robot.pose(moved, role)[2, 3] + (part.points @ body.robot.pose(moved, role)[:3, :3].T)[:, 2]
+        for role, part in body.feet.items()
+    ]
+    assert_allclose(np.min(heights), 0.0, atol=1e-9)
+    assert np.max(heights) > 0.05
+    assert_allclose(moved[7:], q[7:], atol=0)
 
 
 def test_hulls_that_overlap_and_hulls_that_do_not(rng):

@@ -165,8 +165,17 @@ def test_three_lines_from_a_description_to_a_standing_simulation():
 
 
 def test_the_built_in_quadruped_passes_all_trials(quadruped):
+    """And they are trials: the squat is deep, and each push gives the momentum that it promises."""
+    pushed = {"front": (-1, 0), "behind": (1, 0), "left": (0, -1), "right": (0, 1)}
     for trial in trials(quadruped):
         assert trial.good, (trial.name, trial.came, trial.wanted)
+        com = quadruped.robot.com(trial.run.q)
+        side = trial.name.removeprefix("pushed from ")
+        if side in pushed:
+            speed = np.diff(com[:, :2], axis=0) @ pushed[side] / 1e-3
+            assert 0.02 < speed.max() / quadruped.body.gains.speed < 0.06  # 0.05 less what the feet take up meanwhile
+        elif trial.name.startswith("squats"):
+            assert com[0, 2] - com[-1, 2] > 0.06 * quadruped.body.leg_length
 
 
 def test_short_arms_reach_half_their_length():

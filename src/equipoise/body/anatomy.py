@@ -14,6 +14,7 @@ from .limbs import Limb, limb_to, limbs_of, trunk_of
 from .patches import Patch, Surfaces, lowest_patch
 from .skeleton import Skeleton
 from .symmetry import Symmetry, alike, symmetry_of
+from .wheels import is_wheel
 
 Array = np.ndarray
 TO_WRITE = 'if it has feet, name their links in its profile: [parts."left foot"] link = "…"'
@@ -28,7 +29,6 @@ HANGS = 0.3  # of the reach: how far below the trunk a single leg is at zero
 ARM = 0.3  # of the longest limb's reach: shorter ones are no arms
 HEAD = 4  # joints of a neck at most
 ANKLE = 5  # joints of a leg that can turn its foot
-ROUND = 0.1  # of the wheel's radius, or 1 cm: how far its centre of mass may be from its axis
 
 
 @dataclass(frozen=True)
@@ -247,23 +247,6 @@ def _area(surfaces: Surfaces, body: int, leg: Limb) -> float:
     patch = lowest_patch(surfaces, body, -leg.skeleton.rest.R[body].T @ UP, leg.reach)
     known = patch.kind == "flat" and len(surfaces.of(body)[0]) > 0
     return float(np.prod(np.sort(np.ptp(patch.polygon, axis=0))[1:])) if known else 0.0
-
-
-def is_wheel(limb: Limb, surfaces: Surfaces) -> bool:
-    """Whether a limb ends in a body that turns without limits about a level axis through its own centre, low down."""
-    skeleton, i = limb.skeleton, limb.end
-    joint = skeleton.robot.model.joints[skeleton.joint(i)]
-    if joint.type.name not in ("continuous", "revolute") or joint.limits.upper - joint.limits.lower < 4 * np.pi:
-        return False
-    axis = limb.axes[-1]
-    com = skeleton.rest.R[i] @ skeleton.com[i]
-    off = float(np.linalg.norm(com - axis * (axis @ com)))
-    down = surfaces.extent(i, -skeleton.rest.R[i].T @ UP)
-    side = surfaces.extent(i, skeleton.rest.R[i].T @ np.cross(axis, UP))
-    is_round = abs(down - side) <= 0.05 * max(down, 1e-9)
-    lowest = float(skeleton.rest.p[:-1, 2].min()) if skeleton.count else 0.0
-    low = float(skeleton.rest.p[i][2]) <= lowest + 0.25 * float(np.ptp(skeleton.rest.p[:-1, 2]))
-    return abs(axis[2]) < 0.2 and off <= max(ROUND * down, 0.01) and low and (is_round or down <= 0)
 
 
 # --- front and sides ----------------------------------------------------------------------------------------------------------

@@ -38,21 +38,15 @@ def evidence(front: Array, limbs: Sequence[Limb], patches: Sequence[Patch], base
     """
     found = [Evidence("x axis of the base", BASE * _sign(base_x @ front, 0.3))]
     if len(limbs) <= 2:
-        found.append(
-            Evidence("soles reach farther to the front", SOLE * _sign(sum(_lean(*x, front) for x in _both(limbs, patches)), LEAN))
-        )
-        found.append(
-            Evidence("knees bend so that feet go back", KNEE * _sign(sum(_bend(limb, front) for limb in limbs), ONE_WAY))
-        )
+        lean = sum(_lean(leg, patch, front) for leg, patch in zip(limbs, patches, strict=True))
+        bend = sum(_bend(leg, front) for leg in limbs)
+        found.append(Evidence("soles reach farther to the front", SOLE * _sign(lean, LEAN)))
+        found.append(Evidence("knees bend so that feet go back", KNEE * _sign(bend, ONE_WAY)))
     left = np.cross([0.0, 0.0, 1.0], front)
     found.append(Evidence("names of the sides", SIDES * _sided(limbs, left)))
     if len(limbs) > 2:
         found.append(Evidence("names of the ends", ENDS * _ended(limbs, front)))
     return [argument for argument in found if argument.weight != 0.0]
-
-
-def _both(limbs: Sequence[Limb], patches: Sequence[Patch]) -> list[tuple[Limb, Patch]]:
-    return list(zip(limbs, patches, strict=True))
 
 
 def _sign(value: float, least: float) -> float:

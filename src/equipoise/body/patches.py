@@ -113,7 +113,7 @@ def _without_shapes(skeleton: Skeleton, body: int, down: Array, reach: float) ->
     inertia = skeleton.robot.tree.bodies[body]
     places = [skeleton.robot.place(name)[1][:3, 3] for name in skeleton.links[body]]
     lowest = max([*places, skeleton.com[body]], key=lambda x: float(x @ down))
-    if inertia.mass <= 0 or float(np.linalg.norm(lowest)) > FOOT * reach or len(skeleton.robot.tree.ancestors(body)) < ANKLE:
+    if inertia.mass <= 0 or float(lowest @ down) > FOOT * reach or len(skeleton.robot.tree.ancestors(body)) < ANKLE:
         return lowest[None], np.zeros(1), "the farthest link: no shapes"
     c = skeleton.com[body]
     about = inertia.I - inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))

@@ -25,6 +25,7 @@ Array = np.ndarray
 GROUND, LEVEL, PLACE, COM, UPRIGHT, HEIGHT, ARMS, REST, LOOP = 100.0, 50.0, 20.0, 40.0, 10.0, 20.0, 2.0, 0.15, 100.0
 BENT = {1: 0.94, 2: 0.94}  # part of the highest stance, by feet; four and more stand lower
 CROUCHED = 0.75
+STRAIGHT = 0.985  # of the highest stance: a posture of the description that is higher has its knees straight
 MARGIN = 0.05  # of a joint's range, and at most 0.1 rad: how far from its limits it stands
 HANGING = 0.7  # of the reach: legs that drop this far at zero stand below where they are
 STRADDLED = 0.55  # of the level distance at zero: where insects put their feet
@@ -103,14 +104,15 @@ class _Problem:
 
     def best(self) -> StandingPosture:
         """Of the ways to bend the knees the one that costs least; knees forward first."""
+        free = replace(self, given=False)
+        highest, _ = solved(self.skeleton, self._lifted(self.rest), free.rows, self.bounds)
+        height = self._hips(self.skeleton.at(highest))
         if self.given:
             found, _ = self._from(self.rest)
-            if found.good:
+            if found.good and self._hips(self.skeleton.at(found.q)) <= STRAIGHT * height:
                 return found
-        highest, _ = solved(self.skeleton, self._lifted(self.rest), self.rows, self.bounds)
-        height = self._hips(self.skeleton.at(highest))
         part = BENT.get(len(self.legs), CROUCHED)
-        bent = replace(self, hip_height=part * height)
+        bent = replace(free, hip_height=part * height)
         tried = [bent._from(self._bent(way)) for way in (1.0, -1.0)]
         if len(self.legs) > 2:
             tried.reverse()  # quadrupeds stand with their knees back, as most do

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from ..simulate.run import Run
 
+Array = np.ndarray
 MARK = {True: "[green]✓[/]", False: "[bold red]✗[/]"}
 
 
@@ -95,6 +97,6 @@ def _write(console: Console, run: Run, report: str | None, out: str | None, quie
         console.print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)", highlight=False, soft_wrap=True)
 
 
-def _axis(direction: object) -> str:
-    x, y, z = (round(float(v), 3) + 0.0 for v in direction)  # type: ignore[attr-defined]
+def _axis(direction: Array) -> str:
+    x, y, z = (round(float(v), 3) + 0.0 for v in direction)
     return f"({x:g}, {y:g}, {z:g})"
