@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 Place = tuple[int, Array]
-LARGE = 1e3  # N, N m: what wrenches are before anything is measured
+CARRIES = 1e4  # N, N m: what a contact may carry before anything is measured
+PUSHES = 200.0  # N: likewise of a push at the watched frame; its torque is taken for zero
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Touch:
     Attributes:
         residual: generalised force from outside, behind the observer's filter, (nv,).
         wrenches: by contact, (6,) force and torque on the robot at the contact point, world axes.
-        external: (6,) at the watched frame, or None where none is watched.
+        external: (6,) at the watched frame, world axes, smoothed; None where none is watched.
         probability: of each contact, 0 to 1.
         touching: which contacts stand, with hysteresis.
         slipping: contacts that stand and move.
@@ -59,7 +60,7 @@ class TouchSettings:
         touch_force: N along the vertical at which a contact is as probable as not; 2 % of the weight if not given.
         softness: part of `touch_force` over which the odds change e-fold.
         release: part of `touch_force` below which a contact that stood is lost.
-        settling: s over which contact forces are smoothed.
+        settling: s over which contact forces are smoothed. push_settling: s, likewise of the watched frame's.
         height: m above the contacts that stand, over which a foot's height speaks against touch e-fold.
         height_limit: e-folds at most that height speaks against touch: there may be a step.
         slip_speed: m/s at which a contact that stands slips.
@@ -74,6 +75,7 @@ class TouchSettings:
     softness: float = 0.2
     release: float = 0.5
     settling: float = 0.004
+    push_settling: float = 0.03
     height: float = 0.003
     height_limit: float = 10.0
     slip_speed: float = 0.1
@@ -125,8 +127,8 @@ class TouchObserver:
         places = [place_of(robot, frame, point) for frame, point in points.values()]
         places += [] if watch is None else [on_the_robot(robot, watch)]
         self.kernel = _kernel(robot, places)
-        scales = [np.full(6, LARGE) * ([1, 1, 1, 0, 0, 0] if _is_point(c) else 1) for c in _items(contacts)]
-        scales += [] if watch is None else [np.full(6, LARGE) * [1, 1, 1, 0, 0, 0]]
+        scales = [np.full(6, CARRIES) * ([1, 1, 1, 0, 0, 0] if _is_point(c) else 1) for c in _items(contacts)]
+        scales += [] if watch is None else [PUSHES * np.array([1.0, 1, 1, 0, 0, 0])]
         gravity = np.array(robot.model.gravity)
         self._up = -gravity / max(float(np.linalg.norm(gravity)), 1e-12)
         self._force = settings.force(robot)
@@ -145,6 +147,7 @@ class TouchObserver:
         self._time: float | None = None
         self._touching = dict.fromkeys(self.contacts, False)
         self._smooth = np.zeros((len(self.contacts), 6))
+        self._pushed = np.zeros(6)
         self.rejected = 0
         for part in self._out.values():
             part[:] = 0.0
@@ -195,7 +198,9 @@ class TouchObserver:
             for i, name in enumerate(self.contacts)
             if self._touching[name] and not speeds[i, :3] @ speeds[i, :3] < s.slip_speed**2
         )
-        external = None if self.watch is None else forces[-1]
+        if self.watch is not None:
+            self._pushed = self._pushed + (forces[-1] - self._pushed) * (dt / (s.push_settling + dt))
+        external = None if self.watch is None else self._pushed
         return Touch(out["residual"].copy(), wrenches, external, chance, dict(self._touching), slipping, self._unexpected())
 
     def _unexpected(self) -> tuple[str, ...]:

@@ -1,0 +1,86 @@
+"""One motion in MuJoCo, and the errors of many sensors on it: as many filters at once, in one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import dense_filter
+import numpy as np
+
+import equipoise as eq
+from equipoise.estimation.belief import Belief
+from equipoise.simulate.plant import PlantState
+from equipoise.simulate.scenarios import prepare
+from equipoise.simulate.sensors import SensorSuite, imu_frame
+
+DT = 1e-3
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What happened, and what sensors without errors say of it."""
+
+    robot: eq.Robot
+    imu: str
+    feet: list
+    run: eq.Run
+    gyroscope: np.ndarray
+    accelerometer: np.ndarray
+
+
+def squat(name: str, seconds: float) -> Motion:
+    """A robot that stands, then squats, on its true state."""
+    built = prepare("stand_and_squat", robot=name)
+    run = eq.simulate(built.robot, built.controller, duration=seconds, q0=built.start, **built.options)
+    assert run.outcome == "completed"
+    imu = imu_frame(built.robot)
+    suite = SensorSuite(built.robot, eq.Sensors(), imu, {}, np.random.default_rng(0))
+    said = [suite.read(t, PlantState(q, v, t), np.zeros(built.robot.nv)) for t, q, v in zip(run.t, run.q, run.v, strict=True)]
+    feet = list(built.controller.contacts)
+    return Motion(built.robot, imu, feet, run, np.array([s.gyroscope for s in said]), np.array([s.accelerometer for s in said]))
+
+
+def truth(motion: Motion, k: int) -> np.ndarray:
+    X = motion.robot.pose(motion.run.q[k], motion.imu)
+    V = motion.robot.velocity(motion.run.q[k], motion.run.v[k], motion.imu)
+    return dense_filter.group(X[:3, :3], V[:3], X[:3, 3])
+
+
+def nees(motion: Motion, sensors: eq.Sensors, count: int, every: int, contact: float, filter_sensors=None) -> np.ndarray:
+    """NEES of turn, velocity and position for `count` sensors and starts, (times, count)."""
+    rng, imu, encoders = np.random.default_rng(0), sensors.imu, sensors.encoders
+    told = (filter_sensors or sensors).filter_noise(contact=contact)
+    scales = np.repeat([0.01, 0.02, 0.01, imu.gyroscope_bias, imu.accelerometer_bias], 3)
+    estimator = eq.Estimator(motion.robot, motion.imu, motion.feet, noise=told)
+    beliefs = Belief(np.array([wrong_start(motion, scales, rng) for _ in range(count)]), 2)
+    bias_w, bias_a = scales[9] * rng.normal(size=(count, 3)), scales[12] * rng.normal(size=(count, 3))
+    result, run = [], motion.run
+    for k in range(1, len(run.t)):
+        bias_w += imu.gyroscope_walk * np.sqrt(DT) * rng.normal(size=(count, 3))
+        bias_a += imu.accelerometer_walk * np.sqrt(DT) * rng.normal(size=(count, 3))
+        w = motion.gyroscope[k] + bias_w + imu.gyroscope_noise / np.sqrt(DT) * rng.normal(size=(count, 3))
+        a = motion.accelerometer[k] + bias_a + imu.accelerometer_noise / np.sqrt(DT) * rng.normal(size=(count, 3))
+        joints = run.q[k, 7:] + encoders.noise * rng.normal(size=(count, motion.robot.nq - 7))
+        rates = np.broadcast_to(run.v[k, 6:], (count, motion.robot.nv - 6))
+        held = np.full((count, 2), float(k > 1))
+        beliefs = estimator.step(beliefs, np.full(count, DT), w, a, joints, rates, held).belief
+        if k % every == 0:
+            result.append(errors(motion, k, beliefs))
+    return np.array(result)
+
+
+def wrong_start(motion: Motion, scales: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The truth moved by an error of the prior, as the filter is told it."""
+    Y = dense_filter.expm(dense_filter.algebra(scales[:9] * rng.normal(size=9))) @ truth(motion, 0)
+    T = np.zeros((21, 15))
+    T[:9, :9], T[9:12, 6:9], T[12:15, 6:9], T[15:, 9:] = np.eye(9), np.eye(3), np.eye(3), np.eye(6)
+    P = (T * scales**2) @ T.T
+    return Belief.of(Y[:3, :3], Y[:3, 3], Y[:3, 4], np.zeros((2, 3)), np.zeros(3), np.zeros(3), P).numbers
+
+
+def errors(motion: Motion, k: int, beliefs: Belief) -> np.ndarray:
+    """ξᵀ P⁻¹ ξ of each filter."""
+    inverse, P = np.linalg.inv(truth(motion, k)), beliefs.covariance[:, :9, :9]
+    parts = zip(beliefs.orientation, beliefs.velocity, beliefs.position, strict=True)
+    xi = np.array([dense_filter.log(dense_filter.group(R, v, p) @ inverse) for R, v, p in parts])
+    return np.einsum("ki,ki->k", xi, np.linalg.solve(P, xi[:, :, None])[:, :, 0])

@@ -1,0 +1,48 @@
+"""The covariance is what the errors are: many sensors, many starts, one motion."""
+
+import numpy as np
+import pytest
+from many_filters import nees, squat
+
+import equipoise as eq
+
+CREEP = 1e-4  # m/s/√Hz, of soles in MuJoCo: a filter that is told more is only more cautious
+
+
+def interval(count: int) -> tuple[float, float]:
+    """Where the mean of `count` chi-squares of nine degrees lies, 95 times of 100."""
+    half = 1.96 * np.sqrt(2 * 9 / count)
+    return 9 - half, 9 + half
+
+
+@pytest.mark.paper("X5")
+def test_a_standing_human_is_consistent():
+    with eq.limit_threads(1):
+        found = nees(squat("human", 0.3), eq.Sensors.realistic(), 60, 100, CREEP)
+    low, high = interval(60)
+    assert low < found.mean() < high
+
+
+@pytest.mark.slow
+@pytest.mark.paper("X5")
+@pytest.mark.parametrize("name", ["human", "g1"])
+def test_squatting_is_consistent(name):
+    """100 seeds; averaged over the motion, which makes the interval of one time a wide one."""
+    with eq.limit_threads(1):
+        found = nees(squat(name, 2.5), eq.Sensors.realistic(), 100, 250, CREEP)
+    low, high = interval(100)
+    assert low < found.mean() < high
+    assert (found.mean(axis=1) > 7).all()
+    assert (found.mean(axis=1) < 11).all()
+
+
+@pytest.mark.paper("X5")
+def test_a_filter_that_trusts_too_much_is_found_out():
+    """Half the noise of the sensors in the filter: the test can fail."""
+    from dataclasses import replace
+
+    motion, sensors = squat("human", 0.15), eq.Sensors.realistic()
+    louder = replace(sensors, imu=replace(sensors.imu, gyroscope_noise=4e-3, accelerometer_noise=8e-2))
+    with eq.limit_threads(1):
+        found = nees(motion, louder, 30, 50, CREEP, filter_sensors=sensors)
+    assert found[-1].mean() > 2 * interval(30)[1]

@@ -1,0 +1,103 @@
+"""Control on what sensors say: no controller here ever sees the true state."""
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.simulate.scenarios import prepare
+from equipoise.simulate.sensors import imu_frame
+
+FEET = ("left foot", "right foot")
+
+
+class Listener:
+    """An estimator that keeps what it said of contacts and pushes."""
+
+    def __init__(self, estimator):
+        self.estimator, self.imu, self.contact_frames = estimator, estimator.imu, estimator.contact_frames
+        self.touching, self.external = [], []
+
+    def reset(self, q, v, t):
+        self.estimator.reset(q, v, t)
+
+    def __call__(self, t, *readings, **more):
+        said = self.estimator(t, *readings, **more)
+        self.touching.append(list(self.estimator.touching.values()))
+        touch = self.estimator.touch
+        self.external.append(None if touch is None or touch.external is None else touch.external[:3])
+        return said
+
+
+def on_estimates(scenario, name, seed, *, watch=None, actuators=False, duration=None, **more):
+    """(run, listener, what was prepared) with realistic sensors, without any at the feet."""
+    built = prepare(scenario, robot=name)
+    sensors = eq.Sensors.realistic()
+    start = eq.Prior(1e-3, 1e-3, 1e-3, sensors.imu.gyroscope_bias, sensors.imu.accelerometer_bias)
+    feet = list(built.controller.contacts)
+    made = eq.Estimator(built.robot, imu_frame(built.robot), feet, noise=sensors.filter_noise(), prior=start, watch=watch)
+    listener = Listener(made)
+    options = dict(built.options) | more
+    if actuators:
+        options["actuators"] = eq.Actuators.realistic(built.robot)
+    run = eq.simulate(
+        built.robot, built.controller, duration=duration or built.duration, q0=built.start, seed=seed, estimator=listener,
+        sensors=sensors, **options,
+    )  # fmt: skip
+    return run, listener
+
+
+@pytest.mark.paper("X6")
+def test_a_human_begins_to_squat_on_estimates():
+    run, listener = on_estimates("stand_and_squat", "human", 0, duration=1.0)
+    assert run.outcome == "completed"
+    assert np.linalg.norm(run.estimates["q"][:, :3] - run.q[:, :3], axis=1).max() < 0.01
+    assert np.array(listener.touching)[20:].all()  # no false loss
+
+
+@pytest.mark.slow
+@pytest.mark.paper("X6")
+@pytest.mark.parametrize("name", ["human", "g1"])
+@pytest.mark.parametrize("scenario", ["stand_and_squat", "step"])
+@pytest.mark.parametrize("seed", range(2))
+def test_scenarios_on_estimates(scenario, name, seed):
+    run, _ = on_estimates(scenario, name, seed)
+    assert run.outcome == "completed"
+    assert np.linalg.norm(run.estimates["q"][-1, :3] - run.q[-1, :3]) < 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.paper("X5")
+@pytest.mark.parametrize("name", ["human", "g1"])
+def test_touch_is_known_without_sensors_at_the_feet(name):
+    """Touch down within 10 ms of where it lasts, no touch with a foot a centimetre up, no false loss of the other foot.
+
+    A foot that bounces for some milliseconds with a few newtons has not touched: that is below what rates of joints show.
+    """
+    run, listener = on_estimates("step", name, 0)
+    said, force = np.array(listener.touching), run.measured["right foot"][:, 2]
+    assert said[20:, 0].all()
+    height = run.robot.pose(run.q, run.contacts["right foot"].frame)[:, 2, 3]
+    up = height > height[0] + 0.01
+    assert up.sum() > 1000
+    assert not said[up, 1].any()
+    weight = run.robot.mass * 9.80665
+    lasting = np.convolve(force, np.ones(20) / 20)[19:] > 0.02 * weight  # over the 20 ms from each row on
+    back = np.flatnonzero(lasting & (force > 1) & (np.arange(len(force)) > np.flatnonzero(up)[-1]))[0]
+    late = np.flatnonzero(said[back:, 1])[0]
+    assert late <= 11  # the force is of the step after its row
+
+
+@pytest.mark.slow
+@pytest.mark.paper("X5")
+def test_a_push_on_the_torso_is_measured():
+    """20 N within 2 N after a tenth of a second, standing on estimates; one newton RMS."""
+    push = eq.Push("torso_link", (20, 0, 0), 0.4, 0.5)
+    run, listener = on_estimates("stand_and_squat", "g1", 0, watch="torso_link", duration=0.9, pushes=[push])
+    assert run.outcome == "completed"
+    said = np.array(listener.external[1:])
+    assert np.abs(said[150:399, 0]).max() < 2
+    after = np.abs(said[499:899, 0] - 20)
+    assert after[0] < 2
+    assert (after < 2).mean() > 0.97
+    assert np.sqrt(np.square(after).mean()) < 1.2
+    assert np.abs(said[499:899, 1]).max() < 2
