@@ -148,4 +148,22 @@ BREAKAGES = [
         "motion.bias - wanted",
     ),
     Breakage("B5", "N ẏ is left out", "control:_equations", "c.N @ c.y_dot + c.g", "c.g"),
+    # --- B6
+    Breakage(
+        "B6", "gravity pulls up in the controller", "equations:body_accelerations", "zeros(3), -gravity)", "zeros(3), gravity)"
+    ),
+    Breakage(
+        "B6",
+        "Jacobians turn the wrong way",
+        "equations:jacobian",
+        "cross(where.p[i] - p, block.angular)",
+        "cross(p - where.p[i], block.angular)",
+    ),
+    Breakage(
+        "B6",
+        "moments of forces are forgotten",
+        "equations:joint_forces",
+        "n_parent = motion.R @ n + cross(p, f_parent)",
+        "n_parent = motion.R @ n",
+    ),
 ]
