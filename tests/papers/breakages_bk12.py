@@ -150,7 +150,12 @@ BREAKAGES = [
     Breakage("B5", "N ẏ is left out", "control:_equations", "c.N @ c.y_dot + c.g", "c.g"),
     # --- B6
     Breakage(
-        "B6", "gravity pulls up in the controller", "equations:body_accelerations", "zeros(3), -gravity)", "zeros(3), gravity)"
+        "B6",
+        "gravity pulls up in the controller",
+        "equations:body_accelerations",
+        "zeros(3), -gravity)",
+        "zeros(3), gravity)",
+        stops=None,
     ),
     Breakage(
         "B6",
@@ -158,6 +163,7 @@ BREAKAGES = [
         "equations:jacobian",
         "cross(where.p[i] - p, block.angular)",
         "cross(p - where.p[i], block.angular)",
+        stops=None,
     ),
     Breakage(
         "B6",
@@ -165,5 +171,6 @@ BREAKAGES = [
         "equations:joint_forces",
         "n_parent = motion.R @ n + cross(p, f_parent)",
         "n_parent = motion.R @ n",
+        stops=None,
     ),
 ]

@@ -178,11 +178,17 @@ BREAKAGES = [
         "equations:jacobian",
         "cross(where.p[i] - p, block.angular)",
         "cross(p - where.p[i], block.angular)",
+        stops=None,
     ),
     Breakage(
-        "Q8", "the mass is that of the base", "equations:_com_from_O", "R @ constant(body.h) + body.mass * p", "body.mass * p"
+        "Q8",
+        "the mass is that of the base",
+        "equations:_com_from_O",
+        "R @ constant(body.h) + body.mass * p",
+        "body.mass * p",
+        stops=None,
     ),
-    Breakage("Q8", "corners of the hull are left out", "balance:_turns_left", "> least *", "> 1e6 * least *"),
+    Breakage("Q8", "corners of the hull are left out", "balance:_turns_left", "> least *", "> 1e6 * least *", stops=None),
     # --- Q11
     Breakage(
         "Q11",
@@ -190,6 +196,7 @@ BREAKAGES = [
         "geometry:chord",
         "_square(_minus(a.along, b.along))",
         "0.5 * _square(_minus(a.along, b.along))",
+        stops=None,
     ),
     Breakage(
         "Q11",
@@ -197,6 +204,7 @@ BREAKAGES = [
         "equations:body_accelerations",
         "skew(alpha) + _square_of_skew(w)",
         "skew(alpha)",
+        stops=None,
     ),
     Breakage("Q11", "wheels that turn do not slip", "model:rolling_constraint_bias", "(-v[..., 2] *", "(v[..., 2] *"),
 ]
