@@ -81,14 +81,7 @@ BREAKAGES = [
     ),
     Breakage("B3", "accelerations without Ṫ ẏ", "forms:ChartEquations.body_acceleration", " + times(self.T_dot, self.y_dot)", ""),
     # --- B4
-    Breakage(
-        "B4",
-        "wrenches act by the robot",
-        "equations:joint_forces",
-        "(f - F, n - N)",
-        "(f + F, n + N)",
-        fast=True,
-    ),
+    Breakage("B4", "wrenches act by the robot", "equations:joint_forces", "(f - F, n - N)", "(f + F, n + N)"),
     Breakage(
         "B4",
         "the arm of a force off the body's origin is dropped",
