@@ -81,14 +81,7 @@ BREAKAGES = [
     ),
     Breakage("B3", "accelerations without Ṫ ẏ", "forms:ChartEquations.body_acceleration", " + times(self.T_dot, self.y_dot)", ""),
     # --- B4
-    Breakage(
-        "B4",
-        "wrenches act by the robot",
-        "equations:joint_forces",
-        "(f - F, n - N)",
-        "(f + F, n + N)",
-        fast=True,
-    ),
+    Breakage("B4", "wrenches act by the robot", "equations:joint_forces", "(f - F, n - N)", "(f + F, n + N)"),
     Breakage(
         "B4",
         "the arm of a force off the body's origin is dropped",
@@ -148,4 +141,29 @@ BREAKAGES = [
         "motion.bias - wanted",
     ),
     Breakage("B5", "N ẏ is left out", "control:_equations", "c.N @ c.y_dot + c.g", "c.g"),
+    # --- B6
+    Breakage(
+        "B6",
+        "gravity pulls up in the controller",
+        "equations:body_accelerations",
+        "zeros(3), -gravity)",
+        "zeros(3), gravity)",
+        stops=None,
+    ),
+    Breakage(
+        "B6",
+        "Jacobians turn the wrong way",
+        "equations:jacobian",
+        "cross(where.p[i] - p, block.angular)",
+        "cross(p - where.p[i], block.angular)",
+        stops=None,
+    ),
+    Breakage(
+        "B6",
+        "moments of forces are forgotten",
+        "equations:joint_forces",
+        "n_parent = motion.R @ n + cross(p, f_parent)",
+        "n_parent = motion.R @ n",
+        stops=None,
+    ),
 ]

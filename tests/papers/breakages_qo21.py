@@ -171,4 +171,40 @@ BREAKAGES = [
     Breakage(
         "Q6", "barriers forget their distance", "control:second_order_bound", "- gains.eta_p * d) /", "- 0 * gains.eta_p * d) /"
     ),
+    # --- Q8
+    Breakage(
+        "Q8",
+        "Jacobians turn the wrong way",
+        "equations:jacobian",
+        "cross(where.p[i] - p, block.angular)",
+        "cross(p - where.p[i], block.angular)",
+        stops=None,
+    ),
+    Breakage(
+        "Q8",
+        "the mass is that of the base",
+        "equations:_com_from_O",
+        "R @ constant(body.h) + body.mass * p",
+        "body.mass * p",
+        stops=None,
+    ),
+    Breakage("Q8", "corners of the hull are left out", "balance:_turns_left", "> least *", "> 1e6 * least *", stops=None),
+    # --- Q11
+    Breakage(
+        "Q11",
+        "the cup's tilt grows unseen",
+        "geometry:chord",
+        "_square(_minus(a.along, b.along))",
+        "0.5 * _square(_minus(a.along, b.along))",
+        stops=None,
+    ),
+    Breakage(
+        "Q11",
+        "the centripetal term is dropped",
+        "equations:body_accelerations",
+        "skew(alpha) + _square_of_skew(w)",
+        "skew(alpha)",
+        stops=None,
+    ),
+    Breakage("Q11", "wheels that turn do not slip", "model:rolling_constraint_bias", "(-v[..., 2] *", "(v[..., 2] *"),
 ]

@@ -22,7 +22,7 @@ import numpy as np
 
 from equipoise.machine.cache import Cache
 from equipoise.machine.kernel import Kernel
-from equipoise.papers.rows import Figure, all_rows
+from equipoise.papers.rows import Figure, rows_named
 
 PLAIN_CALLS = 40  # of one kernel on NumPy; a kernel that is called more often is worth compiling
 
@@ -37,7 +37,7 @@ class Breakage:
         where: "folder:function" or "folder:Class.method"; the function may be in any file below the folder.
         old, new: text within that function; `old` occurs in it once.
         fast: runs with the fast tests.
-        stops: the row stops with an error instead of showing a wrong figure.
+        stops: the row stops with an error instead of showing a wrong figure; None for either.
     """
 
     row: str
@@ -46,7 +46,7 @@ class Breakage:
     old: str
     new: str
     fast: bool = False
-    stops: bool = False
+    stops: bool | None = False
 
     def __str__(self) -> str:
         return f"{self.row}: {self.what}"
@@ -59,9 +59,9 @@ def noticed(breakage: Breakage) -> Figure | None:
     """
     with broken(breakage):
         try:
-            return next((figure for figure in all_rows()[breakage.row].show() if not figure.good), None)
+            return next((figure for figure in rows_named([breakage.row])[breakage.row].show() if not figure.good), None)
         except Exception as error:
-            if not breakage.stops:
+            if breakage.stops is False:
                 raise
             return Figure("stopped", "", str(error), False)
 

@@ -133,6 +133,15 @@ def test_bricks_end_at_rest_on_their_weight():
         assert_allclose(np.mean(line.get_ydata()[-50:]), 2.0 * 9.80665, rtol=0.02)
 
 
+@pytest.mark.paper("H3")
+def test_stiffness_against_step():
+    """What the figure shows: an explicit step loses a stiff spring, a fixed one its height, a controlled one neither."""
+    assert not eth19_contact.bounce_error(1e6, 2e-3, None) < 1.0
+    assert eth19_contact.bounce_error(1e6, 2e-3, np.inf) > 0.1
+    assert eth19_contact.bounce_error(1e6, 2e-3, 3e-4) < 5e-3
+    assert eth19_contact.bounce_error(1e4, 1e-4, None) < 0.05
+
+
 @pytest.mark.paper("Q11")
 def test_waveforms_show_least_most_and_middle(rng):
     t = np.linspace(0, 1, 300)

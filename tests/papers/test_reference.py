@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from numpy.testing import assert_allclose
 
 from equipoise import convert
 from equipoise.model.urdf_writer import write_urdf
+from equipoise.papers import reference
 from equipoise.papers.reference import Reference, axial, path, rate, second_rate
 
 pin = pytest.importorskip("pinocchio")
@@ -67,3 +70,14 @@ def test_against_pinocchio(name, rng):
     force = pin.rnea(model, data, *there, convert.acceleration_to_pinocchio(robot, model, q, v, a))
     assert_allclose(now.force(a), T.T @ force, rtol=1e-9, atol=1e-9)
     assert_allclose(now.M, T.T @ pin.crba(model, data, there[0], pin.Convention.WORLD) @ T, rtol=1e-9, atol=1e-9)
+
+
+def test_it_shares_no_code_with_what_it_judges():
+    """At run time the module imports NumPy and SciPy, and nothing of the package."""
+    tree = ast.parse(Path(reference.__file__).read_text())
+    guarded = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    for node in guarded:
+        node.body = [ast.Pass()]
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level > 0}
+    assert guarded
+    assert imported == set()

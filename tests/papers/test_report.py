@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 
 import pytest
 from rich.console import Console
 
+import equipoise as eq
 from equipoise.papers import report
-from equipoise.papers.rows import PAPERS, Figure, Row, all_rows, equal, small
+from equipoise.papers.rows import PAPERS, Figure, Row, all_rows, equal, rows_named, small
 
 GOOD = Row("X1", "EB98", "a row that holds", lambda: iter([small("error", 1e-12, 1e-9)]))
 BAD = Row("X2", "EB98", "a row that fails", lambda: iter([small("error", 1e-12, 1e-9), equal("count", 5, 6)]))
@@ -76,3 +79,15 @@ def test_every_row_names_its_paper():
     for row in all_rows().values():
         assert row.paper in PAPERS
         assert row.title
+
+
+def test_only_the_papers_that_are_asked_for_are_imported():
+    code = "import sys; from equipoise.papers.rows import rows_named; rows_named(['T3', 'T1'])"
+    code += "; assert 'equipoise.papers.tpn17' in sys.modules; assert 'equipoise.papers.qo21' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
+def test_rows_come_in_the_order_they_are_named():
+    assert list(rows_named(["T3", "E1", "T1"])) == ["T3", "E1", "T1"]
+    with pytest.raises(eq.UnknownNameError, match="T99"):
+        rows_named(["T1", "T99"])

@@ -10,7 +10,7 @@ from breakages_eb98 import BREAKAGES as EB98
 from breakages_eth19 import BREAKAGES as ETH19
 from breakages_qo21 import BREAKAGES as QO21
 from breakages_tpn17 import BREAKAGES as TPN17
-from breaking import Breakage, noticed, traced_anew
+from breaking import changed_code, found, noticed, traced_anew
 
 from equipoise.papers.report import figures_of
 from equipoise.papers.rows import all_rows
@@ -42,6 +42,12 @@ def test_without_a_mistake_the_row_holds_the_same_way(row):
 
 def test_every_row_has_its_breakages():
     counts = Counter(one.row for one in BREAKAGES)
-    assert {row: counts[row] for row in counts if counts[row] < AT_LEAST} == {}
+    assert {row: counts[row] for row in all_rows() if counts[row] < AT_LEAST} == {}
+    assert set(counts) == set(all_rows())
     assert len({str(one) for one in BREAKAGES}) == len(BREAKAGES)
-    assert isinstance(BREAKAGES[0], Breakage)
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=str)
+def test_the_text_that_a_breakage_changes_is_there(breakage):
+    """Refactored code takes its breakages along: this says which are to be said anew, without running a row."""
+    assert changed_code(found(breakage), breakage) != found(breakage).__code__

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ..model.types import Joint, Model
-from ..robot import Robot
+if TYPE_CHECKING:
+    from ..model.types import Joint, Model
+    from ..robot import Robot
 
 Array = np.ndarray
 

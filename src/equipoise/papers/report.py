@@ -14,7 +14,7 @@ from ..errors import EquipoiseError, unknown_name
 from ..show.tables import table
 from .page import Shown, require_place, write_page
 from .pictures import KINDS, drawn, require_matplotlib, write
-from .rows import Figure, Row, all_rows
+from .rows import Figure, Row, all_rows, rows_named
 
 
 def reproduce(
@@ -75,11 +75,7 @@ def _shown(row: Row, folder: Path | None, kind: str, on_page: bool, written: lis
 
 
 def _chosen(ids: Sequence[str]) -> list[Row]:
-    rows = all_rows()
-    for name in ids:
-        if name not in rows:
-            raise unknown_name("row", name, rows)
-    return [rows[name] for name in ids] if ids else list(rows.values())
+    return list((rows_named(ids) if ids else all_rows()).values())
 
 
 def figures_of(row: Row) -> list[Figure]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from ..errors import unknown_name
 
 PAPERS = {
     "BK12": "Bouyarmane & Kheddar 2012, free-floating-base mechanisms by Gauss' principle",
@@ -15,6 +18,9 @@ PAPERS = {
     "ETH19": "Hutter et al. 2019, lecture on floating-base dynamics and control",
     "EB98": "Espiau & Boulic 1998, the centre of mass of any tree as the end of a chain",
 }
+
+
+MODULES = {"B": "bk12", "T": "tpn17", "Q": "qo21", "H": "eth19", "E": "eb98"}  # by the first letter of a row
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,18 @@ class Row:
 
 def all_rows() -> dict[str, Row]:
     """Every row, in the order of the specification."""
-    from . import bk12, eb98, eth19, qo21, tpn17
+    return _rows_in(MODULES.values())
 
-    rows = [*bk12.ROWS, *tpn17.ROWS, *qo21.ROWS, *eth19.ROWS, *eb98.ROWS]
-    return {row.id: row for row in rows}
+
+def rows_named(ids: Sequence[str]) -> dict[str, Row]:
+    """Those rows, in that order; only the modules behind them are imported."""
+    modules = {MODULES[name[:1]] for name in ids if name[:1] in MODULES}
+    found = _rows_in(modules)
+    for name in ids:
+        if name not in found:
+            raise unknown_name("row", name, all_rows())
+    return {name: found[name] for name in ids}
+
+
+def _rows_in(modules: Iterable[str]) -> dict[str, Row]:
+    return {row.id: row for name in modules for row in importlib.import_module(f".{name}", __package__).ROWS}
