@@ -247,8 +247,8 @@ class WholeBodyController:
         with self._lock:
             if self._inside:
                 return self._fallback(t, ControlStatus.FAILED, (ControlEvent(ControlEventKind.BUSY, detail=_BUSY),))
-            self._inside = True
             try:
+                self._inside = True
                 return self._control(t, q, v)
             except Exception as error:  # nothing raises in the loop: an error of our own is an event, and is counted
                 self.counts["errors"] += 1
@@ -397,6 +397,5 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[s
     made.settings.restore(state["settings"])
     made._started, made._anchor_next = state["started"], set()
     made._commands.restore(state["last_torque"])
-    made.start_report = state["start_report"]
-    made.counts.update(state["counts"])
+    made.start_report, made.counts = state["start_report"], dict(state["counts"])
     return made
