@@ -42,6 +42,7 @@ class Tally:
     beyond_limits: int = 0
     contradicted: int = 0
     undecided: int = 0  # on the edge between feasible and not
+    inaccurate: int = 0  # the solver stopped at its bound and says so
     errors: int = 0  # caught inside of the controller
     statuses: dict[str, int] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
@@ -210,9 +211,25 @@ def _judge_status(tally: Tally, controller: WholeBodyController, solution: Solut
             tally.undecided += 1
             return
         wanted = ControlStatus.RELAXED if core <= HOLDS else ControlStatus.FAILED
+    if solution.status is ControlStatus.INACCURATE:  # claims nothing; what is never relaxed must hold all the same
+        tally.inaccurate += 1
+        if wanted is not ControlStatus.FAILED:
+            _judge_point(tally, solution, never)
+        return
     if solution.status is not wanted:
         tally.contradicted += 1
         tally.reasons.append(f"{solution.status.name} where HiGHS says {wanted.name} (t = {whole:.1e})")
+
+
+def _judge_point(tally: Tally, solution: Solution, never: Array) -> None:
+    """Whether rows that are never relaxed hold at the point that was used."""
+    program, selection = solution.program, solution.step.selection
+    x = solution.x if selection is None else solution.x[selection.x]
+    value = program.A[never] @ x
+    beyond = np.maximum(value - program.upper[never], program.lower[never] - value) / np.maximum(1.0, np.abs(value))
+    if not beyond.max(initial=0.0) <= FAILS:
+        tally.contradicted += 1
+        tally.reasons.append(f"INACCURATE, and a row that is never relaxed is violated by {beyond.max():.1e}")
 
 
 def violation(A: Array, lower: Array, upper: Array) -> float:

@@ -134,7 +134,14 @@ def _safety_line(row: safety.Outcome) -> list[str]:
 def _chaos_line(row: chaos.Tally) -> list[str]:
     counts = [row.controllers, row.steps, row.exceptions + row.errors, row.not_finite, row.beyond_limits, row.contradicted]
     statuses = ", ".join(f"{name} {count}" for name, count in sorted(row.statuses.items()))
-    return [row.robot, row.priorities, *map(str, counts), str(row.undecided), statuses, "holds" if row.good else "FAILS"]
+    return [
+        row.robot,
+        row.priorities,
+        *map(str, counts),
+        f"{row.undecided}, {row.inaccurate}",
+        statuses,
+        "holds" if row.good else "FAILS",
+    ]
 
 
 def _latency_line(row: latency.Latency) -> list[str]:
@@ -176,7 +183,7 @@ _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
             "not finite",
             "beyond",
             "contradicted",
-            "undecided",
+            "on the edge, inaccurate",
             "statuses",
             "verdict",
         ],

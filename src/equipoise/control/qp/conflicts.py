@@ -31,8 +31,9 @@ def only(problem: QuadraticProgram, kept: Iterable[Array]) -> QuadraticProgram:
     for indices in kept:
         mask[indices] = True
     lower, upper = np.where(mask, problem.limits[0], -np.inf), np.where(mask, problem.limits[1], np.inf)
-    sides = {"lower": lower[n:], "upper": upper[n:], "x_lower": lower[:n], "x_upper": upper[:n]}
-    return replace(problem, H=np.eye(n), f=np.zeros(n), classes=None, levels=(), **sides)
+    classes = np.zeros(len(problem.A), dtype=np.int64)
+    problem = replace(problem, H=np.eye(n), f=np.zeros(n), classes=classes, levels=())
+    return replace(problem, lower=lower[n:], upper=upper[n:], x_lower=lower[:n], x_upper=upper[:n])
 
 
 def feasible(solver: Solver, problem: QuadraticProgram) -> bool:
