@@ -9,7 +9,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import equipoise as eq
-from equipoise.estimation.belief import Belief, Layout
+from equipoise.estimation.belief import Belief, BeliefLayout
 
 NOISE = eq.FilterNoise(0.01, 0.002, 0.1, 0.003, 0.05, 0.02, 0.004)
 FEET = ("left_foot", "right_foot")
@@ -218,7 +218,7 @@ def test_errors_teach(robot):
         estimator(*args, contacts=[True])
     with pytest.raises(eq.ShapeError, match="belief"):
         Belief(np.zeros(7), 2)
-    assert Layout(2).size == 16 + 6 + 21 * 22 // 2
+    assert BeliefLayout(2).size == 16 + 6 + 21 * 22 // 2
 
 
 def test_a_robot_without_contacts_dead_reckons(robot, rng):

@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Layout:
+class BeliefLayout:
     """Where the parts of a belief lie: quaternion, velocity, position, contacts, biases, upper triangle of the covariance."""
 
     contacts: int
@@ -63,13 +63,13 @@ class Belief:
     contacts: int
 
     def __post_init__(self) -> None:
-        layout, given = Layout(self.contacts), np.shape(self.numbers)
+        layout, given = BeliefLayout(self.contacts), np.shape(self.numbers)
         if not given or given[-1] != layout.size:
             raise ShapeError(f"a belief with {self.contacts} contacts has shape (…, {layout.size}), got {given}")
 
     @property
-    def layout(self) -> Layout:
-        return Layout(self.contacts)
+    def layout(self) -> BeliefLayout:
+        return BeliefLayout(self.contacts)
 
     @property
     def orientation(self) -> Array:

@@ -16,7 +16,7 @@ from ..machine.kernel import Kernel
 from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
-from .belief import Belief, Layout
+from .belief import Belief, BeliefLayout
 from .frames import Place, contact_points, on_the_robot, place_of
 from .noise import FilterNoise, Prior
 from .touch import SETTINGS, Touch, TouchObserver, TouchSettings
@@ -228,7 +228,7 @@ class Estimator:
         """Of the contacts above the lowest that stands, (contacts,), m; None where none does."""
         if not self._touching.any():
             return None
-        layout = Layout(len(self.contacts))
+        layout = BeliefLayout(len(self.contacts))
         heights = self._in["belief"][layout.position.stop + 2 : layout.gyroscope_bias.start : 3]
         return heights - heights[self._touching].min()
 
@@ -297,7 +297,7 @@ def _traced(tree: Tree, imu: Place, contacts: Sequence[Place]) -> Program:
     from ..machine.trace import trace
     from .filter_equations import NOISES, step
 
-    layout, k = Layout(len(contacts)), len(contacts)
+    layout, k = BeliefLayout(len(contacts)), len(contacts)
     sizes = {
         "belief": layout.size, "gyroscope": 3, "accelerometer": 3, "joints": tree.nq - 7, "joint_rates": tree.nv - 6,
         "held": k, "noise": len(NOISES), "dt": 1,

@@ -27,7 +27,7 @@ from ..equations.kinematics import poses
 from ..equations.manifold import coordinate_rates, entries
 from ..equations.symbols import SX, SYMBOLS, constant, cross, skew, solve_positive_definite, stack, zeros
 from ..model.tree import Tree
-from .belief import Layout
+from .belief import BeliefLayout
 
 NOISES = ("gyroscope", "gyroscope_bias", "accelerometer", "accelerometer_bias", "contact", "encoder", "kinematics")
 
@@ -248,7 +248,7 @@ def _quaternion(R: SX) -> list[SX]:
 
 def step(tree: Tree, imu: Place, contacts: Sequence[Place], symbols: dict[str, SX]) -> dict[str, SX]:
     """One step of the filter: predict with the IMU, correct with the contacts that are held, place the others."""
-    layout = Layout(len(contacts))
+    layout = BeliefLayout(len(contacts))
     state, P = unpacked(layout, symbols["belief"])
     noise = {name: symbols["noise"][i] for i, name in enumerate(NOISES)}
     seen = robot_kinematics(tree, symbols["joints"], symbols["joint_rates"], imu, contacts)
@@ -266,7 +266,7 @@ def step(tree: Tree, imu: Place, contacts: Sequence[Place], symbols: dict[str, S
     return {"belief": belief, "q": q, "v": v, "squares": stack(*squares), "likelihood": total}
 
 
-def unpacked(layout: Layout, belief: SX) -> tuple[State, SX]:
+def unpacked(layout: BeliefLayout, belief: SX) -> tuple[State, SX]:
     """Mean and covariance from the numbers of a belief."""
     d = [belief[layout.contact(i)] for i in range(layout.contacts)]
     mean = State(

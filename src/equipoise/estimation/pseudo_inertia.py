@@ -1,12 +1,12 @@
 """Inertial parameters that a body can have, and only those.
 
 The pseudo-inertia of a body is positive definite exactly when its mass is positive and some distribution of mass has these
-moments [RW22, Sec. II]:
+moments [RW22]:
 
     P = [ Σ   h ],    Σ = ∫ s sᵀ dm = ½ tr(I) 1 − I
         [ hᵀ  m ]
 
-Its Cholesky factor with the logarithms of the diagonal is a smooth, unconstrained way to write it [RW22, Eq. (12)]:
+Its Cholesky factor with the logarithms of the diagonal is a smooth, unconstrained way to write it [RW22]:
 
     P = U Uᵀ,   U = exp(α) [ exp(d₁)  s₁₂     s₁₃     t₁ ]
                            [   0      exp(d₂) s₂₃     t₂ ]

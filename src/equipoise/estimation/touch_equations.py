@@ -7,7 +7,7 @@ generalised force:
 
 A residual that follows what momentum the first three do not explain is tau_ext behind a filter of first order:
 
-    r = K (p − ∫ (tau + Ṁ v − h + r) dt − p₀)   ⇒   ṙ = K (tau_ext − r)                        [LM05, Eq. (18)]
+    r = K (p − ∫ (tau + Ṁ v − h + r) dt − p₀)   ⇒   ṙ = K (tau_ext − r)                                 [LM05]
 
 C enters as Ṁ v − C v = Cᵀ v. Wrenches at named frames then follow from r = Σ Jᵀ F + noise by least squares.
 

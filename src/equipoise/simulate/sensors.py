@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from math import inf, radians, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -250,7 +250,7 @@ class SensorSuite:
         """All sensors at time t, in the state there; `torque` (nv,) is what the motors gave since the last call."""
         self._feel(t, state)
         imu, encoders, torques, forces = self._channels
-        turn, force = imu(t, lambda: self._imu(t))
+        turn, force = imu(t, self._imu)
         joints, rates = encoders(t, lambda: self._encoders(state))
         felt = None if self.sensors.torques is None else torques(t, lambda: self._torques(torque))
         feet = None if self.sensors.forces is None else forces(t, lambda: self._forces(state))
@@ -274,7 +274,7 @@ class SensorSuite:
 
     _taken = False
 
-    def _imu(self, t: float) -> tuple[Array, Array]:
+    def _imu(self) -> tuple[Array, Array]:
         """A sample: the mean since the last, bias, noise, and the ends of the range."""
         i, seconds = self.sensors.imu, self._sums[6]
         period = self._channels[0].period or (seconds if seconds < 1 else 1e-3)
@@ -305,8 +305,3 @@ class SensorSuite:
             R = self.robot.pose(state.q, self.contacts[name].frame)[:3, :3]
             said[name] = np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]]) + scale * self.rng.standard_normal(6)
         return said
-
-
-def with_frame(sensors: Sensors, frame: str) -> Sensors:
-    """The sensors with their IMU on a frame, where none is named."""
-    return sensors if sensors.imu.frame is not None else replace(sensors, imu=replace(sensors.imu, frame=frame))
