@@ -6,9 +6,9 @@ Every row has a name and a relaxation class; an equality is a row with lower = u
 other, may come before the cost. What solvers answer is never believed: each `Result` carries the KKT residuals of the problem as
 it was stated. Multipliers λ, μ obey H x + f + Aᵀ λ + μ = 0, positive at upper bounds.
 
-Three things are a `Solver`: `ActiveSetSolver`, the compiled one, which the control loop uses through `CompiledSolver`, the same
-in memory that a kernel writes; `DaqpSolver`, DAQP [ABA22], which also takes costs that are not strictly convex; and
-`QpsolversSolver`, any solver of the package qpsolvers.
+Three classes are a `Solver`: `ActiveSetSolver`, the compiled one, which the control loop uses as `CompiledSolver`, in memory
+that a kernel writes; `DaqpSolver`, DAQP [ABA22], which also takes costs that are not strictly convex; and `QpsolversSolver`,
+any solver of the package qpsolvers.
 
 [ABA22] Arnström, Bemporad, Axehill: A Dual Active-Set Solver for Embedded Quadratic Programming Using Recursive LDLᵀ Updates,
     IEEE Trans. Automatic Control 67(8), 2022.

@@ -24,6 +24,7 @@ Array = np.ndarray
 GUESSES = 3  # active sets tried before working sets are
 CHANGES = 100, 10  # of the working set in a search from the start: in all, and for each unknown
 RANK_TOLERANCE = 1e-4  # of an equality's length: what is left of one that others repeat to this part
+ROUNDING = 1e-9  # the same of equalities that are not of class 1
 PADDING = 16  # numbers behind each array that may be read, not used
 STATUS: dict[int, Status] = {
     Code.DONE: Status.OPTIMAL,
@@ -113,7 +114,8 @@ class CompiledSolver:
         self.data["regularisation"][:] = regularisation
         self._memory["ends"][: len(self.levels)] = np.cumsum([len(level) for level in self.levels])
         self._memory["order"][: self.n_R] = np.concatenate(self.levels)
-        self._memory["settings"][: 1 + len(RANKS)] = rank_tolerance, *RANKS
+        self._memory["settings"][: 2 + len(RANKS)] = rank_tolerance, *RANKS, rank_tolerance**2
+        self._memory["settings"][4] = ROUNDING
 
     def select(self, x: Array | None = None, E: Array | None = None, A: Array | None = None) -> None:
         """Which unknowns, rows of E and rows of A there are from now on, by their numbers; None for all.
@@ -133,7 +135,7 @@ class CompiledSolver:
         self._places = [of.get(name, chosen[2]) for name in RESULTS]
         m, (n, n_E, n_A) = self._memory, counts
         m["classes_E"][:n_E], m["classes_A"][:n_A] = self._classes[0][chosen[1]], self._classes[1][chosen[2]]
-        m["count"][:] = 0
+        self._start_cold()
         solve, collect = main.compiled()
         numbers = m if self._selected else m | self._given
         self._run = _bound(solve, (n, self.n_R, n_E, n_A, *self._structure), (numbers[name] for name in ARRAYS))
@@ -143,7 +145,11 @@ class CompiledSolver:
     def forget(self) -> None:
         """Drop the working set: the next solve starts cold."""
         self.sides[:] = 0.0
-        self._memory["count"][:] = 0
+        self._start_cold()
+
+    def _start_cold(self) -> None:
+        settings = self._memory["settings"]
+        self._memory["count"][:], settings[3] = 0, settings[0] ** 2
 
     def solve(self) -> Result:
         """The answer to the program that `data` holds. It has its own arrays."""

@@ -31,9 +31,8 @@ def only(problem: QuadraticProgram, kept: Iterable[Array]) -> QuadraticProgram:
     for indices in kept:
         mask[indices] = True
     lower, upper = np.where(mask, problem.limits[0], -np.inf), np.where(mask, problem.limits[1], np.inf)
-    classes = np.zeros(len(problem.A), dtype=np.int64)
-    problem = replace(problem, H=np.eye(n), f=np.zeros(n), classes=classes, levels=())
-    return replace(problem, lower=lower[n:], upper=upper[n:], x_lower=lower[:n], x_upper=upper[:n])
+    plain = replace(problem, H=np.eye(n), f=np.zeros(n), classes=np.zeros_like(problem.classes), levels=())
+    return replace(plain, lower=lower[n:], upper=upper[n:], x_lower=lower[:n], x_upper=upper[:n])
 
 
 def feasible(solver: Solver, problem: QuadraticProgram) -> bool:

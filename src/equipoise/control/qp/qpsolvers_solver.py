@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,16 +37,15 @@ class QpsolversSolver:
         options: for that solver, by name.
     """
 
-    def __init__(self, name: str | None = None, **options: float) -> None:
+    def __init__(self, name: str | None = None, **options: Any) -> None:
         try:
             import qpsolvers
         except ImportError:
             raise missing_package("qpsolvers", "qpsolvers", "QpsolversSolver") from None
         known = qpsolvers.available_solvers
         if not known:
-            raise MissingPackageError(
-                "qpsolvers is installed, but no solver for it. Install one: pip install 'qpsolvers[quadprog]'"
-            )
+            hint = "Install one: pip install 'qpsolvers[piqp]'"
+            raise MissingPackageError(f"qpsolvers is installed, but no solver for it. {hint}")
         if name is not None and name not in known:
             raise unknown_name("solver of qpsolvers", name, known)
         self.name, self._options = name or known[0], options
@@ -101,7 +101,7 @@ class QpsolversSolver:
         return Result(status, solution.x, lam, mu, excess(p, solution.x), p.A @ solution.x, residuals)
 
     def _proximal(self, p: QuadraticProgram) -> Result | None:
-        """Many solvers want a strictly convex cost: steps ½|x − x_k|² ε, which converge to a minimiser of the problem as stated."""
+        """For solvers that want a strictly convex cost: proximal steps, which converge to a minimiser as stated."""
         weight, x, best = PROXIMAL * max(float(np.abs(p.H).max()), 1e-3), np.zeros(len(p.f)), None
         for _ in range(PROXIMAL_STEPS):
             found = self._found(replace(p, H=p.H + weight * np.eye(len(x)), f=p.f - weight * x))

@@ -87,10 +87,9 @@ def _gather(level: Level) -> Number:
     """Rows of T: those of the level over the coordinates that are free, and what they lack; how many."""
     f, scope = level.f, level.scope
     total = f.variable(0)
-    with f.when(level.is_class), f.loop(0, scope.m) as i:
-        with f.when(f["cls"][i].equals(level.k) & f["fixed"][i].equals(0) & ~f["soft"][i].equals(0.0)):
-            aim = f.choose(f["soft"][i] > 0.0, f["high"][i], f["low"][i])
-            _row(level, total, scope.row("M", i), aim, i)
+    with f.when(level.is_class), f.loop(0, scope.m) as i, f.when(_counts(level, i)):
+        aim = f.choose(f["soft"][i] > 0.0, f["high"][i], f["low"][i])
+        _row(level, total, scope.row("M", i), aim, i)
     with f.unless(level.is_class):
         start = f.variable(0)
         with f.when((level.number > 0) & ~level.is_rest):
@@ -103,6 +102,12 @@ def _gather(level: Level) -> Number:
         with f.when(level.is_rest), f.loop(0, scope.n) as i:
             _unit(level, total, i, f["regularisation"][i], f.number(0.0))
     return total.value
+
+
+def _counts(level: Level, i: Number) -> Number:
+    """Whether a row of the constraints is one of the level that is violated."""
+    f = level.f
+    return f["cls"][i].equals(level.k) & f["fixed"][i].equals(0) & ~f["soft"][i].equals(0.0)
 
 
 def _row(level: Level, total: Variable, row: Any, aim: Number, of: Any) -> None:

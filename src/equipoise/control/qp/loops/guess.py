@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....machine.loops import Function, Number, Row
-from .workspace import LAST, TOLERANCE, Code, Scope
+from .workspace import TOLERANCE, Code, Scope
 
 INFINITY = float("inf")
 DEPENDENT = 1e-11  # a pivot this much smaller than the row's own square belongs to a row that the others already hold
@@ -134,7 +134,7 @@ def _multipliers(f: Function, count: Number, columns: Number) -> None:
         f["squares"][i] = S[i * columns + i]
     with f.loop(1, count) as k:  # Uᵀ U = S without its first row, and the forward solve in the same pass
         row = S.at(k * columns)
-        smallest = _smallest(f, k)
+        smallest = f.choose(k <= f["n_E"], f["settings"][3], DEPENDENT)
         keep = row[k] > f["squares"][k] * smallest
         f["info"][5] = f["info"][5] + f.choose(keep | (k > f["n_E"]), 0.0, 1.0)
         inverse = f.choose(keep, f.number(1.0) / f.sqrt(f.choose(keep, row[k], 1.0)), 0.0)
@@ -150,14 +150,6 @@ def _multipliers(f: Function, count: Number, columns: Number) -> None:
         pivot = S[k * columns + k]
         rhs[k] = f.choose(pivot > 0.0, total.value / f.choose(pivot > 0.0, pivot, 1.0), 0.0)
     rhs[0] = 1.0
-
-
-def _smallest(f: Function, column: Number) -> Number:
-    """Part of a row's square below which others already hold it: larger for equalities that are relaxed last."""
-    value = f.variable(DEPENDENT)
-    with f.when(column <= f["n_E"]), f.when(f["classes_E"][column - 1].equals(LAST)):
-        value.value = f["settings"][0] * f["settings"][0]
-    return value.value
 
 
 def _bound(f: Function, column: Number) -> Number:

@@ -18,6 +18,8 @@ from typing import Any
 from ....machine.loops import Function, Number, Row
 from .workspace import Code, Scope
 
+ROUNDING = 1e-15  # of a diagonal entry
+
 
 def write_factor(module: Any) -> Function:
     """`factor`: turns the coordinates from c0 on so that rows t0 … t1 − 1 of T become triangular; answers the next coordinate.
@@ -147,13 +149,19 @@ def _multiples(scope: Scope, row: Row, to: Row) -> None:
 
 
 def cholesky_solve(scope: Scope, matrix: Row, vector: Row, start: Any, stop: Number, stride: Number) -> None:
-    """vector ← matrix⁻¹ vector for rows and columns from start on; the upper part of the matrix is overwritten by its factor."""
+    """vector ← matrix⁻¹ vector for rows and columns from start on; the upper part of the matrix becomes its factor.
+
+    What rounding leaves of a pivot decides nothing.
+    """
     f = scope.f
+    with f.loop(start, stop) as k:
+        f["left"][k] = matrix[k * stride + k]
     with f.loop(start, stop) as k:
         row = matrix.at(k * stride)
         with f.loop(stop, stride) as j:
             row[j] = 0.0
-        inverse = f.number(1.0) / f.sqrt(row[k])
+        pivot, whole = row[k], f["left"][k]
+        inverse = f.choose(pivot > whole * ROUNDING, f.number(1.0) / f.sqrt(pivot), 0.0)
         f.scale(row, inverse, k, stop)
         vector[k] = vector[k] * inverse
         with f.loop(k + 1, stop) as i:
@@ -163,4 +171,5 @@ def cholesky_solve(scope: Scope, matrix: Row, vector: Row, start: Any, stop: Num
         total = f.variable(vector[k])
         with f.loop(k + 1, stop) as i:
             total.value = total.value - matrix[k * stride + i] * vector[i]
-        vector[k] = total.value / matrix[k * stride + k]
+        pivot = matrix[k * stride + k]
+        vector[k] = f.choose(pivot > 0.0, total.value / pivot, 0.0)

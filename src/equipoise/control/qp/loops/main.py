@@ -122,7 +122,7 @@ def _settle(module: Any, at: Function, judge: Function) -> Function:
         f.call(at)
         wrong = f.call(judge)
         with f.when(wrong.equals(0)):
-            f.answer(Code.DONE)
+            f.answer(f.choose(f["info"][0] < INFINITY, Code.DONE, Code.NOT_FOUND))  # NaN is not
         with f.when((wrong > FEW) & f["count"][6].equals(0)):
             f.answer(Code.NOT_FOUND)
     f.finish(Code.NOT_FOUND)
@@ -214,6 +214,8 @@ def _finish(module: Any) -> Function:
     worst.value = f.larger(f["info"][0], f.larger(f["info"][1], f["info"][2]))
     with f.when(f["code"].equals(Code.INFEASIBLE)):
         f.answer(Code.INFEASIBLE)
+    with f.unless(length < INFINITY):
+        f.answer(Code.NOT_FOUND)
     with f.when(first.value.equals(0)):
         f.answer(f.choose(f["code"].equals(Code.DONE), Code.INFEASIBLE, Code.NOT_FOUND))
     with f.unless(f["code"].equals(Code.DONE)):

@@ -13,7 +13,7 @@ from ....machine.loops import Function, Number, Row, padded
 
 RANK = 1e-9  # of a row's length: what others leave of it counts as nothing
 LAST = 1  # class of the rows that are relaxed last
-RANKS = (1e-8, 1e-7, 1e-9)  # settings 1 to 3: rows of a level, rows that enter a working set one by one, other equalities
+RANKS = (1e-8, 1e-7)  # settings 1 and 2: the same for rows of a level, and for rows that enter a working set one by one
 TOLERANCE = 1e-9  # violation, by 1 + |value| and by the lengths of row and unknowns, that counts as none
 FEASIBLE = 1e-7  # violation of a row, by max(1, |value|), that is not reported
 ACCURATE = 1e-6  # largest residual that may call itself optimal
@@ -45,91 +45,27 @@ def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> di
     rows, columns = m + n_R + n, padded(1 + n_E + min(n_A, n))
     steps = classes + levels + 4
     real = {
-        "R": n_R * n,
-        "r": n_R,
-        "weights": n,
-        "pulls": n,
-        "regularisation": n,
-        "E": n_E * n,
-        "e": n_E,
-        "A": n_A * n,
-        "lower": n_A,
-        "upper": n_A,
-        "sides": n_A,
-        "settings": 8,
-        "x": n,
-        "info": 8,
-        **{f"{name}_E": n_E for name in ("multipliers", "excess", "values")},
-        **{f"{name}_A": n_A for name in ("multipliers", "excess", "values")},
+        # the program and its answer
+        "R": n_R * n, "r": n_R, "weights": n, "pulls": n, "regularisation": n, "E": n_E * n, "e": n_E,
+        "A": n_A * n, "lower": n_A, "upper": n_A, "sides": n_A, "settings": 8, "x": n, "info": 8,
+        "multipliers_E": n_E, "excess_E": n_E, "values_E": n_E, "multipliers_A": n_A, "excess_A": n_A, "values_A": n_A,
         # guesses
-        "H": n * wide,
-        "f": wide,
-        "V": n * columns,
-        "S": columns**2,
-        "rhs": columns,
-        "squares": columns,
-        "g": wide,
-        # all rows
-        "M": m * wide,
-        "low": m,
-        "high": m,
-        "norm": m,
-        "loose": m,
-        "value": m,
-        "side": m,
-        "push": m,
-        "bound": m,
+        "H": n * wide, "f": wide, "V": n * columns, "S": columns**2, "rhs": columns, "squares": columns, "g": wide,
+        # all rows of the constraints
+        "M": m * wide, "low": m, "high": m, "norm": m, "loose": m, "value": m, "side": m, "push": m, "bound": m,
         # levels
-        "T": rows * wide,
-        "aim": rows,
-        "square": rows,
-        "left": rows,
-        "off": rows,
-        "F": rows * wide,
-        "mirror": n * wide,
-        "beta": wide,
-        "y": wide,
-        "own": wide,
-        "b": wide,
-        "Z": n * wide,
-        "D": wide,
-        "pull": wide,
-        "small": padded(rows) ** 2,
-        "delta": padded(rows),
-        "gradient": wide,
-        "balance": wide,
-        # changes of the working set one by one
-        "J": n * wide,
-        "C": n * wide,
-        "u": wide,
-        "sign": n,
-        "d": wide,
-        "q": wide,
-        "step": wide,
-        "kept": wide,
-        "soft": m,
-        "prior": m,
-    }
+        "T": rows * wide, "aim": rows, "square": rows, "left": rows, "off": rows, "F": rows * wide, "mirror": n * wide,
+        "beta": wide, "y": wide, "own": wide, "b": wide, "Z": n * wide, "D": wide, "pull": wide,
+        "small": padded(rows) ** 2, "delta": padded(rows), "gradient": wide, "balance": wide,
+        # a working set that changes row by row
+        "J": n * wide, "C": n * wide, "u": wide, "sign": n, "d": wide, "q": wide, "step": wide, "kept": wide,
+        "soft": m, "prior": m,
+    }  # fmt: skip
     integers = {
-        "ends": levels,
-        "order": n_R,
-        "classes_E": n_E,
-        "classes_A": n_A,
-        "work": n_A + 1,
-        "cls": m,
-        "of": rows,
-        "pivoted": rows,
-        "spare": rows,
-        "first": steps,
-        "begin": steps,
-        "pivot": n,
-        "decided": m,
-        "W": n,
-        "equal": n,
-        "inside": m,
-        "fixed": m,
-        "count": 8,
-    }
+        "ends": levels, "order": n_R, "classes_E": n_E, "classes_A": n_A, "work": n_A + 1, "cls": m,
+        "of": rows, "pivoted": rows, "spare": rows, "first": steps, "begin": steps, "pivot": n, "decided": m,
+        "W": n, "equal": n, "inside": m, "fixed": m, "count": 8,
+    }  # fmt: skip
     return {name: ("array", k) for name, k in real.items()} | {name: ("indices", k) for name, k in integers.items()}
 
 
