@@ -70,7 +70,7 @@ def test_random_programs_are_solved_as_the_single_solver_does(equalities):
     for k in range(40):
         one = problem(p, k)
         assert qp.kkt_residuals(one, x[k], np.r_[mu[k], lam[k]], np.zeros(12)).worst < 1e-6
-        assert_allclose(x[k], qp.Solver().solve(one).x, atol=1e-5 * np.abs(x[k]).max())
+        assert_allclose(x[k], qp.DaqpSolver().solve(one).x, atol=1e-5 * np.abs(x[k]).max())
 
 
 def test_programs_without_rows_that_push_are_solved_to_rounding():

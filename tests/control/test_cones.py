@@ -11,7 +11,7 @@ import equipoise as eq
 from equipoise.control.closed_form.cones import SafeAngle, cone_acceleration_rows, cone_velocity_rows, joint_limit_angle
 from equipoise.control.closed_form.motions import frame_motion
 from equipoise.control.closed_form.task_space import acceleration_program, velocity_program
-from equipoise.control.qp import Solver, Status
+from equipoise.control.qp import DaqpSolver, Status
 from equipoise.control.safety.vfi import GainError, Gains
 from equipoise.geometry.distances import angle, distances_kernel
 
@@ -79,7 +79,7 @@ def test_velocities_keep_the_cup_upright(rng):
         for _ in range(500):
             rows = cone_velocity_rows(values(q, np.zeros(7)), safe, eta) if coned else None
             error = robot.pose(q, "tool")[:3, 3] - goal
-            v = Solver().solve(velocity_program(robot.jacobian(q, "tool")[:3], error, 3.0, 0.05, rows)).x
+            v = DaqpSolver().solve(velocity_program(robot.jacobian(q, "tool")[:3], error, 3.0, 0.05, rows)).x
             q = robot.integrate(q, v, dt)
             tilts.append(tilt_of(robot, q))
         worst[coned] = max(tilts)
@@ -90,7 +90,7 @@ def test_velocities_keep_the_cup_upright(rng):
 def test_accelerations_keep_the_cup_upright_while_the_axis_turns(rng):
     robot, q, _ = upright(rng)
     safe, dt, goal = SafeAngle(0.35), 2e-3, robot.pose(q, "tool")[:3, 3] + [0.2, 0.2, -0.2]
-    turn, solver, v, tilts, pressed = np.array([0.15, 0, 0]), Solver(), np.zeros(7), [], 0
+    turn, solver, v, tilts, pressed = np.array([0.15, 0, 0]), DaqpSolver(), np.zeros(7), [], 0
     kernel = angle(eq.Line((0, 0, 0), (0, 0, 1), "tool"), UP).on(robot)
     for k in range(500):
         t = k * dt
@@ -101,7 +101,7 @@ def test_accelerations_keep_the_cup_upright_while_the_axis_turns(rng):
         wanted = -16 * (robot.pose(q, "tool")[:3, 3] - goal) - 9 * motion.J @ v
         found = solver.solve(acceleration_program(motion, wanted, 0.05, rows))
         assert found.solved
-        pressed += "cone" in found.active
+        pressed += found.active
         v = v + dt * found.x
         q = robot.integrate(q, v, dt)
         tilts.append(tilt_of(robot, q, axis))
@@ -111,7 +111,7 @@ def test_accelerations_keep_the_cup_upright_while_the_axis_turns(rng):
 
 def test_from_outside_the_cone_is_entered_like_an_exponential(rng):
     robot, q, values = upright(rng)
-    safe, eta, dt, solver = SafeAngle(0.05), 4.0, 1e-3, Solver()
+    safe, eta, dt, solver = SafeAngle(0.05), 4.0, 1e-3, DaqpSolver()
     first = values(q, np.zeros(7)).value - safe.chord[0]
     assert first > 0
     for _ in range(250):
@@ -169,7 +169,7 @@ def test_a_joint_stops_at_its_limit():
     reached = []
     for _ in range(900):
         rows = cone_acceleration_rows(values(q, v), v, safe, Gains(20.0, 90.0))
-        a = Solver().solve(velocity_program(np.eye(7), -push, 1.0, 0.0, rows)).x  # nearest to the push
+        a = DaqpSolver().solve(velocity_program(np.eye(7), -push, 1.0, 0.0, rows)).x  # nearest to the push
         v = v + dt * a
         q = robot.integrate(q, v, dt)
         reached.append(q[joint.q][0])
@@ -201,7 +201,7 @@ def test_the_slope_is_zero_at_both_ends_of_the_range():
         now = angle(tool, line).on(robot)(q, v)
         assert_allclose(now.J, 0, rtol=0, atol=1e-15)
         program = velocity_program(np.eye(3), -v, 1.0, 0.0, cone_velocity_rows(now, SafeAngle(1.0), 2.0))
-        assert Solver().solve(program).status is status
+        assert DaqpSolver().solve(program).status is status
     now = angle(tool, against).on(robot)(q, v)
     whole = cone_velocity_rows(now, SafeAngle(np.pi), 2.0)
     assert whole.upper[0] >= -1e-15  # a cone of π is all of space: it never asks for anything

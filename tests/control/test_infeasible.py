@@ -295,7 +295,7 @@ def test_conflicts_are_named_and_control_goes_on(kind):
 
 def test_each_name_of_a_conflict_is_needed(kind):
     """Without any one of them the others can hold: nothing is named that has no part in it."""
-    from equipoise.control.qp import Solver
+    from equipoise.control.qp import DaqpSolver
     from equipoise.control.qp.conflicts import feasible, groups_of, only
 
     controller = eq.WholeBodyController(kind.robot(), kind.tasks(), kind.contacts(), kind.constraints(), **kind.options)
@@ -305,7 +305,7 @@ def test_each_name_of_a_conflict_is_needed(kind):
     solution = controller(0.001, q, v)
     kind.mend(controller)
     program = solution.program.stated
-    groups, solver = groups_of(program), Solver()
+    groups, solver = groups_of(program), DaqpSolver()
     assert not feasible(solver, only(program, (groups[name] for name in solution.conflict)))
     for left_out in solution.conflict:
         others = [groups[name] for name in solution.conflict if name != left_out]

@@ -123,10 +123,11 @@ def test_nan_is_the_larger_of_two():
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_upper_factor_is_that_of_cholesky(n, rng):
-    from equipoise.control.qp.active_set_loops import NOT_CONVEX, _padded, _upper_factor
+    from equipoise.control.qp.loops.guess import upper_factor
+    from equipoise.control.qp.loops.workspace import Code
 
     def write(f):
-        _upper_factor(f, f["M"], f["n"], _padded(f, f["n"]))
+        upper_factor(f, f["M"], f["n"], f.padded(f["n"]))
 
     run = compiled({"n": "integer", "M": "array"}, write)
     root = rng.normal(size=(n, n + 2))
@@ -136,4 +137,4 @@ def test_the_upper_factor_is_that_of_cholesky(n, rng):
     assert run(n, memory) == 0
     assert_allclose(np.triu(memory[:, :n]), np.linalg.cholesky(M).T, rtol=0, atol=1e-10 * np.abs(M).max())
     memory[:, :n] = M - 2 * np.abs(M).sum() * np.eye(n)
-    assert run(n, memory) == NOT_CONVEX
+    assert run(n, memory) == Code.NOT_CONVEX

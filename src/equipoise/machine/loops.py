@@ -35,6 +35,7 @@ class Function:
         self.b = ir.IRBuilder(body)
         self._end_of_entry = lambda: self.entry.branch(body)
         self.arguments: dict[str, Any] = {}
+        self._ends: list[Any] = []  # where the loops go on that are open now, innermost last
         for (key, kind), value in zip(arguments.items(), self.function.args, strict=True):
             if kind != "integer":
                 value.add_attribute("noalias")
@@ -48,7 +49,7 @@ class Function:
         """A constant, or the number itself."""
         if isinstance(x, Number):
             return x
-        return Number(self, self.ir.Constant(self.integer if isinstance(x, int) else self.real, x))
+        return Number(self, self.ir.Constant(self.integer, int(x)) if isinstance(x, int) else self.ir.Constant(self.real, x))
 
     def variable(self, value: Any) -> Variable:
         """A number that changes: `.value`."""
@@ -66,10 +67,17 @@ class Function:
         go = i >= start if down else i < stop
         self.b.cbranch(go.v, body, after)
         self.b.position_at_end(body)
+        self._ends.append(after)
         yield i
-        at.value = i - step if down else i + step
-        self.b.branch(head)
+        self._ends.pop()
+        if not self.b.block.is_terminated:
+            at.value = i - step if down else i + step
+            self.b.branch(head)
         self.b.position_at_end(after)
+
+    def leave(self) -> None:
+        """Go on behind the innermost loop."""
+        self.b.branch(self._ends[-1])
 
     @contextmanager
     def when(self, condition: Number) -> Iterator[None]:
@@ -82,11 +90,34 @@ class Function:
             self.b.branch(after)
         self.b.position_at_end(after)
 
-    def answer(self, status: int) -> None:
-        """Return from here."""
-        self.b.ret(self.ir.Constant(self.ir.IntType(32), status))
+    @contextmanager
+    def unless(self, condition: Number) -> Iterator[None]:
+        """The body if the condition does not hold."""
+        with self.when(~condition):
+            yield
 
-    def finish(self, status: int) -> None:
+    def answer(self, status: Any) -> None:
+        """Return from here."""
+        self.b.ret(self.b.trunc(self.number(status).v, self.ir.IntType(32)))
+
+    def call(self, other: Function, **values: Any) -> Number:
+        """What another function of the module answers; it gets the arguments of the same name, and `values`."""
+        arguments = [self.number(values[name]) if name in values else self.arguments[name] for name in other.arguments]
+        if "noinline" not in other.function.attributes:
+            other.function.attributes.add("noinline")
+            other.function.linkage = "internal"
+        made = self.b.call(other.function, [argument.v for argument in arguments])
+        return Number(self, self.b.sext(made, self.integer))
+
+    def call_with(self, other: Function, table: Row) -> Number:
+        """What another function answers whose arguments, numbers and addresses, lie in a table."""
+        values = []
+        for k, argument in enumerate(other.function.args):
+            value = table[k].v
+            values.append(value if argument.type == self.integer else self.b.inttoptr(value, argument.type))
+        return Number(self, self.b.sext(self.b.call(other.function, values), self.integer))
+
+    def finish(self, status: Any) -> None:
         """The end of the function."""
         self.answer(status)
         self._end_of_entry()
@@ -98,6 +129,10 @@ class Function:
         kind = values[0].v.type
         function = self.b.module.declare_intrinsic(name, [kind], self.ir.FunctionType(kind, [kind] * len(values)))
         return Number(self, self.b.call(function, [x.v for x in values]))
+
+    def as_real(self, i: Number) -> Number:
+        """An integer as a real number."""
+        return Number(self, self.b.sitofp(i.v, self.real))
 
     def sqrt(self, x: Number) -> Number:
         return self._intrinsic("llvm.sqrt", x)
@@ -135,6 +170,11 @@ class Function:
         with self.loop(self._block(start), stop, LANES) as j:
             self.b.store(self.b.fmul(factor, self._load(row, j)), row.at(j).v, align=8)
 
+    def copy(self, to: Row, row: Row, start: Any, stop: Any) -> None:
+        """to = row, from the block that holds `start`."""
+        with self.loop(self._block(start), stop, LANES) as j:
+            self.b.store(self._load(row, j), to.at(j).v, align=8)
+
     def fill(self, row: Row, x: Any, start: Any, stop: Any) -> None:
         value = self._lanes(x)
         with self.loop(self._block(start), stop, LANES) as j:
@@ -151,6 +191,10 @@ class Function:
         function = self.b.module.globals.get(name) or self.ir.Function(self.b.module, kind, name)
         zero = self.ir.Constant(self.real, 0.0)
         return Number(self, self.b.call(function, [zero, self.b.load(slot, typ=self.vector)], fastmath=("reassoc",)))
+
+    def padded(self, n: Number) -> Number:
+        """The next multiple of the lanes."""
+        return self._block(n + (LANES - 1))
 
     def _block(self, start: Any) -> Number:
         start = self.number(start)
@@ -187,6 +231,9 @@ class Number:
         return self._with(other, "fdiv", "sdiv")
 
     __radd__, __rmul__ = __add__, __mul__
+
+    def __rsub__(self, other: Any) -> Number:
+        return self.f.number(float(other) if self._real else other) - self
 
     def __neg__(self) -> Number:
         return self.f.number(0.0 if self._real else 0) - self

@@ -11,7 +11,7 @@ from ..balance import analyse_contacts, coordinate_rates, impact, point_jacobian
 from ..control.closed_form.hierarchy import WholeBody, stacked
 from ..control.closed_form.motions import com_motion, frame_motion
 from ..control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
-from ..control.qp import Rows, solve_levels
+from ..control.qp import ActiveSetSolver, QuadraticProgram, Rows
 from ..geometry.primitives import Plane
 from ..robot import Robot, RobotBuilder, load
 from ..simulate.plant import PlantState, make_plant
@@ -152,8 +152,9 @@ def task_hierarchy() -> Iterator[Figure]:
     yield small("centre of mass, below them and above the trunk", largest(found.residuals[1]), 1e-9)
     yield small("force of a foot, at the fourth level", largest(found.residuals[3]), 1e-8)
     x = np.concatenate([found.acceleration, found.force, found.torque])
-    error = largest(x - solve_levels(levels, method="daqp").x) / largest(x)
-    yield small("five levels by projection − by DAQP", error, 1e-6)
+    program = QuadraticProgram(np.eye(len(x)), np.zeros(len(x)), levels=tuple(levels))
+    error = largest(x - ActiveSetSolver().solve(program).x) / largest(x)
+    yield small("five levels by projection − by quadratic programming", error, 1e-6)
     for name, tau in (
         ("task-space inverse dynamics", task_inverse_dynamics(robot, q, v, com, wanted, s).torque),
         ("operational-space control", operational_dynamics(robot, q, v, com, s).torque(wanted, free=rng.normal(size=12))),

@@ -20,7 +20,7 @@ from ..control.closed_form.task_space import (
     shrinking_bounds,
     velocity_program,
 )
-from ..control.qp import Solver
+from ..control.qp import DaqpSolver
 from ..forms import charts, principles
 from ..forms.constrained import ConstrainedDynamics
 from ..geometry.collisions import PairSet, line_point_switch, self_collision_pairs, target_region
@@ -116,14 +116,14 @@ def task_control() -> Iterator[Figure]:
     robot = load("arm7")
     q, v = robot.random_state(np.random.default_rng(0))
     motion, error = frame_motion(robot, q, v, "tool"), np.array([0.1, -0.2, 0.15])
-    u = Solver().solve(velocity_program(motion.J, error, 4.0, 1e-6)).x
+    u = DaqpSolver().solve(velocity_program(motion.J, error, 4.0, 1e-6)).x
     yield small("velocity level: J v + η x̃ [Eq. (3.1)]", largest(motion.J @ u + 4 * error), 1e-6)
     wanted = error_acceleration(error, motion.J @ v, 36.0, 13.0)
-    first = Solver().solve(acceleration_program(motion, wanted, 1e-6)).x
+    first = DaqpSolver().solve(acceleration_program(motion, wanted, 1e-6)).x
     yield small("acceleration level: ẍ − ẍ_d [Eq. (3.3)]", largest(motion.J @ first + motion.bias - wanted), 1e-6)
     lower, upper = shrinking_bounds(v, np.zeros(3), 10.0)
     yield small("bounds at a task at rest: a + k v [Eq. (3.4)]", max(largest(lower + 10 * v), largest(upper + 10 * v)), 1e-12)
-    second = Solver().solve(resting_program(motion.J, first, v, 10.0)).x
+    second = DaqpSolver().solve(resting_program(motion.J, first, v, 10.0)).x
     yield small("second level: J (u₂ − u₁) [Eq. (3.6)]", largest(motion.J @ (second - first)), 1e-8)
     a = robot.forward_dynamics(q, v, joint_torque(robot, q, v, second))
     yield small("torque level: what comes of u_τ − u₂ [Eq. (3.7)]", largest(a - second) / largest(second), 1e-9)
@@ -146,7 +146,7 @@ def cones() -> Iterator[Figure]:
     for _ in range(300):
         rows = cone_velocity_rows(measured(q, np.zeros(7)), safe, 5.0)
         X, J = robot.pose(q, "tool"), robot.jacobian(q, "tool")[:3]
-        q = robot.integrate(q, Solver().solve(velocity_program(J, X[:3, 3] - goal, 3.0, 0.05, rows)).x, 2e-3)
+        q = robot.integrate(q, DaqpSolver().solve(velocity_program(J, X[:3, 3] - goal, 3.0, 0.05, rows)).x, 2e-3)
         tilt = max(tilt, float(np.arccos(min(1.0, robot.pose(q, "tool")[:3, 2] @ np.array(axis.direction)))))
     yield Figure("greatest tilt of a cup on its way, rad [Eq. (4.33)]", "≤ 0.3", f"{tilt:.4f}", bool(0.2 < tilt < 0.3 + 1e-3))
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...errors import unknown_name
 from ..contacts import PointContact, axes_from_normal
-from ..qp import QuadraticProgram, Solver
+from ..qp import DaqpSolver, QuadraticProgram
 from .motions import Motion
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class ChartProgram:
 
     def solve(self) -> dict[str, Array]:
         """The optimum, by DAQP with its certificate."""
-        return self.read(Solver(refine=1e-12).solve(self.program).x)
+        return self.read(DaqpSolver(refine=1e-12).solve(self.program).x)
 
 
 def chart_program(problem: WholeBodyProblem, form: str, chart: Chart | type[Chart] | None = None) -> ChartProgram:

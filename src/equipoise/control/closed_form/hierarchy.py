@@ -2,7 +2,7 @@
 
     minimise ‖A_i x − b_i‖ for i = 1, 2, …, each among the minimisers of those before            [ETH19, slides 36–39]
 
-Equalities only, in closed form; `qp.solve_levels` takes inequalities as well and gives the same numbers without them.
+Equalities only, in closed form; the levels of a `QuadraticProgram` go with inequalities and give the same numbers without them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _require_equalities(i: int, level: Rows, n: int) -> None:
     if level.A.shape[1] != n:
         raise ShapeError(f"level {i} has {level.A.shape[1]} unknowns, wanted {n} as in the first")
     if not np.array_equal(level.lower, level.upper, equal_nan=True):
-        raise ShapeError(f"level {i} has inequalities, which projections cannot keep: equipoise.control.solve_levels can")
+        raise ShapeError(f"level {i} has inequalities, which projections cannot keep: the levels of a QuadraticProgram can")
     if not (np.isfinite(level.A).all() and np.isfinite(level.lower).all()):
         raise StateError(f"level {i} holds NaN or infinity")
 

@@ -22,14 +22,13 @@ from ...machine.target import NOT_UNIT, QUATERNION_TOLERANCE
 from .. import qp
 from ..constraints import LEVELS, SelfCollision, TorqueLimits, check_level
 from ..contacts import Contact
-from ..qp.active_set import ActiveSetSolver, Answer
-from ..qp.levels import Level, LevelSolver
+from ..qp import CompiledSolver, Result, Status
 from ..tasks import ForceTask, Numbers, Task, TaskError, TorqueTask, moment
 from .assembly import Items
 from .kept import assembled
 from .near_rows import near_rows
 from .snapshot import Snapshot
-from .solution import ControlStatus, Program, Solution, counted
+from .solution import ControlStatus, Solution, counted
 from .starts import start_report
 
 if TYPE_CHECKING:
@@ -37,7 +36,12 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
-USABLE = 1e-3  # largest residual of an inaccurate answer that is still used
+CONTROL_STATUS = {
+    Status.OPTIMAL: ControlStatus.OPTIMAL,
+    Status.RELAXED: ControlStatus.RELAXED,
+    Status.INACCURATE: ControlStatus.INACCURATE,
+    Status.ITERATION_LIMIT: ControlStatus.INACCURATE,
+}
 
 
 class WholeBodyController:
@@ -88,12 +92,9 @@ class WholeBodyController:
         self.layout, self._kernel = assembled(robot, self.items, level, dt)
         self._sizes = {output.name: output.shape for output in self._kernel.program.outputs}
         self._near = near_rows(robot, self.items.constraints, self.layout)
-        self._levels = self._in_order() if priorities == "strict" else []
-        self._in_levels = LevelSolver()
         self._regular = self._regularisation(motion_weight, force_weight)
         self._rows = self._row_names()
         self._allocate()
-        self._solver.data["weights"][:] = self._regular  # stays so where no posture writes weights
         self._targets = {task.label: getattr(task, "target", None) for task in (*self.items.motions, *self.items.postures)}
         self._fill_settings()
         self.counts = counted()
@@ -142,17 +143,31 @@ class WholeBodyController:
             names += [f"{contact.label} holds"] * contact.size
         return (*names, *self.layout.hard_rows, *self.layout.rows)
 
-    def _in_order(self) -> list[tuple[Any, bool]]:
-        """Of each priority: which rows of R, and whether postures are among its tasks."""
-        levels = []
+    def _in_order(self) -> tuple[list[list[int]], int]:
+        """Of each priority its rows of R, and the number of the one with the postures."""
+        levels: list[list[int]] = []
+        diagonal = -1
         for rank in sorted({task.priority for task in self.items.tasks if not task.hard}):
             labels = [task.label for task in self.items.tasks if task.priority == rank and not task.hard]
-            places = [self.layout.task_rows[label] for label in labels if label in self.layout.task_rows]
-            at = np.concatenate([np.zeros(0, int), *(np.arange(place.start, place.stop) for place in places)])
-            together = len(at) > 0 and at[-1] - at[0] == len(at) - 1  # then no copy is needed
-            rows = slice(int(at[0]), int(at[-1]) + 1) if together else at
-            levels.append((rows, any(label in self.layout.diagonal_tasks for label in labels)))
-        return levels or [(slice(0, 0), False)]
+            if any(label in self.layout.diagonal_tasks for label in labels):
+                diagonal = len(levels)
+            levels.append([k for label in labels for k in _range(self.layout.task_rows.get(label))])
+        levels = levels or [[]]
+        return levels, diagonal if diagonal >= 0 else len(levels) - 1
+
+    def _classes(self) -> tuple[list[int], list[int]]:
+        """Relaxation classes of the rows of E and A: contacts that should hold last, by rank before them, hard tasks first."""
+        ranks = sorted({c.rank for c in self.items.constraints if c.rank > 0})
+        of_rank = {rank: 2 + k for k, rank in enumerate(ranks)}
+        contacts = sum(contact.size for contact in self.items.contacts)
+        E = [1] * contacts + [2 + len(ranks)] * len(self.layout.hard_rows)
+        A = [0] * len(self.layout.rows)
+        for constraint in self.items.constraints:
+            for k in _range(self.layout.row_slices.get(constraint.label)):
+                A[k] = of_rank.get(constraint.rank, 0)
+        for extra in self._near:
+            A += [of_rank.get(extra.constraint.rank, 0)] * extra.count
+        return E, A
 
     def _fill_settings(self) -> None:
         for task in (*self.items.motions, *self.items.postures):
@@ -172,8 +187,13 @@ class WholeBodyController:
         """Memory, once: the kernel writes where the solver reads."""
         rows = {name: self._sizes.get(name, (0,))[0] for name in ("R", "E", "A")}
         near = sum(extra.count for extra in self._near)
-        self._solver = ActiveSetSolver(self.layout.unknowns, rows["R"], rows["E"], rows["A"] + near)
-        self._few = self._solver  # the same while all contacts are in force
+        strict = self.priorities == "strict"
+        levels, diagonal = self._in_order() if strict else ([rows["R"]], 0)
+        classes_E, classes_A = self._classes()
+        self._solver = CompiledSolver(
+            self.layout.unknowns, levels, diagonal=diagonal, n_E=rows["E"], n_A=rows["A"] + near, strict=strict,
+            classes_E=classes_E, classes_A=classes_A, regularisation=self._regular,
+        )  # fmt: skip
         self._q, self._v = np.zeros(self.robot.nq), np.zeros(self.robot.nv)
         self._p = np.zeros(max(self.layout.size, 1))
         shared = self._solver.data
@@ -188,17 +208,13 @@ class WholeBodyController:
         self.start_report: tuple[str, ...] = ()
         self._anchor_next: set[str] = set()
         self._functions: list[tuple[Task, Any, slice]] = []
-        self._few = self._solver
-        self._forget()
         self._contacts = {contact.label for contact in self.items.contacts}
-        self._columns: tuple[Array, Array, Array] | None = None
+        self._select()
         self._last_torque = np.zeros(self.robot.nv)
         self._moving = [c for c in self.items.barriers if c.moving]
 
     def _forget(self) -> None:
         self._solver.forget()
-        self._few.forget()
-        self._in_levels.forget()
         for extra in self._near:
             extra.forget()
 
@@ -256,8 +272,7 @@ class WholeBodyController:
 
     def _select(self) -> None:
         """Unknowns, rows of E and rows of A that are left when some contacts are not in force."""
-        self._columns = None
-        self._few = self._solver
+        self._columns: tuple[Array, Array, Array] | None = None
         if self._contacts != {contact.label for contact in self.items.contacts}:
             layout = self.layout
             x, E, A = (np.ones(n, bool) for n in (layout.unknowns, self._solver.n_E, self._solver.n_A))
@@ -269,8 +284,7 @@ class WholeBodyController:
                         x[layout.forces[contact.label]] = False
                         A[layout.row_slices[f"contact {contact.label}"]] = False
             self._columns = x.nonzero()[0], E.nonzero()[0], A.nonzero()[0]
-            self._few = ActiveSetSolver(len(self._columns[0]), self._solver.n_R, len(self._columns[1]), len(self._columns[2]))
-            self._places = _places(layout.unknowns, self._solver.n_R, *self._columns)
+        self._solver.select(*(self._columns or (None, None, None)))
         self._forget()
 
     def _hard_rows_on(self, contact: Contact) -> list[int]:
@@ -323,9 +337,9 @@ class WholeBodyController:
             events += self.start_report
         events += self._lost_contacts()
         answer = self._solved()
-        if not answer.solved:
-            return self._rescued(t, events)
-        return self._solution(t, answer, ControlStatus.OPTIMAL, events)
+        if not answer.usable:
+            return self._held(t, ControlStatus.FAILED, events)
+        return self._solution(t, answer, events)
 
     def _has_unit_quaternions(self) -> bool:
         squares = [self._q[k : k + 4] @ self._q[k : k + 4] for k in self.robot.tree.quaternions]
@@ -343,18 +357,14 @@ class WholeBodyController:
             self.set_contacts([name for name in self._contacts if name not in lost])
         return tuple(f"contact {name} lost: it slipped more than {self.slip_limit:g}" for name in lost)
 
-    def _solved(self) -> Answer:
-        self._finish_data()
-        if self.priorities == "strict":
-            d = self._few.data
-            rows = (d["E"], d["e"], d["A"], d["lower"], d["upper"])
-            return self._in_levels.solve(
-                self._strict(), *rows, self._regular if self._columns is None else self._regular[self._columns[0]]
-            )
-        answer = self._few.solve_in_place()
-        end = self._few.n_A
+    def _solved(self) -> Result:
+        end = len(self.layout.rows)
+        for extra in self._near:
+            extra.write(self._solver.data, self._solver.sides, end, self._q, self._v, self._data.get("B"), self._data.get("b"))
+            end += extra.count
+        answer = self._solver.solve()
         for extra in reversed(self._near):
-            extra.keep_sides(self._few.data["sides"][end - extra.count : end])
+            extra.keep_sides(self._solver.sides[end - extra.count : end])
             end -= extra.count
         return answer
 
@@ -396,58 +406,38 @@ class WholeBodyController:
         self.counts["target_refused"] += 1
         return (f"target of {label} refused, the last one stays: {reason.rstrip('.')}",)
 
-    def _finish_data(self) -> None:
-        """What the kernel leaves to be done: regularisation, and the smaller problem where some contacts are not in force."""
-        full = self._solver.data
-        full["weights"] += self._regular
-        first = len(self.layout.rows)
-        for extra in self._near:
-            extra.write(full, first, self._q, self._v, self._data.get("B"), self._data.get("b"))
-            first += extra.count
-        if self._columns is None:
-            return
-        few = self._few.data
-        for name, places in self._places.items():
-            full[name].take(places, out=few[name], mode="clip")  # any other mode copies twice
-        if self._near:
-            kept = sum(extra.count for extra in self._near)
-            few["sides"][-kept:] = full["sides"][-kept:]
-
-    def _strict(self) -> list[Level]:
-        """Rows of each priority; postures are rows of single unknowns."""
-        R, r = self._few.data["R"], self._few.data["r"]
-        return [Level(R[at], r[at], self._posture_rows() if posture else None) for at, posture in self._levels]
-
-    def _posture_rows(self) -> tuple[Array, Array, Array]:
-        d, n = self._few.data, self.layout.joints
-        start = 0 if self.level == "torque" else self.layout.first
-        columns = np.arange(start, start + n)
-        weights = d["weights"][columns] - self._regular[columns]
-        used = weights > 0
-        return columns[used], np.sqrt(weights[used]), d["pulls"][columns][used] / weights[used]
-
     # --- answers ----------------------------------------------------------------------------------------------------------
 
-    def _solution(
-        self, t: float, answer: Answer, status: ControlStatus, events: tuple[str, ...], program: Program | None = None,
-        relaxed: dict[str, float] | None = None,
-    ) -> Solution:  # fmt: skip
+    def _solution(self, t: float, answer: Result, events: tuple[str, ...]) -> Solution:
+        status, x = CONTROL_STATUS[answer.status], answer.x
         self.counts[status.name.lower()] += 1
-        if answer.pushing:
+        multipliers = answer.multipliers[answer.equalities :]
+        if multipliers.any():
             self.counts["at_limits"] += 1
-        x = self._full(answer.x)
         torque, a, command = self._commands(x)
         self._last_torque = torque
-        seen = Snapshot(self, frozenset(self._contacts), program)
-        multipliers = answer.multipliers.copy()
-        return Solution(t, status, torque, a, command, answer.residuals, x, multipliers, relaxed or {}, events, seen)
+        seen = Snapshot(self, frozenset(self._contacts))
+        relaxed = {} if status is ControlStatus.OPTIMAL else self._relaxed(answer)
+        if self._columns is not None:
+            multipliers = multipliers[self._columns[2]]
+        return Solution(t, status, torque, a, command, answer.residuals, x, multipliers, relaxed, events, seen)
 
-    def _full(self, x: Array) -> Array:
-        if self._columns is None:
-            return x.copy()
-        full = np.zeros(self.layout.unknowns)
-        full[self._columns[0]] = x
-        return full
+    def _relaxed(self, answer: Result) -> dict[str, float]:
+        """The largest excess of the rows of each name."""
+        amounts: dict[str, float] = {}
+        beyond = np.flatnonzero(answer.excess)
+        names = self._all_names() if len(beyond) else ()
+        for k in beyond:
+            amounts[names[k]] = max(amounts.get(names[k], 0.0), abs(float(answer.excess[k])))
+        return amounts
+
+    def _all_names(self) -> list[str]:
+        names = list(self._rows)
+        for extra in self._near:
+            indices: list[int] = [] if extra.near is None else extra.near.indices.tolist()
+            names += [extra.names[k] for k in indices]
+            names += [extra.constraint.label] * (extra.count - len(indices))
+        return names
 
     def _commands(self, x: Array) -> tuple[Array, Array, Array]:
         """(torque, acceleration, velocity)."""
@@ -464,50 +454,7 @@ class WholeBodyController:
             a[:first] = data["B"] @ x + data["b"]
         return torque, a, self._v.copy()
 
-    def _rescued(self, t: float, events: tuple[str, ...]) -> Solution:
-        """Nothing satisfies all: hard tasks and constraints give way by rank, then contacts; then the joints are held."""
-        program = Snapshot(self, frozenset(self._contacts)).program
-        relaxation = qp.relaxed(program.stated, self._giving_way(program.names))
-        result = relaxation.result
-        if not (np.isfinite(result.x).all() and result.residuals.worst <= USABLE):
-            return self._held(t, ControlStatus.FAILED, events, program)
-        status = ControlStatus.RELAXED if relaxation.amounts else ControlStatus.OPTIMAL
-        if not result.solved:
-            status = ControlStatus.INACCURATE
-        answer = self._strictly(result.problem) if self.priorities == "strict" else None
-        if answer is None or not answer.solved:
-            n_E = len(program.E)
-            multipliers = result.multipliers[:n_E], result.multipliers[n_E:]
-            pushing = int(np.count_nonzero(multipliers[1]))
-            answer = Answer(result.status, result.x, *multipliers, program.A @ result.x, result.residuals, 0, pushing)
-        return self._solution(t, answer, status, events, program, dict(relaxation.amounts))
-
-    def _strictly(self, widened: qp.QuadraticProgram) -> Answer:
-        """Strict priorities within bounds that were widened; rows that still are equalities come first."""
-        equal, n_E = widened.lower == widened.upper, self._few.n_E
-        A, lower, upper = (part[~equal] for part in (widened.A, widened.lower, widened.upper))
-        regular = self._regular if self._columns is None else self._regular[self._columns[0]]
-        answer = LevelSolver().solve(self._strict(), widened.A[equal], widened.lower[equal], A, lower, upper, regular)
-        multipliers = np.zeros(len(equal))
-        multipliers[~equal] = answer.multipliers
-        return answer._replace(multipliers=multipliers[n_E:])
-
-    def _giving_way(self, names: Sequence[str]) -> list[set[str]]:
-        """Names of rows in the order in which they give way: highest rank first, contacts that should hold last."""
-        present, classes = set(names), []
-        soft = [c for c in self.items.constraints if c.rank > 0]
-        for rank in sorted({c.rank for c in soft}, reverse=True):
-            of_rank = [c for c in soft if c.rank == rank]
-            rows = {self.layout.rows[k] for c in of_rank for k in _range(self.layout.row_slices.get(c.label))}
-            near = {
-                name for extra in self._near if extra.constraint in of_rank for name in (*extra.names, extra.constraint.label)
-            }
-            classes.append((rows | near) & present)
-        classes.insert(0, set(self.layout.hard_rows) & present)
-        classes.append({name for name in present if name.endswith(" holds")})
-        return [c for c in classes if c]
-
-    def _held(self, t: float, status: ControlStatus, events: tuple[str, ...] = (), program: Program | None = None) -> Solution:
+    def _held(self, t: float, status: ControlStatus, events: tuple[str, ...] = ()) -> Solution:
         """The fallback: the last good torques and damping, within the torque limits; or slowing down; or standing still."""
         self.counts[status.name.lower()] += 1
         self._forget()
@@ -519,15 +466,8 @@ class WholeBodyController:
             torque[first:] = np.clip(self._last_torque[first:] - self.hold_damping * rates[first:], -largest, largest)
         elif self.level == "acceleration":
             a = -self.hold_damping * rates
-        seen = Snapshot(self, frozenset(self._contacts), program)
+        seen = Snapshot(self, frozenset(self._contacts))
         return Solution(t, status, torque, a, v, qp.UNKNOWN, np.zeros(self.layout.unknowns), np.zeros(0), {}, events, seen)
-
-
-def _places(n: int, n_R: int, x: Array, E: Array, A: Array) -> dict[str, Array]:
-    """Where the numbers of the smaller problem are in each array of the full one, which has n columns."""
-    R = np.arange(n_R)
-    matrices = {name: rows[:, None] * n + x for name, rows in (("R", R), ("E", E), ("A", A))}
-    return matrices | {"r": R, "weights": x, "pulls": x, "e": E, "lower": A, "upper": A}
 
 
 def _range(place: slice | None) -> range:

@@ -33,7 +33,9 @@ class NearRows:
         self._sides = np.zeros(len(self.pairs.pairs))
         self.near: NearPairs | None = None
 
-    def write(self, data: dict[str, Array], first: int, q: Array, v: Array, B: Array | None, b: Array | None) -> None:
+    def write(
+        self, data: dict[str, Array], sides: Array, first: int, q: Array, v: Array, B: Array | None, b: Array | None
+    ) -> None:
         """Rows from number `first` on, with the sides on which these pairs were active before."""
         near = self.near = self.pairs(q, v)
         k, end = len(near.value), first + self.count
@@ -41,8 +43,8 @@ class NearRows:
         data["A"][first : first + k], data["A"][first + k : end] = A, 0.0
         data["lower"][first : first + k], data["lower"][first + k : end] = lower, -np.inf
         data["upper"][first:end] = np.inf
-        data["sides"][first:end] = 0.0
-        data["sides"][first : first + k] = self._sides[near.indices]
+        sides[first:end] = 0.0
+        sides[first : first + k] = self._sides[near.indices]
 
     def keep_sides(self, sides: Array) -> None:
         """Remember which pairs are active."""

@@ -1,4 +1,4 @@
-"""A quadratic program as data, what came of it, and the residuals that prove it."""
+"""A quadratic program as data, what came of it, the residuals that prove it, and what solves it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,10 +23,11 @@ class Status(Enum):
     """How a solve ended, in words."""
 
     OPTIMAL = "optimal"
+    RELAXED = "relaxed: rows that may be violated are, as little as possible"
     INACCURATE = "solved, but the residuals are larger than they should be"
-    INFEASIBLE = "infeasible: no x satisfies all rows"
+    INFEASIBLE = "infeasible: no x satisfies the rows that are never relaxed"
     UNBOUNDED = "unbounded: the cost falls for ever along some direction"
-    ITERATION_LIMIT = "iteration limit reached"
+    ITERATION_LIMIT = "iteration limit reached: the best point so far"
     CYCLING = "no progress: the active set repeats itself"
     NOT_CONVEX = "not convex: H has a negative eigenvalue"
     NOT_FINITE = "ill-posed: NaN or infinity in the data"
@@ -56,7 +57,11 @@ def require_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
 class QuadraticProgram:
     """minimise ½ xᵀ H x + fᵀ x subject to lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper.
 
-    Arrays are copied and read-only. `dataclasses.replace` keeps those that do not change, and a `Solver` then skips them.
+    Rows of class 0, and bounds, hold. If not all rows can, the violations of class 1 are minimised in the sense of least
+    squares, then within their minimum those of class 2, and so on. Then come the levels, each within the minimisers of those
+    before it, and the cost last: one lexicographic problem.
+
+    Arrays are copied and read-only. `dataclasses.replace` keeps those that do not change, and a `DaqpSolver` then skips them.
 
     Args:
         H: symmetric and positive semidefinite, shape (n, n).
@@ -64,8 +69,10 @@ class QuadraticProgram:
         A: rows, shape (m, n); none if left out.
         lower, upper: bounds of the rows, shape (m,); ±inf where there is none.
         x_lower, x_upper: bounds of the variables, shape (n,).
-        names: one per row; rows that share a name are one thing to `conflict` and `relaxed`.
+        names: one per row; rows that share a name are one thing to `conflict`.
         bound_names: one per variable, for its bounds.
+        classes: relaxation class of each row, shape (m,); 0, never relaxed, if left out.
+        levels: equalities that are to be met as well as possible before the cost, most important first; see `Rows.equal`.
     """
 
     H: Array
@@ -77,6 +84,8 @@ class QuadraticProgram:
     x_upper: Array = None  # type: ignore[assignment]
     names: tuple[str, ...] = ()
     bound_names: tuple[str, ...] = ()
+    classes: Array = None  # type: ignore[assignment]
+    levels: tuple[Rows, ...] = ()
 
     def __post_init__(self) -> None:
         f = read_only(self.f)
@@ -99,6 +108,12 @@ class QuadraticProgram:
             object.__setattr__(self, name, array)
         object.__setattr__(self, "names", row_names(self.names, m, "row"))
         object.__setattr__(self, "bound_names", row_names(self.bound_names, n, "x"))
+        object.__setattr__(self, "classes", relaxation_classes("classes", self.classes, m))
+        object.__setattr__(self, "levels", tuple(self.levels))
+        for level in self.levels:
+            require_shape("A of a level", level.A, (len(level.A), n))
+            if not np.array_equal(level.lower, level.upper, equal_nan=True):
+                raise ShapeError("a level is a set of equalities (Rows.equal); inequalities are rows with a relaxation class.")
 
     @cached_property
     def limits(self) -> tuple[Array, Array]:
@@ -115,6 +130,16 @@ class QuadraticProgram:
         return float(0.5 * x @ self.H @ x + self.f @ x)
 
 
+def relaxation_classes(name: str, classes: Any, count: int) -> Array:
+    """Classes of rows as read-only integers; all zero if there are none."""
+    made = np.zeros(count, np.int64) if classes is None else np.array(classes, dtype=np.int64)
+    require_shape(name, made, (count,))
+    if (made < 0).any():
+        raise ShapeError(f"{name} must be 0 (never relaxed), 1 (relaxed last), 2, …; got {int(made.min())}.")
+    made.flags.writeable = False
+    return made
+
+
 def row_names(names: Sequence[str], count: int, word: str) -> tuple[str, ...]:
     if not names:
         return _default_names(count, word)
@@ -128,8 +153,7 @@ def _default_names(count: int, word: str) -> tuple[str, ...]:
     return tuple(f"{word}[{k}]" for k in range(count))
 
 
-@dataclass(frozen=True)
-class Residuals:
+class Residuals(NamedTuple):
     """By how much the conditions of Karush, Kuhn and Tucker fail; zero for an exact solution. Each is scaled by its own terms."""
 
     stationarity: float  # H x + f + Aᵀ λ + μ, by the largest of its terms
@@ -147,37 +171,59 @@ class Residuals:
 UNKNOWN = Residuals(np.nan, np.nan, np.nan, np.nan)
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+class Result(NamedTuple):
     """What came of one problem: the point, its multipliers, how it ended, and the residuals that prove it.
 
-    `x` is NaN where there is none to give (infeasible, not finite, not convex). `iterations` counts changes of the active set.
+    Residuals are those of the problem as stated or, where rows are relaxed, of the one whose bounds are moved to the values
+    reached. With strict levels they are the worst of all levels, and `multipliers` are those of the first level that a row
+    limits. `x` is NaN where there is none to give (see `usable`); its arrays belong to whoever gets them.
     """
 
-    problem: QuadraticProgram
     status: Status
     x: Array
-    multipliers: Array  # of the rows, shape (m,)
+    multipliers: Array  # of the rows, shape (m,), positive at upper bounds
     bound_multipliers: Array  # of the bounds, shape (n,)
-    residuals: Residuals = UNKNOWN
-    iterations: int = 0
+    excess: Array  # of the rows, shape (m,): how far beyond a bound, positive above; zero where the row holds
+    values: Array  # of the rows, shape (m,): A x
+    residuals: Residuals
+    iterations: int = 0  # changes of the working set, or working sets that were tried
+    dependent: int = 0  # equalities that repeat others and were taken for exact repetitions
+    equalities: int = 0  # rows that come first and are equalities, where the solver keeps them apart
 
     @property
     def solved(self) -> bool:
+        """Whether all rows hold and the residuals say that this is the minimum."""
         return self.status is Status.OPTIMAL
 
     @property
-    def objective(self) -> float:
-        return self.problem.objective(self.x)
+    def usable(self) -> bool:
+        """Whether x is finite and satisfies what is never relaxed."""
+        return self.status in (Status.OPTIMAL, Status.RELAXED, Status.INACCURATE, Status.ITERATION_LIMIT)
 
-    @cached_property
-    def active(self) -> tuple[str, ...]:
-        """Names of the bounds and rows that push, and of all equalities; bounds first."""
-        p = self.problem
-        bounds = (self.bound_multipliers != 0) | (p.x_lower == p.x_upper)
-        rows = (self.multipliers != 0) | (p.lower == p.upper)
-        names = [p.bound_names[k] for k in np.flatnonzero(bounds)] + [p.names[k] for k in np.flatnonzero(rows)]
-        return tuple(dict.fromkeys(names))
+    @property
+    def active(self) -> int:
+        """How many rows that are not equalities push."""
+        return int(np.count_nonzero(self.multipliers[self.equalities :]))
+
+
+class Solver(Protocol):
+    """Solves problem after problem. Numbers never raise: whatever goes wrong is a `Status`."""
+
+    def solve(self, problem: QuadraticProgram) -> Result:
+        """The minimiser with its certificate, warm-started from the last problem if that had the same size."""
+        ...
+
+    def forget(self) -> None:
+        """Drop the working set: the next solve starts cold."""
+        ...
+
+
+def active_names(problem: QuadraticProgram, result: Result) -> tuple[str, ...]:
+    """Names of the bounds and rows that push, and of all equalities; bounds first."""
+    bounds = (result.bound_multipliers != 0) | (problem.x_lower == problem.x_upper)
+    rows = (result.multipliers != 0) | (problem.lower == problem.upper)
+    names = [problem.bound_names[k] for k in np.flatnonzero(bounds)] + [problem.names[k] for k in np.flatnonzero(rows)]
+    return tuple(dict.fromkeys(names))
 
 
 def kkt_residuals(problem: QuadraticProgram, x: Array, multipliers: Array, bound_multipliers: Array) -> Residuals:
@@ -211,14 +257,23 @@ def _pushes(lam: Array, value: Array, lower: Array, upper: Array) -> tuple[float
 def ill_posed(p: QuadraticProgram) -> bool:
     """Whether a number is NaN, or infinite where only a bound may be. Sums are enough: they keep every NaN and infinity."""
     with np.errstate(invalid="ignore", over="ignore"):
-        costs = p.H.sum() + p.f.sum() + p.A.sum()
+        costs = p.H.sum() + p.f.sum() + p.A.sum() + sum(level.A.sum() + level.lower.sum() for level in p.levels)
         lower, upper = p.limits[0].sum(), p.limits[1].sum()
     return not (isfinite(costs) and lower < np.inf and upper > -np.inf)
 
 
 def failure(problem: QuadraticProgram, status: Status, iterations: int = 0) -> Result:
     m, n = problem.A.shape
-    return Result(problem, status, np.full(n, np.nan), np.full(m, np.nan), np.full(n, np.nan), UNKNOWN, iterations)
+    rows, unknowns = np.full(m, np.nan), np.full(n, np.nan)
+    return Result(status, unknowns, rows, unknowns.copy(), rows.copy(), rows.copy(), UNKNOWN, iterations)
+
+
+def excess(problem: QuadraticProgram, x: Array) -> Array:
+    """By how much each row is beyond its bounds, shape (m,); zero where that is less than FEASIBLE."""
+    value = problem.A @ x
+    over, under = value - problem.upper, problem.lower - value
+    beyond = np.where(over > under, over, -under)
+    return np.where(np.maximum(over, under) > FEASIBLE * np.maximum(1.0, np.abs(value)), beyond, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from ...geometry.primitives import Plane
 from ...model.types import frozen
 from ..constraints import JointLimits, KeepOut, SelfCollision, TorqueLimits
 from ..contacts import Contact, FlatContact, PointContact, axes_from_normal
-from ..qp import QuadraticProgram, Solver
+from ..qp import DaqpSolver, QuadraticProgram
 from ..tasks import TaskError
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class _Problem:
     bounds: Array  # of those distances
     signs: Array
     names: tuple[str, ...]  # of the distances
-    solver: Solver = field(default_factory=Solver)
+    solver: DaqpSolver = field(default_factory=DaqpSolver)
 
     # --- what is given --------------------------------------------------------------------------------------------------
 

@@ -1,13 +1,23 @@
-"""The solver: DAQP [ABA22], warm-started, whose answers are certified before anyone sees them."""
+"""DAQP [ABA22], warm-started, whose answers are certified before anyone sees them."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import daqp
 import numpy as np
 
-from .program import ACCURATE, FEASIBLE, PRIMAL_TOLERANCE, QuadraticProgram, Result, Status, failure, ill_posed, kkt_residuals
+from .cascade import lexicographic
+from .program import (
+    ACCURATE,
+    FEASIBLE,
+    PRIMAL_TOLERANCE,
+    QuadraticProgram,
+    Result,
+    Status,
+    excess,
+    failure,
+    ill_posed,
+    kkt_residuals,
+)
 
 Array = np.ndarray
 EQUALITY, ACTIVE, LOWER = 5, 1, 2  # DAQP's `sense` of a row: active and immutable; in the first guess; at its lower bound
@@ -27,7 +37,7 @@ FLAGS = {
 }
 
 
-class Solver:
+class DaqpSolver:
     """Solves problem after problem of one size; memory is allocated once and the active set carries over.
 
     A problem of another size starts afresh, and so does the step after a failure. `solve` never raises for numbers: whatever
@@ -60,10 +70,22 @@ class Solver:
         self._last: QuadraticProgram | None = None
 
     def solve(self, problem: QuadraticProgram) -> Result:
-        """The minimiser with its certificate, warm-started from the last problem if that had the same size."""
+        """The minimiser with its certificate, warm-started from the last problem if that had the same size.
+
+        Levels, and rows that have to be relaxed, are solved one quadratic program after the other (`cascade`).
+        """
         if ill_posed(problem):
             self.forget()
             return failure(problem, Status.NOT_FINITE)
+        if problem.levels:
+            return lexicographic(problem, DaqpSolver(refine=0.0)._plain)
+        result = self._plain(problem)
+        if result.status is Status.INFEASIBLE and problem.classes.any():
+            return lexicographic(problem, DaqpSolver(refine=0.0)._plain)
+        return result
+
+    def _plain(self, problem: QuadraticProgram) -> Result:
+        """All rows hold, and there is one cost."""
         if np.greater(*problem.limits).any():
             self.forget()
             return failure(problem, Status.INFEASIBLE)
@@ -86,7 +108,7 @@ class Solver:
             self._settings = {**settings, "primal_tol": FEASIBLE, "eps_prox": weight if weight > 0 else 1.0}
         result = self._attempt(problem, warm=False)
         self._settings = settings
-        return replace(result, iterations=before.iterations + result.iterations)
+        return result._replace(iterations=before.iterations + result.iterations)
 
     def _attempt(self, problem: QuadraticProgram, warm: bool) -> Result:
         flag = self._update(problem) if warm else self._setup(problem)
@@ -101,7 +123,7 @@ class Solver:
             return failure(problem, status if status is not Status.OPTIMAL else Status.FAILED, iterations)
         n = x.size if problem.bounded else 0
         result = _certified(problem, status, x, info["lam"][n:], info["lam"][:n] if n else np.zeros(x.size), iterations)
-        return _refined(result) if status is Status.OPTIMAL and result.residuals.worst > self._refine else result
+        return _refined(problem, result) if status is Status.OPTIMAL and result.residuals.worst > self._refine else result
 
     def _setup(self, problem: QuadraticProgram) -> int:
         """Fill the buffers, made anew only for a new size, and begin without an active set."""
@@ -155,12 +177,12 @@ def _certified(p: QuadraticProgram, status: Status, x: Array, lam: Array, mu: Ar
     residuals = kkt_residuals(p, x, lam, mu)
     if status is Status.OPTIMAL and not residuals.worst <= ACCURATE:
         status = Status.INACCURATE
-    return Result(p, status, x, lam, mu, residuals, iterations)
+    return Result(status, x, lam, mu, excess(p, x), p.A @ x, residuals, iterations)
 
 
-def _refined(result: Result) -> Result:
+def _refined(p: QuadraticProgram, result: Result) -> Result:
     """One Newton step on the active set, kept if it helps: proximal steps end with an error that one linear solve removes."""
-    p, lam = result.problem, np.concatenate((result.bound_multipliers, result.multipliers))
+    lam = np.concatenate((result.bound_multipliers, result.multipliers))
     lower, upper = p.limits
     active = np.flatnonzero((lam != 0) | (lower == upper))
     W = np.vstack((np.eye(p.f.size), p.A))[active]

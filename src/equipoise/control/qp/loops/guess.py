@@ -1,105 +1,64 @@
-"""The loops of `active_set` as machine code: from rows of tasks and constraints to x and its certificate in one call.
+"""A quadratic program that changes little from step to step: guess its active set, solve, prove it.
 
-Everything is row by row in memory. U is the upper factor of H = Uᵀ U; V has one row per unknown and one column per row of
-(f, E, active rows of A), so that V = U⁻ᵀ Cᵀ and the products VᵀV run along contiguous rows.
+In a control loop the rows that are active now are nearly always those that were active a millisecond ago. So the last active
+set is tried first: with Uᵀ U = H = RᵀR + diag w and C the rows of E and the active ones of A,
+
+    V = U⁻ᵀ Cᵀ,   y = U⁻ᵀ f,   Vᵀ V λ = −(c + Vᵀ y),   x = −U⁻¹ (y + V λ),
+
+and x is the minimiser if no other row is violated and no multiplier has the wrong sign. Where that fails, rows of wrong sign
+leave and violated rows enter (a semi-smooth Newton step [HIK02]), a few times. V has one row per unknown and one column per row
+of (f, E, active rows of A), so that the products VᵀV run along contiguous rows.
+
+[HIK02] Hintermüller, Ito, Kunisch: The Primal-Dual Active Set Strategy as a Semismooth Newton Method, SIAM J. Optim. 13, 2002.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-from ...machine import cpu
-from ...machine.cache import key
-from ...machine.loops import Function, Number, Row, optimised_object, padded
-from ...machine.store import shared_cache
+from ....machine.loops import Function, Number, Row
+from .workspace import TOLERANCE, Code, Scope
 
-SOLVED, NOT_FOUND, NOT_CONVEX = 0, 1, 2
+INFINITY = float("inf")
 DEPENDENT = 1e-11  # a pivot this much smaller than the row's own square belongs to a row that the others already hold
-TOLERANCE = 1e-9  # violation of a row, by 1 + |value|, that counts as none
-SIZES = ("n", "n_R", "n_E", "n_A", "guesses")
-ARRAYS = ("R", "r", "weights", "pulls", "E", "e", "A", "lower", "upper")
-RESULTS = ("x", "multipliers_E", "multipliers", "values", "info")
-SCRATCH = ("H", "f", "V", "S", "rhs", "squares", "g")
-ARGUMENTS: dict[str, str] = {
-    **dict.fromkeys(SIZES, "integer"),
-    **dict.fromkeys(ARRAYS, "array"),
-    "sides": "array",
-    **dict.fromkeys(RESULTS, "array"),
-    **dict.fromkeys(SCRATCH, "array"),
-    "work": "indices",
-}
-INFO = ("stationarity", "primal", "complementarity", "guesses", "active")
-VERSION = 1
 
 
-def scratch_sizes(n: int, n_E: int, n_A: int) -> dict[str, int]:
-    """Numbers that each scratch array must hold."""
-    columns = padded(1 + n_E + min(n_A, n))
-    wide = padded(n)
-    sizes = {"H": n * wide, "f": wide, "V": n * columns, "S": columns * columns, "rhs": columns, "squares": columns, "g": wide}
-    return sizes | {"work": n_A + 1}
-
-
-@cache
-def compiled() -> Any:
-    """The function; its arguments are sizes, then addresses in the order of `ARGUMENTS`."""
-    import ctypes
-    from pathlib import Path
-
-    from ...machine import loops
-
-    texts = [Path(__file__).read_bytes(), Path(str(loops.__file__)).read_bytes()]
-    name = key("loops", VERSION, cpu.fingerprint(), *texts)
-    code = cpu.LoadedCode(shared_cache().get(name, _object))
-    types = [ctypes.c_int64 if kind == "integer" else ctypes.c_void_p for kind in ARGUMENTS.values()]
-    return code.function("solve", *types, release_lock=False)
-
-
-def _object() -> bytes:
-    from llvmlite import ir
-
-    module = ir.Module("active_set")
-    _write(Function(module, "solve", ARGUMENTS))
-    return optimised_object(module)
+def write(module: Any) -> Function:
+    """`guess`: DONE with x, multipliers and residuals, or NOT_FOUND, or NOT_CONVEX."""
+    scope = Scope(module, "guess")
+    _write(scope.f)
+    return scope.f
 
 
 def _write(f: Function) -> None:
     n = f["n"]
-    wide = _padded(f, n)
-    _cost(f, wide)
-    _upper_factor(f, f["H"], n, wide)
+    wide = f.padded(n)
+    cost(f, wide)
+    upper_factor(f, f["H"], n, wide)
     count = f.variable(0)
     with f.loop(0, f["guesses"]) as k:
         count.value = _gather(f)
-        columns = _padded(f, count.value)
+        columns = f.padded(count.value)
+        f["info"][5] = 0.0
         _forward(f, wide, columns)
         _multipliers(f, count.value, columns)
         _unknowns(f, wide, columns)
         wrong = _checked(f, wide, count.value, k)
         with f.when(wrong.equals(0)):
             _certify(f, wide, count.value)
-            f["info"][3] = _real(f, k + 1)
-            f["info"][4] = _real(f, count.value - f["n_E"] - 1)
-            f.answer(SOLVED)
-    f.finish(NOT_FOUND)
+            f["info"][3] = f.as_real(k + 1)
+            f["info"][4] = f.as_real(count.value - f["n_E"] - 1)
+            f.answer(Code.DONE)
+    f.finish(Code.NOT_FOUND)
 
 
-def _padded(f: Function, n: Number) -> Number:
-    return f._block(n + 7)
-
-
-def _real(f: Function, i: Number) -> Number:
-    return Number(f, f.b.sitofp(i.v, f.real))
-
-
-def _cost(f: Function, wide: Number) -> None:
-    """H = RᵀR + weights (upper part) and f = −Rᵀr − pulls."""
+def cost(f: Function, wide: Number) -> None:
+    """H = RᵀR + weights + regularisation (upper part) and f = −Rᵀr − pulls."""
     n, H, R, cost = f["n"], f["H"], f["R"], f["f"]
     f.fill(cost, 0.0, 0, wide)
     with f.loop(0, n) as i:
         f.fill(H.at(i * wide), 0.0, 0, wide)
-        H[i * wide + i] = f["weights"][i]
+        H[i * wide + i] = f["weights"][i] + f["regularisation"][i]
         cost[i] = -f["pulls"][i]
     with f.loop(0, f["n_R"]) as k:
         row = R.at(k * n)
@@ -112,13 +71,13 @@ def _cost(f: Function, wide: Number) -> None:
         cost[j] = 0.0
 
 
-def _upper_factor(f: Function, M: Row, n: Number, wide: Number) -> None:
+def upper_factor(f: Function, M: Row, n: Number, wide: Number) -> None:
     """M = Uᵀ U in place, row after row; returns from the function where a pivot is not positive."""
     with f.loop(0, n) as k:
         row = M.at(k * wide)
         pivot = row[k]
         with f.when(~(pivot > 0.0)):  # NaN is not either
-            f.answer(NOT_CONVEX)
+            f.answer(Code.NOT_CONVEX)
         f.scale(row, f.number(1.0) / f.sqrt(pivot), k, n)
         with f.loop(k + 1, n) as i:
             f.add(M.at(i * wide), -row[i], row, i, n)
@@ -128,12 +87,13 @@ def _gather(f: Function) -> Number:
     """Columns of V: f, rows of E, active rows of A; how many there are."""
     n, V, count = f["n"], f["V"], f.variable(f["n_E"] + 1)
     with f.loop(0, f["n_A"]) as i:
-        active = f["sides"][i] > 0.5
-        active = active | (f["sides"][i] < -0.5)
+        active = (f["sides"][i] > 0.5) & (f["upper"][i] < INFINITY)
+        active = active | ((f["sides"][i] < -0.5) & (f["lower"][i] > -INFINITY))
+        f["sides"][i] = f.choose(active, f["sides"][i], 0.0)
         with f.when(active & (count.value < f["n_E"] + 1 + n)):
             f["work"][count.value - f["n_E"] - 1] = i
             count.value = count.value + 1
-    columns = _padded(f, count.value)
+    columns = f.padded(count.value)
     with f.loop(0, n) as k:
         f.fill(V.at(k * columns), 0.0, 0, columns)
         V[k * columns] = f["f"][k]
@@ -174,7 +134,9 @@ def _multipliers(f: Function, count: Number, columns: Number) -> None:
         f["squares"][i] = S[i * columns + i]
     with f.loop(1, count) as k:  # Uᵀ U = S without its first row, and the forward solve in the same pass
         row = S.at(k * columns)
-        keep = row[k] > f["squares"][k] * DEPENDENT
+        smallest = f.choose(k <= f["n_E"], f["settings"][3], DEPENDENT)
+        keep = row[k] > f["squares"][k] * smallest
+        f["info"][5] = f["info"][5] + f.choose(keep | (k > f["n_E"]), 0.0, 1.0)
         inverse = f.choose(keep, f.number(1.0) / f.sqrt(f.choose(keep, row[k], 1.0)), 0.0)
         f.scale(row, inverse, k, columns)
         rhs[k] = rhs[k] * inverse
@@ -215,16 +177,16 @@ def _checked(f: Function, wide: Number, count: Number, guess: Number) -> Number:
     """Values of all rows of A; rows that are violated or pull change sides. How many rows were wrong."""
     wrong, n_E = f.variable(0), f["n_E"]
     with f.loop(0, f["n_A"]) as i:
-        f["values"][i] = f.dot(f["A"].at(i * f["n"]), f["x"], 0, f["n"])
-        f["multipliers"][i] = 0.0
+        f["values_A"][i] = f.dot(f["A"].at(i * f["n"]), f["x"], 0, f["n"])
+        f["multipliers_A"][i] = 0.0
     one_by_one = guess >= f["guesses"] / 2
     dropped = f.variable(0)
     with f.loop(n_E + 1, count) as c:
         i = f["work"][c - n_E - 1]
-        f["multipliers"][i] = f["rhs"][c]
+        f["multipliers_A"][i] = f["rhs"][c]
         with f.when((f["rhs"][c] * f["sides"][i] < 0.0) & (~one_by_one | dropped.value.equals(0))):
             f["sides"][i] = 0.0
-            f["multipliers"][i] = 0.0
+            f["multipliers_A"][i] = 0.0
             dropped.value = dropped.value + 1
     wrong.value = dropped.value
     _enter(f, wrong, one_by_one, dropped)
@@ -235,11 +197,11 @@ def _enter(f: Function, wrong: Any, one_by_one: Number, dropped: Any) -> None:
     """Rows beyond a bound become active: all of them, or, later on, the worst if none was dropped."""
     worst, place, side_of_worst = f.variable(0.0), f.variable(-1), f.variable(0.0)
     with f.loop(0, f["n_A"]) as i:
-        value = f["values"][i]
+        value = f["values_A"][i]
         tolerance = (f.abs(value) + 1.0) * TOLERANCE
         over, under = value - f["upper"][i], f["lower"][i] - value
         excess = f.choose(over > under, over, under)
-        free = f["sides"][i].equals(0.0) & f["multipliers"][i].equals(0.0)
+        free = f["sides"][i].equals(0.0) & f["multipliers_A"][i].equals(0.0)
         side = f.choose(over > under, 1.0, -1.0)
         with f.when(free & (excess > tolerance)):
             with f.when(~one_by_one):
@@ -260,7 +222,7 @@ def _certify(f: Function, wide: Number, count: Number) -> None:
     size, primal, gap = f.variable(1.0), f.variable(0.0), f.variable(0.0)
     f.fill(g, 0.0, 0, wide)
     with f.loop(0, n) as i:
-        g[i] = f["weights"][i] * x[i] - f["pulls"][i]
+        g[i] = (f["weights"][i] + f["regularisation"][i]) * x[i] - f["pulls"][i]
         size.value = f.larger(size.value, f.abs(f["f"][i]))
     with f.loop(0, f["n_R"]) as k:
         row = f["R"].at(k * n)
@@ -269,19 +231,20 @@ def _certify(f: Function, wide: Number, count: Number) -> None:
         row = f["E"].at(c * n)
         f["multipliers_E"][c] = f["rhs"][c + 1]
         f.add(g, f["rhs"][c + 1], row, 0, n)
-        off = f.abs(f.dot(row, x, 0, n) - f["e"][c])
+        f["values_E"][c] = f.dot(row, x, 0, n)
+        off = f.abs(f["values_E"][c] - f["e"][c])
         primal.value = f.larger(primal.value, off / f.larger(f.abs(f["e"][c]), 1.0))
     with f.loop(n_E + 1, count) as c:
         i = f["work"][c - n_E - 1]
         f.add(g, f["rhs"][c], f["A"].at(i * n), 0, n)
-        off = f.abs(f["values"][i] - f.choose(f["sides"][i] > 0.0, f["upper"][i], f["lower"][i]))
-        primal.value = f.larger(primal.value, off / f.larger(f.abs(f["values"][i]), 1.0))
+        off = f.abs(f["values_A"][i] - f.choose(f["sides"][i] > 0.0, f["upper"][i], f["lower"][i]))
+        primal.value = f.larger(primal.value, off / f.larger(f.abs(f["values_A"][i]), 1.0))
         gap.value = f.larger(gap.value, f.abs(off * f["rhs"][c]))
     worst = f.variable(0.0)
     with f.loop(0, n) as i:
         worst.value = f.larger(worst.value, f.abs(g[i]))
     with f.loop(0, f["n_A"]) as i:
-        value = f["values"][i]
+        value = f["values_A"][i]
         excess = f.larger(value - f["upper"][i], f["lower"][i] - value)
         primal.value = f.larger(primal.value, excess / f.larger(f.abs(value), 1.0))
     f["info"][0] = worst.value / size.value

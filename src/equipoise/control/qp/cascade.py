@@ -1,22 +1,94 @@
-"""Strict priorities: level after level, each within the minimisers of those before it [EMW14]."""
+"""The lexicographic problem one quadratic program after the other, each in the null space of those before it [EMW14].
+
+This is how solvers of plain quadratic programs do levels and relaxation, and what the compiled solver is tested against: it is
+exact up to rounding, in Python, and without warm start.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-import daqp
 import numpy as np
 
-from ...errors import ShapeError, unknown_name
-from .program import ACCURATE, FEASIBLE, PRIMAL_TOLERANCE, QuadraticProgram, Rows, Status, require_shape
-from .solver import EQUALITY, FLAGS, ITERATION_LIMIT, Solver
+from .program import (
+    ACCURATE,
+    FEASIBLE,
+    PRIMAL_TOLERANCE,
+    QuadraticProgram,
+    Residuals,
+    Result,
+    Rows,
+    Status,
+    excess,
+    failure,
+    kkt_residuals,
+)
 
 Array = np.ndarray
+Plain = Callable[[QuadraticProgram], Result]  # solves programs without levels whose rows all hold
 RANK_TOLERANCE = 1e-9  # singular values below this part of a level's longest row count as zero
-SOFTNESS = 1e-8
-METHODS = ("cascade", "daqp")
+
+
+def lexicographic(problem: QuadraticProgram, plain: Plain) -> Result:
+    """Classes of rows, then levels, then the cost.
+
+    Args:
+        problem: finite.
+        plain: what solves each of the quadratic programs.
+    """
+    n = problem.f.size
+    rows = _crossed_apart(Rows(problem.A, problem.lower, problem.upper))
+    bounds = Rows(np.eye(n), problem.x_lower, problem.x_upper)
+    top = stacked((bounds, rows.where(problem.classes == 0)), n)
+    if (top.lower > top.upper).any():
+        return failure(problem, Status.INFEASIBLE)
+    classes = [rows.where(problem.classes == k) for k in range(1, int(problem.classes.max(initial=0)) + 1)]
+    answer = solve_cascade([*classes, *problem.levels, _as_rows(problem.H, problem.f)], top, plain)
+    if not np.isfinite(answer.x).all():
+        return failure(problem, answer.status, answer.iterations)
+    beyond = excess(problem, answer.x)
+    if not problem.levels:
+        return _with_multipliers(problem, beyond, answer, plain)
+    status = Status.RELAXED if answer.status is Status.OPTIMAL and beyond.any() else answer.status
+    residuals = Residuals(max(answer.optimality), answer.violation, 0.0, 0.0)
+    rows_zero = np.zeros(len(problem.A))
+    return Result(status, answer.x, rows_zero, np.zeros(n), beyond, problem.A @ answer.x, residuals, answer.iterations)
+
+
+def _with_multipliers(problem: QuadraticProgram, beyond: Array, answer: CascadeResult, plain: Plain) -> Result:
+    """The same with bounds moved to the values reached, which is a plain program."""
+    value = problem.A @ answer.x
+    hair = PRIMAL_TOLERANCE * np.maximum(1.0, np.abs(value))
+    soft = problem.classes > 0
+    lower = np.where(soft & (value < problem.lower), value - hair, problem.lower)
+    upper = np.where(soft & (value > problem.upper), value + hair, problem.upper)
+    moved = replace(problem, lower=np.minimum(lower, upper), upper=np.maximum(lower, upper))
+    result = plain(moved)
+    if not result.solved:
+        residuals = Residuals(max(answer.optimality), answer.violation, 0.0, 0.0)
+        return result._replace(status=Status.INACCURATE, x=answer.x, excess=beyond, values=value, residuals=residuals)
+    residuals = kkt_residuals(moved, answer.x, result.multipliers, result.bound_multipliers)
+    status = Status.INACCURATE if not residuals.worst <= ACCURATE else Status.RELAXED if beyond.any() else Status.OPTIMAL
+    steps = answer.iterations + result.iterations
+    return result._replace(status=status, x=answer.x, excess=beyond, values=value, residuals=residuals, iterations=steps)
+
+
+def _crossed_apart(rows: Rows) -> Rows:
+    """A row whose bounds contradict each other aims at their middle; class 0 never comes here with one."""
+    crossed = rows.lower > rows.upper
+    middle = 0.5 * (np.where(crossed, rows.lower, 0.0) + np.where(crossed, rows.upper, 0.0))
+    return Rows(rows.A, np.where(crossed, middle, rows.lower), np.where(crossed, middle, rows.upper), rows.names)
+
+
+def _as_rows(H: Array, f: Array) -> Rows:
+    """½ xᵀ H x + fᵀ x as ½|R x − r|²; directions that neither decides go to zero."""
+    values, vectors = np.linalg.eigh(H)
+    kept = values > RANK_TOLERANCE**2 * max(float(values.max()), 1e-300)
+    R = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    rest = vectors[:, ~kept].T
+    r = -(vectors[:, kept].T @ f) / np.sqrt(values[kept])
+    return Rows.equal(np.vstack((R, rest)), np.concatenate((r, np.zeros(len(rest)))))
 
 
 def stacked(parts: Sequence[Rows], n: int) -> Rows:
@@ -27,78 +99,28 @@ def stacked(parts: Sequence[Rows], n: int) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class LevelsResult:
+class CascadeResult:
     """The lexicographic minimiser. `optimality[k]` certifies level k: see `level_optimality`."""
 
     status: Status
     x: Array
-    distances: tuple[Array, ...]  # per level, A x minus the nearest allowed value
     violation: float = np.nan  # of the constraints, scaled
-    optimality: tuple[float, ...] = ()  # per level, and of `rest` as the last
+    optimality: tuple[float, ...] = ()  # per level
     iterations: int = 0
 
-    @property
-    def solved(self) -> bool:
-        return self.status is Status.OPTIMAL
 
+def solve_cascade(levels: Sequence[Rows], top: Rows, plain: Plain) -> CascadeResult:
+    """Minimise the distance from level 1, then that from level 2 among the minimisers, and so on; `top` holds.
 
-def solve_levels(
-    levels: Sequence[Rows],
-    constraints: Rows | None = None,
-    *,
-    method: Literal["cascade", "daqp"] = "cascade",
-    rest: Array | None = None,
-    softness: float = SOFTNESS,
-) -> LevelsResult:
-    """Minimise the distance from level 1, then that from level 2 among the minimisers, and so on [EMW14].
-
-    Nothing is regularised except what is named here. Directions that no level decides go to the point nearest to `rest`: it is
-    one more level, the last.
-
-    Args:
-        levels: first is most important.
-        constraints: hold always; all levels give way to them.
-        method: "cascade", one QP per level in the null space of those above, exact up to rounding; or "daqp", DAQP's own
-            hierarchy, in which a level k is the limit of the penalty ‖distance‖² / softness.
-        rest: shape (n,); zeros if left out.
-        softness: of method "daqp" only, the first of four tried, each ten times the one before, until the certificate holds.
+    The last level decides everything that those before it do not.
     """
-    if not levels:
-        raise ShapeError("at least one level is wanted, got none.")
-    n = levels[0].A.shape[1]
-    top = constraints or Rows(np.zeros((0, n)), np.zeros(0), np.zeros(0))
-    aim = np.zeros(n) if rest is None else np.asarray(rest, dtype=np.float64)
-    for part in (top, *levels):
-        require_shape("A", part.A, (len(part.A), n))
-    require_shape("rest", aim, (n,))
-    if method not in METHODS:
-        raise unknown_name("method", method, METHODS)
-    if not np.isfinite(aim).all() or any(_rows_ill_posed(p) for p in (top, *levels)):
-        return LevelsResult(Status.NOT_FINITE, np.full(n, np.nan), ())
-    if any((p.lower > p.upper).any() for p in (top, *levels)):
-        return LevelsResult(Status.INFEASIBLE, np.full(n, np.nan), ())
-    every = (*levels, Rows.equal(np.eye(n), aim))
-    if method == "daqp":
-        status, x, iterations = _hierarchy(every, top, aim, softness)
-    else:
-        status, x, iterations = _cascade(every, top)
-        if status is Status.OPTIMAL:  # proximal steps may have left a level by a hair
-            x = _nearest_to_optimal([_polished(x, every, top), x], every, top)[0]
-    return _certified_levels(status, x, iterations, every, top)
-
-
-def _rows_ill_posed(rows: Rows) -> bool:
-    return not (np.isfinite(rows.A).all() and (rows.lower < np.inf).all() and (rows.upper > -np.inf).all())
-
-
-def _certified_levels(status: Status, x: Array, iterations: int, levels: Sequence[Rows], top: Rows) -> LevelsResult:
-    if not np.isfinite(x).all():
-        return LevelsResult(status, x, (), iterations=iterations)
-    violation = _scaled_distance(top, x)
-    optimality = level_optimality(x, levels, top)
-    if status is Status.OPTIMAL and max(violation, *optimality) > ACCURATE:
-        status = Status.INACCURATE
-    return LevelsResult(status, x, tuple(level.distance(x) for level in levels[:-1]), violation, optimality, iterations)
+    status, x, iterations = _cascade(levels, top, plain)
+    if status is not Status.OPTIMAL:
+        return CascadeResult(status, np.full(levels[0].A.shape[1], np.nan), iterations=iterations)
+    x = _nearest_to_optimal([_polished(x, levels, top), x], levels, top)[0]  # proximal steps may have left a level by a hair
+    violation, optimality = _scaled_distance(top, x), level_optimality(x, levels, top)
+    good = max(violation, *optimality) <= ACCURATE
+    return CascadeResult(Status.OPTIMAL if good else Status.INACCURATE, x, violation, optimality, iterations)
 
 
 def _scaled_distance(rows: Rows, x: Array) -> float:
@@ -146,7 +168,7 @@ def _activity(rows: Rows, x: Array) -> tuple[Array, Array, Array]:
     return fixed, ~fixed & (value <= rows.lower + close), ~fixed & (value >= rows.upper - close)
 
 
-def _cascade(levels: Sequence[Rows], top: Rows) -> tuple[Status, Array, int]:
+def _cascade(levels: Sequence[Rows], top: Rows, plain: Plain) -> tuple[Status, Array, int]:
     """One QP per level, in what the levels above leave free: x = x₀ + Z y, and inequalities already met stay met."""
     n = levels[0].A.shape[1]
     equal = top.lower == top.upper
@@ -156,7 +178,7 @@ def _cascade(levels: Sequence[Rows], top: Rows) -> tuple[Status, Array, int]:
         if _scaled_distance(top.where(equal), x) > FEASIBLE:
             return Status.INFEASIBLE, np.full(n, np.nan), 0
     for level in levels:
-        status, x, Z, steps = _level_step(level, kept, x, Z)
+        status, x, Z, steps = _level_step(level, kept, x, Z, plain)
         iterations += steps
         if status is not Status.OPTIMAL:
             return status, x, iterations
@@ -192,7 +214,7 @@ def _least_squares_step(rows: Rows, x: Array, Z: Array) -> tuple[Array, Array]:
     return x + Z @ y, Z @ Vt[rank:].T
 
 
-def _level_step(level: Rows, kept: Rows, x: Array, Z: Array) -> tuple[Status, Array, Array, int]:
+def _level_step(level: Rows, kept: Rows, x: Array, Z: Array, plain: Plain) -> tuple[Status, Array, Array, int]:
     """Minimise the distance from one level over x + range(Z), subject to rows kept from above; what Z its equalities leave.
 
     In coordinates y = V (p / S, q) of the SVD of A Z the cost is ½‖p − p₀‖² + ½‖w‖², w the violation of inequality rows: the
@@ -207,7 +229,7 @@ def _level_step(level: Rows, kept: Rows, x: Array, Z: Array) -> tuple[Status, Ar
     best = x + T[:, :rank] @ p0
     if max(_scaled_distance(kept, best), _scaled_distance(soft, best)) <= PRIMAL_TOLERANCE:
         return Status.OPTIMAL, best, left, 0
-    # A row that Z leaves no motion is rounding now; DAQP would scale that to length one.
+    # A row that Z leaves no motion is rounding now; solvers would scale that to length one.
     moves = np.linalg.norm(kept.A @ Z, axis=1) > RANK_TOLERANCE * np.linalg.norm(kept.A, axis=1)
     if _scaled_distance(kept.where(~moves), x) > FEASIBLE:
         return Status.INFEASIBLE, np.full(x.size, np.nan), Z, 0
@@ -219,29 +241,8 @@ def _level_step(level: Rows, kept: Rows, x: Array, Z: Array) -> tuple[Status, Ar
     slack = np.vstack((np.zeros((len(kept.A), s)), np.eye(s)))
     A, offset = np.hstack((both.A @ T, slack)), both.A @ x
     program = QuadraticProgram(H, np.concatenate((-p0, np.zeros(d - rank + s))), A, both.lower - offset, both.upper - offset)
-    result = Solver(refine=0.0).solve(program)  # errors of a level are inherited by all below
+    result = plain(program)
     return result.status, x + T @ result.x[:d], left, result.iterations
-
-
-def _hierarchy(levels: Sequence[Rows], top: Rows, aim: Array, softness: float) -> tuple[Status, Array, int]:
-    """DAQP's own hierarchy finds which rows touch; least squares down those rows then removes the penalty's error.
-
-    Where rows of several levels depend on each other DAQP may take rounding for a level that cannot be improved and stop early;
-    the certificate shows it, and a softer penalty often helps. The polishing makes the answer the same for all.
-    """
-    answer, iterations = (Status.INFEASIBLE, np.full(aim.size, np.nan)), 0
-    for factor in (1.0, 10.0, 100.0, 1000.0):
-        status, x, steps = _penalised(levels, top, aim, factor * softness)
-        iterations += steps
-        if status is not Status.OPTIMAL:
-            return status, x, iterations
-        point, error = _nearest_to_optimal([_polished(x, levels, top), x], levels, top)
-        if error == np.inf:
-            continue
-        answer = (Status.OPTIMAL, point)
-        if error <= ACCURATE:
-            break
-    return (*answer, iterations)
 
 
 def _nearest_to_optimal(points: Sequence[Array], levels: Sequence[Rows], top: Rows) -> tuple[Array, float]:
@@ -251,30 +252,6 @@ def _nearest_to_optimal(points: Sequence[Array], levels: Sequence[Rows], top: Ro
     ]
     best = int(np.argmin(errors))
     return (points[best], errors[best]) if errors[best] < np.inf else (points[-1], np.inf)
-
-
-def _penalised(levels: Sequence[Rows], top: Rows, aim: Array, softness: float) -> tuple[Status, Array, int]:
-    """DAQP's hierarchy: rows up to the first break point are hard, those up to each next one are a level.
-
-    DAQP scales rows to length one, so without weights of its own it would minimise ‖(A x − b) / ‖row‖‖ in a level.
-    """
-    n, parts = aim.size, [part for part in levels[:-1] if len(part.A)]  # the last, `rest`, is DAQP's cost
-    rows = stacked((top, *parts), n)
-    sense = np.zeros(len(rows.A), np.intc)
-    sense[: len(top.A)] = np.where(top.lower == top.upper, EQUALITY, 0)
-    breaks = np.cumsum([len(top.A), *(len(part.A) for part in parts)]).astype(np.intc)
-    model = daqp.Model()
-    model.settings = {"iter_limit": ITERATION_LIMIT, "rho_soft": softness, "primal_tol": softness}
-    A, lower, upper = rows.A.copy(), rows.lower.copy(), rows.upper.copy()
-    flag = model.setup(np.eye(n), -aim, A, upper, lower, sense, breaks)[0]
-    if flag < 0:
-        return FLAGS.get(flag, Status.FAILED), np.full(n, np.nan), 0
-    weights = np.full(len(A), softness)
-    model.soft_weights(weights, weights)
-    x, _, flag, info = model.solve()
-    if flag < 0 or not np.isfinite(x).all():
-        return FLAGS.get(flag, Status.FAILED), np.full(n, np.nan), int(info["iterations"])
-    return Status.OPTIMAL, x, int(info["iterations"])
 
 
 def _polished(x: Array, levels: Sequence[Rows], top: Rows) -> Array:

@@ -1,0 +1,132 @@
+"""The dual method: the point nearest to a start, in the sense of H, at which all rows hold, class after class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....machine.loops import Function, Number
+from .changes import empty
+from .rows import violation_tolerance
+from .workspace import Code, Scope
+
+
+def write_pin(module: Any, bring: Function) -> Function:
+    """`pin`: from nothing, rows that are fixed and equalities of the classes before `below`, which hold at x."""
+    scope = Scope(module, "pin", "below")
+    f = scope.f
+    with f.loop(0, scope.n) as i:
+        f.fill(scope.row("J", i), 0.0, 0, scope.wide)
+        scope.row("J", i)[i] = 1.0
+    empty(scope, scope.n)
+    with f.loop(0, scope.m) as i:
+        equality = (f["cls"][i] < f["below"]) & f["low"][i].equals(f["high"][i]) & f["fixed"][i].equals(0)
+        with f.when(equality):
+            f["bound"][i] = f["high"][i]
+        with f.when(equality | (f["fixed"][i] > 0)):
+            f.call(bring, which=i, equality=1)
+    f.finish(Code.DONE)
+    return scope.f
+
+
+def write_hold(module: Any, bring: Function) -> Function:
+    """`hold`: rows of class after class, from class `first` on equalities too. CONFLICT where one cannot hold: count[2].
+
+    After each class that does, x is kept if equalities are among the rows.
+    """
+    scope = Scope(module, "hold", "first_class")
+    f = scope.f
+    with f.loop(0, f["classes"] + 1) as c:
+        f["count"][2] = c
+        with f.when(c >= f["first_class"]), f.loop(0, scope.m) as i:
+            mine = f["cls"][i].equals(c) & f["low"][i].equals(f["high"][i]) & f["fixed"][i].equals(0)
+            with f.when(mine):
+                f["bound"][i] = f["high"][i]
+                _checked(scope, f.call(bring, which=i, equality=1))
+        with f.loop(0, f["limit"]):
+            worst = _worst(scope, c)
+            with f.when(worst < 0):
+                f.leave()
+            value = f.dot(scope.row("M", worst), f["x"], 0, scope.n)
+            f["bound"][worst] = f.choose(value > f["high"][worst], f["high"][worst], f["low"][worst])
+            _checked(scope, f.call(bring, which=worst, equality=0))
+        with f.when(f["first_class"].equals(0)):
+            f.copy(f["kept"], f["x"], 0, scope.n)
+    f.finish(Code.DONE)
+    return scope.f
+
+
+def _checked(scope: Scope, code: Number) -> None:
+    with scope.f.unless(code.equals(Code.DONE)):
+        scope.f.answer(code)
+
+
+def _worst(scope: Scope, c: Number) -> Number:
+    """The row of classes up to c that is violated most, in the first class that has one; −1 if none."""
+    f, length = scope.f, scope.length(scope.f["x"])
+    worst, most, first = f.variable(-1), f.variable(0.0), f.variable(c)
+    with f.loop(scope.n_E, scope.m) as i:
+        here = (f["cls"][i] <= first.value) & f["inside"][i].equals(0) & f["fixed"][i].equals(0)
+        with f.when(here):
+            value = f.dot(scope.row("M", i), f["x"], 0, scope.n)
+            excess = f.larger(value - f["high"][i], f["low"][i] - value)
+            size = excess / f.larger(f["norm"][i], 1e-300)
+            better = (size > most.value) | (f["cls"][i] < first.value)
+            with f.when(better & (excess > violation_tolerance(scope, i, value, length))):
+                worst.value, most.value, first.value = i, size, f["cls"][i]
+    return worst.value
+
+
+def write_reduce(module: Any) -> Function:
+    """`reduce`: the basis of what the working set leaves free in the sense of the cost, and its minimiser there, from x on.
+
+    With Z the free rows of J: Z H Zᵀ = Uᵀ U, J ← U⁻ᵀ Z.
+    """
+    scope = Scope(module, "reduce")
+    f, n, row = scope.f, scope.n, scope.row
+    q = f["count"][0]
+    d = n - q
+    with f.loop(0, d) as k:
+        f.copy(row("Z", k), row("J", q + k), 0, n)
+    _cost_along(scope, d)
+    with f.loop(0, d) as k:  # U in place, and U⁻ᵀ on Z and on the right-hand side in the same pass
+        inverse = f.number(1.0) / f.sqrt(row("F", k)[k])
+        f.scale(row("F", k), inverse, k, d)
+        f.scale(row("Z", k), inverse, 0, n)
+        f["b"][k] = f["b"][k] * inverse
+        with f.loop(k + 1, d) as j:
+            factor = -row("F", k)[j]
+            f.add(row("F", j), factor, row("F", k), j, d)
+            f.add(row("Z", j), factor, row("Z", k), 0, n)
+            f["b"][j] = f["b"][j] + factor * f["b"][k]
+    with f.loop(0, d) as k:
+        f.add(f["x"], f["b"][k], row("Z", k), 0, n)
+        f.copy(row("J", k), row("Z", k), 0, n)
+    empty(scope, d)
+    f.finish(Code.DONE)
+    return scope.f
+
+
+def _cost_along(scope: Scope, d: Number) -> None:
+    """F = Z H Zᵀ (upper part) and b = −Z (H x + f)."""
+    f, n, row = scope.f, scope.n, scope.row
+    f.fill(f["own"], 0.0, 0, scope.wide)
+    with f.loop(0, n) as i:
+        f["D"][i] = f["weights"][i] + f["regularisation"][i]
+        f["own"][i] = f["pulls"][i] - f["D"][i] * f["x"][i]
+    with f.loop(0, d) as j:
+        f["b"][j] = f.dot(row("Z", j), f["own"], 0, n)
+        f.fill(row("F", j), 0.0, 0, scope.wide)
+    with f.loop(0, d) as j:
+        with f.loop(0, n) as i:
+            f["own"][i] = f["D"][i] * row("Z", j)[i]
+        with f.loop(0, j + 1) as k:
+            row("F", k)[j] = f.dot(f["own"], row("Z", k), 0, n)
+    with f.loop(0, f["n_R"]) as t:
+        task = f["R"].at(t * n)
+        lacks = f["r"][t] - f.dot(f["x"], task, 0, n)
+        f.fill(f["own"], 0.0, 0, scope.wide)
+        with f.loop(0, d) as j:
+            f["own"][j] = f.dot(row("Z", j), task, 0, n)
+        f.add(f["b"], lacks, f["own"], 0, d)
+        with f.loop(0, d) as j:
+            f.add(row("F", j), f["own"][j], f["own"], j, d)
