@@ -222,20 +222,7 @@ class WholeBodyController:
 
     def _select(self) -> None:
         """Unknowns, rows of E and rows of A that are left when some contacts are not in force."""
-        layout, self._selection = self.layout, None
-        if len(self._contacts) < len(self.items.contacts):
-            E, A = layout.classes
-            x, E, A = (np.ones(n, bool) for n in (layout.unknowns, len(E), len(A)))
-            for contact in self.items.contacts:
-                if contact.label not in self._contacts:
-                    E[layout.equality_rows[contact.label]] = False
-                    for task in layout.hard:
-                        if task.needs_contact == contact.label:
-                            E[layout.equality_rows[task.label]] = False
-                    if self.level == "torque":
-                        x[layout.forces[contact.label]] = False
-                        A[layout.inequality_rows[contact.label]] = False
-            self._selection = Selection(x.nonzero()[0], E.nonzero()[0], A.nonzero()[0])
+        self._selection = Selection.of(self.layout, self._contacts)
         s = self._selection
         self._solver.select(*(None, None, None) if s is None else (s.x, s.E, s.A))
         self._solver.forget()

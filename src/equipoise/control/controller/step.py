@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,6 +38,19 @@ class Selection:
     x: Array
     E: Array
     A: Array
+
+    @classmethod
+    def of(cls, layout: Layout, contacts: Collection[str]) -> Selection | None:
+        """What is left with only some contacts in force; None where all are."""
+        missing = [contact.label for contact in layout.items.contacts if contact.label not in contacts]
+        if not missing:
+            return None
+        x, E, A = (np.ones(n, bool) for n in (layout.unknowns, *map(len, layout.classes)))
+        for label in (*missing, *(task.label for task in layout.hard if task.needs_contact in missing)):
+            E[layout.equality_rows[label]] = False
+        for label in missing if layout.forces else ():
+            x[layout.forces[label]], A[layout.inequality_rows[label]] = False, False
+        return cls(x.nonzero()[0], E.nonzero()[0], A.nonzero()[0])
 
 
 @dataclass(frozen=True, eq=False)
