@@ -51,7 +51,7 @@ def test_reproduce_prints_figures_and_verdicts():
 def test_reproduce_writes_pictures(tmp_path):
     run = equipoise("reproduce", "H3", "--quiet", "--plots", str(tmp_path))
     assert run.returncode == 0
-    assert "1 picture in" in run.stdout
+    assert "2 pictures in" in run.stdout
     assert (tmp_path / "ETH19-soft-and-hard-contact.svg").stat().st_size > 1000
 
 

@@ -18,6 +18,7 @@ import equipoise as eq
 from equipoise.control.controller.solution import ControlStatus
 from equipoise.control.events import ControlEventKind
 from equipoise.control.item import TaskError
+from equipoise.simulate.plant import PlantState
 
 HOME = np.array([0.2, 0.6, -0.3, -1.2, 0.4, 0.8, 0.1])
 SOLE = ((0.16, 0.05), (0.16, -0.05), (-0.08, -0.05), (-0.08, 0.05))
@@ -178,7 +179,7 @@ def test_a_plant_whose_quaternion_drifts_does_not_end_a_simulation():
 
         def step(self, torque, dt, wrenches=None):
             self.q[3:7] *= 1.001
-            return eq.simulate.__globals__["PlantState"](self.q.copy(), self.v.copy(), 0.0)
+            return PlantState(self.q.copy(), self.v.copy(), 0.0)
 
     controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[eq.TorqueLimits()])
     run = eq.simulate(robot, controller, plant=Drifting(), q0=robot.standing(), duration=0.02, dt=1e-3, fall=None)

@@ -198,4 +198,4 @@ def test_walls_come_from_where_a_point_is_to_where_they_stand():
 def test_a_state_that_is_not_finite_does_not_raise(human, machine):
     machine.reset()
     solution = machine(0.0, np.full(human.nq, np.nan), np.zeros(human.nv))
-    assert solution.status.held and machine.state is None
+    assert solution.status.fallback and machine.state is None

@@ -9,7 +9,7 @@ from support import robots_folder
 from texts import told
 
 import equipoise as eq
-from equipoise.balance.contacts import selection
+from equipoise.balance.support_dynamics import selection
 from equipoise.model.urdf import write_urdf
 
 SOLID = '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'

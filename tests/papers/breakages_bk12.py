@@ -60,14 +60,14 @@ BREAKAGES = [
     Breakage(
         "B3",
         "the multiplier pushes the other way",
-        "forms:ChartEquations._solution",
+        "forms:ChartEquations.motion",
         "- times(self.N, self.y_dot) - self.g",
         "- times(self.N, self.y_dot) + self.g",
     ),
     Breakage(
         "B3",
         "the constraint's bias is ignored",
-        "forms:ChartEquations._solution",
+        "forms:ChartEquations.motion",
         "np.concatenate([force, -bias]",
         "np.concatenate([force, 0 * bias]",
     ),

@@ -111,8 +111,8 @@ BREAKAGES = [
         "T4",
         "E[F] takes the orientation of E",
         "forms:_places",
-        "own if base.orientation is None else _moving(base.orientation, place_of)",
-        "_moving(base.origin, place_of)",
+        "own if base.orientation is None else _moving(tree, place_of, base.orientation)",
+        "_moving(tree, place_of, base.origin)",
     ),
     Breakage(
         "T4",

@@ -346,8 +346,8 @@ class _Motor:
                 f"the controller's result must have {self.command!r} of shape ({self.robot.nv},), the six zeros of a free base "
                 f"first; got {'none' if value is None else wanted.shape}"
             )
-        if self.command == "torque":
-            wanted[~self.robot.actuated] = 0.0  # no motor, no torque
+        if self.command == "torque" and self.robot.actuated.any():  # a body without any motor is pushed as it is asked
+            wanted[~self.robot.actuated] = 0.0
         return wanted
 
     def acting(self, wanted: Array) -> tuple[Array, list[str]]:

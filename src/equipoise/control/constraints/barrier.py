@@ -43,8 +43,8 @@ class Barrier:
     drift: SX
 
 
-class _Rates(NamedTuple):
-    """Gains on symbols: as `vfi.Gains`, checked when they were numbers."""
+class Rates(NamedTuple):
+    """Gains of symbols, or of numbers that were checked before: what bounds read of `vfi.Gains`."""
 
     slow: Any
     fast: Any
@@ -96,7 +96,7 @@ class BarrierConstraint(Constraint):
         barrier, dt = self.barrier(scene, numbers), scene.context.dt
         rate = barrier.J @ scene.v + barrier.residual
         rows = scene.motion(barrier.J, barrier.drift)
-        gains = _Rates(numbers.slow, numbers.fast)
+        gains = Rates(numbers.slow, numbers.fast)
         if scene.context.level == "velocity":
             lower = numbers.jump * (dt / 2) - gains.slow * barrier.d - barrier.residual
         else:

@@ -13,7 +13,7 @@ from ...geometry.primitives import Primitive
 from ..at_rest import AtRest
 from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
 from ..safety import vfi
-from .barrier import USUAL_GAINS, inequality, not_admitted
+from .barrier import USUAL_GAINS, Rates, inequality, not_admitted
 from .constraint import BoundedRows, Constraint, Start
 from .outside import OutsideRows, Seen
 
@@ -115,6 +115,6 @@ class NearRows:
         jump, dt = numbers["jump"], self.context.dt
         if self.context.level == "velocity":
             return vfi.first_order_bound(d, numbers["slow"], dt, jump)
-        gains = vfi.Gains.of_rates(numbers["slow"][0], numbers["fast"][0])
+        gains = Rates(numbers["slow"], numbers["fast"])
         braking = None if self.braking is None else numbers["braking"]
-        return vfi.second_order_bound(d, rate, gains, dt, variation=numbers["variation"], jump=jump, braking=braking)
+        return vfi.second_order_bound(d, rate, gains, dt, variation=numbers["variation"], jump=jump, braking=braking)  # type: ignore[arg-type]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
+GUESSES = 10  # active sets tried before the solver searches from the start
 SEEN = ("errors", "margins", "wrench_maps", "asked")  # what a step keeps of the kernel's results
 
 
@@ -134,6 +135,7 @@ class WholeBodyController:
             classes_A=classes_A,
             regularisation=regular,
             strict=layout.strict,
+            guesses=GUESSES,
         )
         self._outside = Outside(makers, self.settings, self._solver)
         self._q, self._v = np.zeros(self.robot.nq), np.zeros(self.robot.nv)

@@ -24,13 +24,22 @@ class Outside:
 
     def __init__(self, makers: Mapping[str, OutsideRows], settings: Settings, solver: CompiledSolver) -> None:
         self.makers, self.settings, self.solver = makers, settings, solver
+        self._numbers = {label: settings.numbers(label) for label in makers}
+        self._sides = {label: np.zeros(len(rows.names)) for label, rows in makers.items()}  # of everything that may be near
         self._keys: dict[str, Array] = {}
+        context = settings.layout.context
+        self._B, self._b = np.zeros((context.robot.nv, context.unknowns)), np.zeros(context.robot.nv)
+        if context.level == "torque":
+            self._B[context.motors, np.arange(len(context.motors))] = 1.0
 
     def see(self, q: Array, v: Array, data: Mapping[str, Array]) -> dict[str, Seen]:
         """The rows at (q, v); `data` is what the kernel wrote."""
         seen: dict[str, Seen] = {}
+        if self.makers and "B" in data:
+            at = self.settings.layout.context.passive_places
+            self._B[at], self._b[at] = data["B"], data["b"]
         for label, rows in self.makers.items():
-            now = seen[label] = rows.see(q, v, self.settings.numbers(label), *self._accelerations(data))
+            now = seen[label] = rows.see(q, v, self._numbers[label], self._B, self._b)
             self._write(label, now)
         return seen
 
@@ -41,17 +50,9 @@ class Outside:
         data["A"][at.start : middle], data["A"][middle : at.stop] = now.A, 0.0
         data["lower"][at.start : middle], data["lower"][middle : at.stop] = now.lower, -np.inf
         data["upper"][at] = np.inf
-        before = dict(zip(self._keys.get(label, np.zeros(0)).tolist(), sides[at].tolist(), strict=False))
-        sides[at] = 0.0
-        sides[at.start : middle] = [before.get(key, 0.0) for key in now.keys.tolist()]
+        last, all_sides = self._keys.get(label), self._sides[label]
+        if last is not None:
+            all_sides[:] = 0.0
+            all_sides[last] = sides[at.start : at.start + len(last)]
+        sides[at.start : middle], sides[middle : at.stop] = all_sides[now.keys], 0.0
         self._keys[label] = now.keys
-
-    def _accelerations(self, data: Mapping[str, Array]) -> tuple[Array, Array]:
-        """(B, b) with a = B x + b, of all velocities; torque level."""
-        context = self.settings.layout.context
-        B, b = np.zeros((context.robot.nv, context.unknowns)), np.zeros(context.robot.nv)
-        if context.level == "torque":
-            B[context.motors, np.arange(len(context.motors))] = 1.0
-            if "B" in data:
-                B[context.passive], b[context.passive] = data["B"], data["b"]
-        return B, b
