@@ -63,6 +63,7 @@ class Constraint(Item):
 
     rank: int = 1
     has_margins: ClassVar[bool] = False  # whether its rows have margins
+    reads_last_torque: ClassVar[bool] = False  # whether its rows depend on the torques of the last step
 
     def row_names(self, context: Context) -> list[str]:
         """One per row."""

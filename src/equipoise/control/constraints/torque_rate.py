@@ -29,6 +29,7 @@ class TorqueRate(Constraint):
     rate: Setting
     rank: int = field(default=2, kw_only=True)
     levels: ClassVar[tuple[str, ...]] = ("torque",)
+    reads_last_torque: ClassVar[bool] = True
 
     @property
     def label(self) -> str:

@@ -26,6 +26,7 @@ class Commands:
         self.layout, self.settings, self.hold_damping = layout, settings, hold_damping
         bounding = [c for c in layout.items.constraints if type(c).torque_bounds is not Constraint.torque_bounds]
         self._bounding = [(c, settings.numbers(c.label)) for c in bounding]
+        self._feeds_back = any(c.reads_last_torque for c in layout.items.constraints)
         self.forget()
 
     def forget(self) -> None:
@@ -38,8 +39,15 @@ class Commands:
         """Take over what was commanded elsewhere."""
         self.last_good, self.previous = last_good.copy(), self.settings.previous_torque
 
-    def of(self, x: Array, data: Mapping[str, Array], v: Array) -> tuple[Array, Array, Array]:
-        """(torque, acceleration, velocity) of an answer; `data` is what the kernel wrote."""
+    def of(self, x: Array, data: Mapping[str, Array], v: Array, at_limits: bool) -> tuple[Array, Array, Array]:
+        """(torque, acceleration, velocity) of an answer.
+
+        Args:
+            x: unknowns.
+            data: what the kernel wrote.
+            v: measured.
+            at_limits: whether constraints are active; torques at a limit are then within it to the last digit.
+        """
         context = self.layout.context
         torque = np.zeros(context.robot.nv)
         if context.level == "velocity":
@@ -47,7 +55,8 @@ class Commands:
         if context.level == "acceleration":
             return torque, x.copy(), v.copy()
         a = np.empty(context.robot.nv)
-        torque[context.motor_places] = self._bounded(data["T"] @ x + data["t"], relaxable=True)
+        tau = data["T"] @ x + data["t"]
+        torque[context.motor_places] = self._bounded(tau, relaxable=True) if at_limits else tau
         a[context.motor_places] = x[: len(context.motors)]
         if "B" in data:
             a[context.passive_places] = data["B"] @ x + data["b"]
@@ -69,7 +78,7 @@ class Commands:
 
     def sent(self, torque: Array) -> None:
         """Remember the command that leaves."""
-        if self.layout.context.level == "torque":
+        if self._feeds_back:
             self.previous = torque[self.layout.context.motor_places].copy()
             self.settings.feed_back(self.previous)
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algebra.arrays import finite
 from ...errors import unknown_name
 from ...machine.target import NOT_UNIT, QUATERNION_TOLERANCE
 from ..constraints.constraint import Constraint
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
-GUESSES = 10  # active sets tried before the solver searches from the start
+GUESSES = 4  # active sets tried before the solver searches from the start
 SEEN = ("errors", "margins", "wrench_maps", "asked")  # what a step keeps of the kernel's results
 
 
@@ -275,7 +274,7 @@ class WholeBodyController:
         except (TypeError, ValueError) as error:
             self._v[:] = 0.0
             return ControlStatus.BAD_STATE, (ControlEvent(ControlEventKind.BAD_STATE, detail=str(error)),)
-        if not good_time or not finite(self._q, self._v):
+        if not good_time or not isfinite(self._q @ self._q + self._v @ self._v):  # squares beyond all numbers are no state either
             return ControlStatus.NOT_FINITE, ()
         for k in self.robot.tree.quaternions if not self._started else ():
             if not abs(self._q[k : k + 4] @ self._q[k : k + 4] - 1) < QUATERNION_TOLERANCE:
@@ -323,12 +322,12 @@ class WholeBodyController:
         status = _STATUSES.get(answer.status, ControlStatus.FAILED)
         if status.fallback:
             return self._fallback(t, status, events, outside=outside)
-        torque, a, command = self._commands.of(answer.x, self._data, self._v)
-        if not finite(torque, a) or not finite(command):
+        at_limits = bool(self._solver.sides.any())
+        torque, a, command = self._commands.of(answer.x, self._data, self._v, at_limits)
+        if not isfinite(torque @ torque + a @ a + command @ command):
             return self._fallback(t, ControlStatus.NOT_FINITE, events, outside=outside)
-        self.counts[status.name.lower()] += 1
-        if self._solver.sides.any():
-            self.counts["at_limits"] += 1
+        self.counts[_KEYS[status]] += 1
+        self.counts["at_limits"] += at_limits
         self._commands.last_good = torque.copy()
         step = self.step = self._step_of(answer.x, outside, answer)  # before this step's torques become the last ones
         self._commands.sent(torque)
@@ -364,6 +363,7 @@ class WholeBodyController:
 
 
 _BUSY = "the controller was called from inside of its own call, by a function of time; it answers with its fallback"
+_KEYS = {status: status.name.lower() for status in ControlStatus}  # under which steps are counted
 _STATUSES = {
     Status.OPTIMAL: ControlStatus.OPTIMAL,
     Status.RELAXED: ControlStatus.RELAXED,

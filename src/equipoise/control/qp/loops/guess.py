@@ -17,10 +17,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....machine.loops import Function, Number, Row
-from .workspace import TOLERANCE, Code, Scope
+from .workspace import Code, Scope
 
 INFINITY = float("inf")
 DEPENDENT = 1e-11  # a pivot this much smaller than the row's own square belongs to a row that the others already hold
+NEAR = 1e-8  # violation of a row, by 1 + |value|, that counts as none: no finer than what the search takes for none
+NOTHING = 1e-10  # of the largest multiplier: one that pulls by less is rounding, and its row stays
 
 
 def write(module: Any) -> Function:
@@ -180,11 +182,14 @@ def _checked(f: Function, wide: Number, count: Number, guess: Number) -> Number:
         f["values_A"][i] = f.dot(f["A"].at(i * f["n"]), f["x"], 0, f["n"])
         f["multipliers_A"][i] = 0.0
     one_by_one = guess >= f["guesses"] / 2
-    dropped = f.variable(0)
+    dropped, largest = f.variable(0), f.variable(0.0)
+    with f.loop(1, count) as c:
+        largest.value = f.larger(largest.value, f.abs(f["rhs"][c]))
+    nothing = largest.value * -NOTHING
     with f.loop(n_E + 1, count) as c:
         i = f["work"][c - n_E - 1]
         f["multipliers_A"][i] = f["rhs"][c]
-        with f.when((f["rhs"][c] * f["sides"][i] < 0.0) & (~one_by_one | dropped.value.equals(0))):
+        with f.when((f["rhs"][c] * f["sides"][i] < nothing) & (~one_by_one | dropped.value.equals(0))):
             f["sides"][i] = 0.0
             f["multipliers_A"][i] = 0.0
             dropped.value = dropped.value + 1
@@ -198,7 +203,7 @@ def _enter(f: Function, wrong: Any, one_by_one: Number, dropped: Any) -> None:
     worst, place, side_of_worst = f.variable(0.0), f.variable(-1), f.variable(0.0)
     with f.loop(0, f["n_A"]) as i:
         value = f["values_A"][i]
-        tolerance = (f.abs(value) + 1.0) * TOLERANCE
+        tolerance = (f.abs(value) + 1.0) * NEAR
         over, under = value - f["upper"][i], f["lower"][i] - value
         excess = f.choose(over > under, over, under)
         free = f["sides"][i].equals(0.0) & f["multipliers_A"][i].equals(0.0)
