@@ -276,7 +276,7 @@ class WholeBodyController:
             return ControlStatus.BAD_STATE, (ControlEvent(ControlEventKind.BAD_STATE, detail=str(error)),)
         if not good_time or not isfinite(self._q @ self._q + self._v @ self._v):  # squares beyond all numbers are no state either
             return ControlStatus.NOT_FINITE, ()
-        for k in self.robot.tree.quaternions if not self._started else ():
+        for k in self.robot.tree.quaternions if not self._started or self._anchor_next else ():  # else the kernel looks
             if not abs(self._q[k : k + 4] @ self._q[k : k + 4] - 1) < QUATERNION_TOLERANCE:
                 return ControlStatus.NOT_UNIT, ()
         return None
@@ -322,7 +322,7 @@ class WholeBodyController:
         status = _STATUSES.get(answer.status, ControlStatus.FAILED)
         if status.fallback:
             return self._fallback(t, status, events, outside=outside)
-        at_limits = bool(self._solver.sides.any())
+        at_limits = status is not ControlStatus.OPTIMAL or bool(self._solver.sides.any())
         torque, a, command = self._commands.of(answer.x, self._data, self._v, at_limits)
         if not isfinite(torque @ torque + a @ a + command @ command):
             return self._fallback(t, ControlStatus.NOT_FINITE, events, outside=outside)
