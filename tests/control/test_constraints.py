@@ -10,6 +10,7 @@ from support import load
 
 import equipoise as eq
 from equipoise.control.constraints import BarrierConstraint
+from equipoise.control.controller.context import Context
 from equipoise.control.item import TaskError
 
 POLYGON = ((0.3, -0.3), (0.3, 0.3), (-0.3, 0.3), (-0.3, -0.3))
@@ -297,3 +298,44 @@ def _least_clearance(robot, controller, ball, q, v, steps):
         least = min(least, np.linalg.norm(there - ball.at(k * dt + looks), axis=1).min() - RADIUS - TOOL)
         q, v = q + v * dt + a * dt**2 / 2, v + a * dt
     return least
+
+
+# --- rows as they are stated ----------------------------------------------------------------------------------------------------
+
+
+def rows_of(solution, name):
+    """(lower, upper) of the rows of that name."""
+    at = [k for k, row in enumerate(solution.program.names) if row.startswith(name)]
+    return solution.program.lower[at], solution.program.upper[at]
+
+
+def test_the_rate_of_torques_bounds_both_ways():
+    robot = load("arm7")
+    limits = [eq.TorqueLimits(), eq.TorqueRate(500.0)]
+    controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=limits)
+    q, v = np.full(7, 0.2), np.full(7, 0.1)
+    assert np.isinf(rows_of(controller(0.0, q, v), "torque rate")).all()  # the first step is free
+    lower, upper = rows_of(controller(0.001, q, v), "torque rate")
+    assert_allclose(upper - lower, 2 * 500.0 * 1e-3, rtol=1e-9)
+
+
+def test_a_jump_raises_the_bound_of_velocities_by_half_a_step_of_it():
+    robot, q = load("arm7"), np.full(7, 0.2)
+    bounds = []
+    for jump in (0.0, 0.3):
+        keep = eq.KeepOut(eq.Point((0, 0, 0), "tool"), eq.Plane((0, 0, 1.0), -1.0), jump=jump, name="it")
+        controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[keep], level="velocity", dt=4e-3)
+        bounds.append(rows_of(controller(0.0, q, np.zeros(7)), "it")[0][0])
+    assert bounds[1] - bounds[0] == pytest.approx(0.3 * 4e-3 / 2, rel=1e-9)
+
+
+def test_the_chord_of_an_angle_that_changes_has_its_derivatives():
+    axis = eq.Line((0, 0, 0), (0, 0, 1.0))
+    cone = eq.Cone(eq.Line((0, 0, 0), (0, 0, 1.0), "tool"), axis, angle=0.5)
+
+    def chord(t):
+        angle = 0.5 + 0.2 * t + 0.15 * t**2
+        return np.array(cone.parameters(Context(load("arm7")))["angle"].flat("", [(angle, 0.2 + 0.3 * t, 0.3)]))
+
+    now = chord(0.1)
+    assert_allclose(now[1:], slope(lambda s: chord(0.1 + s))[:2], rtol=1e-8)

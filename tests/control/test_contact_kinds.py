@@ -291,3 +291,15 @@ def test_bounds_of_the_normal_force_shift_the_load():
         controller.set_force_bounds("foot_1", 2.0, 1.0)
     with pytest.raises(eq.EquipoiseError, match="foot_0"):
         controller.set_force_bounds("foot_9", 0.0, 1.0)
+
+
+def test_rows_of_cones_have_unit_length():
+    """Tolerances of a solver are then in newtons, whatever the size of a sole."""
+    for sole in (SOLE, tuple((10 * x, 10 * y) for x, y in SOLE)):
+        for contact in (eq.FlatContact("foot", corners=sole, friction=1.0), eq.SlidingContact("foot", corners=sole)):
+            assert_allclose(np.linalg.norm(contact.cone, axis=1), 1.0, rtol=1e-12)
+
+
+def test_a_sole_that_slides_nowhere_has_no_friction():
+    contact = eq.SlidingContact("foot", direction=(0.0, 0.0, 0.0), friction=0.7)
+    assert_allclose(contact.wrench_map(np.eye(4))[:3, 0], [0, 0, 1])
