@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from typing import Any
 
 LANES = 8
+FUSED = ("contract",)  # a product and a sum may be one operation
+TALL = 4 * LANES  # rows of a product of a matrix and a vector that are worked on together
 
 
-def padded(n: int) -> int:
-    """The next multiple of the lanes."""
-    return -(-n // LANES) * LANES
+def padded(n: int, block: int = LANES) -> int:
+    """The next multiple of the lanes, or of another block."""
+    return -(-n // block) * block
 
 
 class Function:
@@ -161,7 +163,8 @@ class Function:
         """to += x · row, from the block that holds `start`."""
         factor = self._lanes(x)
         with self.loop(self._block(start), stop, LANES) as j:
-            total = self.b.fadd(self._load(to, j), self.b.fmul(factor, self._load(row, j), ("contract",)), ("contract",))
+            product = self.b.fmul(factor, self._load(row, j), flags=FUSED)
+            total = self.b.fadd(self._load(to, j), product, flags=FUSED)
             self.b.store(total, to.at(j).v, align=8)
 
     def scale(self, row: Row, x: Any, start: Any, stop: Any) -> None:
@@ -185,16 +188,35 @@ class Function:
         slot = self.entry.alloca(self.vector)
         self.b.store(self._lanes(0.0), slot)
         with self.loop(self._block(start), stop, LANES) as j:
-            product = self.b.fmul(self._load(a, j), self._load(b, j), ("contract",))
-            self.b.store(self.b.fadd(self.b.load(slot, typ=self.vector), product, ("contract",)), slot)
+            product = self.b.fmul(self._load(a, j), self._load(b, j), flags=FUSED)
+            self.b.store(self.b.fadd(self.b.load(slot, typ=self.vector), product, flags=FUSED), slot)
         name, kind = f"llvm.vector.reduce.fadd.v{LANES}f64", self.ir.FunctionType(self.real, [self.real, self.vector])
         function = self.b.module.globals.get(name) or self.ir.Function(self.b.module, kind, name)
         zero = self.ir.Constant(self.real, 0.0)
         return Number(self, self.b.call(function, [zero, self.b.load(slot, typ=self.vector)], fastmath=("reassoc",)))
 
+    def times(self, to: Row, columns: Row, vector: Row, n: Any, m: Any) -> None:
+        """to = Σ vector_j column_j for n columns, which lie TALL-wise padded one behind the other; no sums across lanes."""
+        b, zeros, stride = self.b, self._lanes(0.0), self.tall(self.number(m))
+        slots = [self.entry.alloca(self.vector) for _ in range(TALL // LANES)]
+        with self.loop(0, m, TALL) as i:
+            for slot in slots:
+                b.store(zeros, slot)
+            with self.loop(0, n) as j:
+                factor, column = self._lanes(vector[j]), columns.at(j * stride + i)
+                for k, slot in enumerate(slots):
+                    product = b.fmul(factor, self._load(column, self.number(k * LANES)), flags=FUSED)
+                    b.store(b.fadd(b.load(slot, typ=self.vector), product, flags=FUSED), slot)
+            for k, slot in enumerate(slots):
+                b.store(b.load(slot, typ=self.vector), to.at(i + k * LANES).v, align=8)
+
     def padded(self, n: Number) -> Number:
         """The next multiple of the lanes."""
         return self._block(n + (LANES - 1))
+
+    def tall(self, m: Number) -> Number:
+        """The next multiple of TALL."""
+        return Number(self, self.b.and_((m + (TALL - 1)).v, self.ir.Constant(self.integer, -TALL)))
 
     def _block(self, start: Any) -> Number:
         start = self.number(start)
@@ -215,7 +237,7 @@ class Number:
         other = self.f.number(float(other) if self._real and isinstance(other, int) else other)
         b = self.f.b
         if self._real:
-            return Number(self.f, getattr(b, real)(self.v, other.v, flags=("contract",)))
+            return Number(self.f, getattr(b, real)(self.v, other.v, flags=FUSED))
         return Number(self.f, getattr(b, integer)(self.v, other.v))
 
     def __add__(self, other: Any) -> Number:

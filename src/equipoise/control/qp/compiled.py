@@ -17,14 +17,14 @@ import numpy as np
 
 from ...errors import ShapeError
 from .loops import main
-from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, Code, sizes
+from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, Code, Count, sizes
 from .program import UNKNOWN, Residuals, Result, Status, read_only, relaxation_classes
 
 Array = np.ndarray
 GUESSES = 3  # active sets tried before working sets are
 CHANGES = 100, 10  # of the working set in a search from the start: in all, and for each unknown
 RANK_TOLERANCE = 1e-4  # of an equality's length: what is left of one that others repeat to this part
-PADDING = 16  # numbers behind each array that may be read, not used
+PADDING = 32  # numbers behind each array that may be touched, not used
 STATUS: dict[int, Status] = {
     Code.DONE: Status.OPTIMAL,
     Code.RELAXED: Status.RELAXED,
@@ -104,7 +104,7 @@ class CompiledSolver:
         kinds = {"array": np.float64, "indices": np.int64}
         self._memory = {name: np.zeros(count + PADDING, kinds[kind]) for name, (kind, count) in made.items()}
         self._memory |= {name: self._results[at.start :] for name, at in self._at.items()}
-        self._changes = self._memory["count"][1:2]
+        self._changes = self._memory["count"][Count.CHANGES : Count.CHANGES + 1]
         self._given = {name: np.zeros(made[name][1] + PADDING) for name in (*NUMBERS, "sides")}
         shapes = {"R": (self.n_R, self.n), "E": (self.n_E, self.n), "A": (self.n_A, self.n)}
         self.data = {name: self._given[name][: made[name][1]].reshape(shapes.get(name, -1)) for name in NUMBERS}

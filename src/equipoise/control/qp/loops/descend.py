@@ -15,7 +15,8 @@ from typing import Any
 from ....machine.loops import Function, Number, Variable
 from .changes import back_substitute, coordinates
 from .rows import turned_back, violation_tolerance
-from .workspace import RANK, Code, Scope
+from .signs import ROUNDING
+from .workspace import NOISE, RANK, WRONG, Code, Count, Scope
 
 SLACK = 0.25  # of a row's tolerance, by which a step may violate it: less than what counts later
 FLAT = 1e-7  # slope of a row along a step, by their lengths, that is none
@@ -40,16 +41,17 @@ def write(module: Any, factor: Function, fit: Function, enter: Function, leave: 
     _begin(level)
     blocked = f.variable(-1)
     with f.loop(0, f["limit"]):
-        f["count"][1] = f["count"][1] + 1
-        with f.when(f["count"][1] > f["limit"]):
+        f["count"][Count.CHANGES] = f["count"][Count.CHANGES] + 1
+        with f.when(f["count"][Count.CHANGES] > f["limit"]):
             f.answer(Code.LIMIT)
-        q, total = f["count"][0], _gather(level)
+        q, total = f["count"][Count.SIZE], _gather(level)
         f.fill(f["y"], 0.0, 0, scope.wide)
         c = f.call(factor, t0=0, t1=total, total=total, c0=q, rank=1)
         f.call(fit, t0=0, t1=total, c0=q, c1=c)
         _direction(level, q, c)
         share = _blocking(level, blocked)
         f.add(f["x"], share, f["step"], 0, scope.n)
+        f.add(f["value"], share, f["slope"], 0, scope.m)
         with f.when(blocked.value >= 0):
             _block(level, blocked.value, enter)
         with f.when(blocked.value < 0):
@@ -69,14 +71,15 @@ def _begin(level: Level) -> None:
     """Rows of the class that are violated now count; the others hold until they are reached."""
     f, scope = level.f, level.scope
     length = scope.length(f["x"])
-    with f.when(level.is_class), f.loop(0, scope.m) as i, f.when(f["cls"][i].equals(level.k) & f["fixed"][i].equals(0)):
+    scope.rows_times(f["value"], f["x"])
+    with f.loop(0, scope.m) as i, f.when(f["cls"][i].equals(level.k) & f["fixed"][i].equals(0)):
         _count(level, i, length)
 
 
 def _count(level: Level, i: Number, length: Number) -> None:
     """On which side a row of the class is violated, if it is; equalities always count."""
     f, scope = level.f, level.scope
-    value = f.dot(scope.row("M", i), f["x"], 0, scope.n)
+    value = f["value"][i]
     over, under = value - f["high"][i], f["low"][i] - value
     beyond = f.larger(over, under) > violation_tolerance(scope, i, value, length)
     side = f.choose(over > under, 1.0, -1.0)
@@ -89,14 +92,14 @@ def _gather(level: Level) -> Number:
     total = f.variable(0)
     with f.when(level.is_class), f.loop(0, scope.m) as i, f.when(_counts(level, i)):
         aim = f.choose(f["soft"][i] > 0.0, f["high"][i], f["low"][i])
-        _row(level, total, scope.row("M", i), aim, i)
+        _row(level, total, scope.row("M", i), aim, i, f["norm"][i])
     with f.unless(level.is_class):
         start = f.variable(0)
         with f.when((level.number > 0) & ~level.is_rest):
             start.value = f["ends"][level.number - 1]
         with f.unless(level.is_rest), f.loop(start.value, f["ends"][level.number]) as j:
             at = f["order"][j]
-            _row(level, total, f["R"].at(at * scope.n), f["r"][at], -1 - at)
+            _row(level, total, f["R"].at(at * scope.n), f["r"][at], -1 - at, f["norm_R"][at])
         with f.when(level.has_diagonal), f.loop(0, scope.n) as i, f.when(f["weights"][i] > 0.0):
             _unit(level, total, i, f["weights"][i], f["pulls"][i])
         with f.when(level.is_rest), f.loop(0, scope.n) as i:
@@ -110,17 +113,14 @@ def _counts(level: Level, i: Number) -> Number:
     return f["cls"][i].equals(level.k) & f["fixed"][i].equals(0) & ~f["soft"][i].equals(0.0)
 
 
-def _row(level: Level, total: Variable, row: Any, aim: Number, of: Any) -> None:
+def _row(level: Level, total: Variable, row: Any, aim: Number, of: Any, norm: Number) -> None:
     f, scope, t = level.f, level.scope, total.value
     to = scope.row("T", t)
     f.fill(to, 0.0, 0, scope.wide)
-    with f.loop(f["count"][0], scope.n) as k:
+    with f.loop(f["count"][Count.SIZE], scope.n) as k:
         to[k] = f.dot(scope.row("J", k), row, 0, scope.n)
-    square = f.variable(0.0)
-    with f.loop(0, scope.n) as k:
-        square.value = square.value + row[k] * row[k]
     f["aim"][t] = aim - f.dot(f["x"], row, 0, scope.n)
-    f["of"][t], f["pivoted"][t], f["square"][t] = of, 0, square.value
+    f["of"][t], f["pivoted"][t], f["square"][t] = of, 0, norm * norm
     total.value = t + 1
 
 
@@ -129,7 +129,7 @@ def _unit(level: Level, total: Variable, i: Number, weight: Number, pull: Number
     f, scope, t = level.f, level.scope, total.value
     to, root = scope.row("T", t), f.sqrt(weight)
     f.fill(to, 0.0, 0, scope.wide)
-    with f.loop(f["count"][0], scope.n) as k:
+    with f.loop(f["count"][Count.SIZE], scope.n) as k:
         to[k] = scope.row("J", k)[i] * root
     f["aim"][t] = pull / root - root * f["x"][i]
     f["of"][t], f["pivoted"][t], f["square"][t] = -1 - f["n_R"] - i, 0, weight
@@ -150,19 +150,17 @@ def _blocking(level: Level, blocked: Variable) -> Number:
     f, scope = level.f, level.scope
     far, reach = scope.length(f["step"]), scope.length(f["x"])
     least = f.variable(1.0)
+    scope.rows_times(f["slope"], f["step"])
     with f.loop(scope.n_E, scope.m) as i, f.when(_holds(level, i)):
         slope, room, slack = _room(level, i, far, reach)
-        share = (room + slack) / f.abs(slope)
-        with f.when(~slope.equals(0.0) & (share < least.value)):
-            least.value = share
+        with f.when((slope > 0.0) & (room + slack < least.value * slope)):
+            least.value = (room + slack) / slope
     blocked.value = -1
     steepest, share_of = f.variable(0.0), f.variable(1.0)
     with f.when(least.value < 1.0), f.loop(scope.n_E, scope.m) as i, f.when(_holds(level, i)):
         slope, room, _ = _room(level, i, far, reach)
-        share, steep = room / f.abs(slope), f.abs(slope) / f["norm"][i]
-        with f.when(~slope.equals(0.0) & (share <= least.value) & (steep > steepest.value)):
-            blocked.value, steepest.value, share_of.value = i, steep, f.larger(share, 0.0)
-            f["own"][0] = slope
+        with f.when((slope > steepest.value * f["norm"][i]) & (room <= least.value * slope)):
+            blocked.value, steepest.value, share_of.value = i, slope / f["norm"][i], f.larger(room / slope, 0.0)
     return share_of.value
 
 
@@ -175,23 +173,22 @@ def _holds(level: Level, i: Number) -> Number:
 
 
 def _room(level: Level, i: Number, far: Number, reach: Number) -> tuple[Number, Number, Number]:
-    """Slope of row i along the step (zero if it is none), distance from the bound ahead, and its tolerance."""
+    """How steeply row i nears a bound along the step (zero if it does not), its distance from it, and its tolerance."""
     f, scope = level.f, level.scope
-    row = scope.row("M", i)
-    slope, value = f.dot(row, f["step"], 0, scope.n), f.dot(row, f["x"], 0, scope.n)
-    slope = f.choose(f.abs(slope) > f["norm"][i] * far * FLAT, slope, 0.0)
-    room = f.choose(slope > 0.0, f["high"][i] - value, value - f["low"][i])
+    value, steep = f["value"][i], f.abs(f["slope"][i])
+    slope = f.choose(steep > f["norm"][i] * far * FLAT, steep, 0.0)
+    room = f.choose(f["slope"][i] > 0.0, f["high"][i] - value, value - f["low"][i])
     return slope, room, violation_tolerance(scope, i, value, reach) * SLACK
 
 
 def _block(level: Level, i: Number, enter: Function) -> None:
     f, scope = level.f, level.scope
-    side = f.choose(f["own"][0] > 0.0, 1.0, -1.0)
+    side = f.choose(f["slope"][i] > 0.0, 1.0, -1.0)
     own = f["cls"][i].equals(level.k)
     with f.when(own):
         f["soft"][i] = side
     with f.unless(own):
-        q = f["count"][0]
+        q = f["count"][Count.SIZE]
         coordinates(scope, scope.row("M", i), -side)
         f["sign"][q] = -side
         f.call(enter, which=i, equality=0)
@@ -228,7 +225,7 @@ def _wrong(level: Level, q: Number, total: Number) -> Number:
         f["info"][6] = f.larger(f["info"][6], f.abs(f["d"][k]) / f.larger(size.value, 1.0))
     f.copy(f["q"], f["d"], 0, scope.n)
     back_substitute(scope, f["q"], q)
-    f["b"][0] = size.value * f["settings"][1]
+    f["b"][0], f["b"][1] = size.value * WRONG, size.value * NOISE
     at, most = f.variable(-1), f.variable(0.0)
     with f.loop(0, q) as k, f.when(f["equal"][k].equals(0)):
         wrong = -(f["q"][k] * f["norm"][f["W"][k]])
@@ -254,22 +251,37 @@ def _fix(level: Level, total: Number, enter: Function) -> None:
     """What the level decides stays: rows that push, its own violations, or the values of its rows."""
     f, scope = level.f, level.scope
     f["info"][7] = f.larger(f["info"][7], f["info"][6])
-    with f.loop(0, f["count"][0]) as k, f.when(f["equal"][k].equals(0)):
+    missed = _missed(level, total)
+    with f.loop(0, f["count"][Count.SIZE]) as k, f.when(f["equal"][k].equals(0) & missed):
         i = f["W"][k]
-        with f.when(f["q"][k] * f["norm"][i] > f["b"][0]):
+        with f.when(f.abs(f["q"][k]) * f["norm"][i] > f["b"][1]):
             f["equal"][k], f["fixed"][i], f["soft"][i] = 1, 1, -f["sign"][k]
             f["bound"][i] = f.choose(f["sign"][k] < 0.0, f["high"][i], f["low"][i])
             f["prior"][i] = -(f["q"][k] * f["sign"][k])
     length = scope.length(f["x"])
     with f.when(level.is_class), f.loop(0, total) as t:
         i = f["of"][t]
-        value = f.dot(scope.row("M", i), f["x"], 0, scope.n)
+        value = f["value"][i]
         met = f.abs(f["off"][t]) <= violation_tolerance(scope, i, value, length)
         with f.unless(met & ~f["low"][i].equals(f["high"][i])):
             f["fixed"][i] = 1
             f["bound"][i], f["prior"][i] = value, f["off"][t]
-    with f.unless(level.is_class | level.is_rest), f.loop(0, total) as t, f.when(f["count"][0] < scope.n):
+    with f.unless(level.is_class | level.is_rest), f.loop(0, total) as t, f.when(f["count"][Count.SIZE] < scope.n):
         _cost_row(level, t, enter)
+
+
+def _missed(level: Level, total: Number) -> Number:
+    """Whether the level is not met: else nothing limits it, and its multipliers are rounding."""
+    f, scope = level.f, level.scope
+    found, length = f.variable(0), scope.length(f["x"])
+    with f.loop(0, total) as t:
+        row = f.choose(level.is_class, f["of"][t], 0)
+        value = f.choose(level.is_class, f["value"][row], 0.0)
+        of_class = violation_tolerance(scope, row, value, length)
+        of_cost = (f.abs(f["aim"][t]) + f.sqrt(f["square"][t]) * length) * ROUNDING
+        with f.unless(f.abs(f["off"][t]) <= f.choose(level.is_class, of_class, of_cost)):
+            found.value = 1
+    return found.value > 0
 
 
 def _cost_row(level: Level, t: Number, enter: Function) -> None:
@@ -286,7 +298,7 @@ def _cost_row(level: Level, t: Number, enter: Function) -> None:
     free, whole = f.variable(0.0), f.variable(0.0)
     with f.loop(0, n) as k:
         whole.value = whole.value + f["d"][k] * f["d"][k]
-    with f.loop(f["count"][0], n) as k:
+    with f.loop(f["count"][Count.SIZE], n) as k:
         free.value = free.value + f["d"][k] * f["d"][k]
     with f.when(free.value > whole.value * RANK**2):
         f.call(enter, which=-1, equality=1)

@@ -1,8 +1,9 @@
 """The lexicographic optimum for a given working set: classes of constraints, then levels of the cost, then what is left.
 
 Rows of E and the rows of A with a side (their bound on that side is the aim) are least squares in the order of their classes.
-The levels of the cost follow. What no level decides minimises the tail: with strict priorities the regularisation alone, else
-the only level and the regularisation in one sum, which is positive definite.
+The levels of the cost follow. After a search, what it found of violations and of levels but the last is the aim instead. What
+no level decides minimises the tail: with strict priorities the regularisation alone, else the only level and the regularisation
+in one sum, which is positive definite.
 """
 
 from __future__ import annotations
@@ -12,17 +13,35 @@ from typing import Any
 from ....machine.loops import Function, Number
 from .levels import cholesky_solve
 from .rows import copy_row, turned_back
-from .workspace import Code, Scope
+from .workspace import Code, Count, Scope
+
+
+def by_rows(scope: Scope) -> Number:
+    """Whether the levels of the cost are rows: with strict priorities, and where their sum is too badly conditioned."""
+    f = scope.f
+    return (f["strict"] > 0) | (f["count"][Count.CAREFUL] > 0)
+
+
+def steps_of(scope: Scope) -> Number:
+    """How many levels are rows: classes of constraints and, if so, of the cost."""
+    f = scope.f
+    return f["classes"] + 1 + f.choose(by_rows(scope), f["levels"], 0)
+
+
+def diagonal_of(scope: Scope, i: Number) -> Number:
+    """Weight of the square of an unknown: the regularisation is part of it if all levels are one sum."""
+    f = scope.f
+    return f["weights"][i] + f.choose(f["strict"] > 0, 0.0, f["regularisation"][i])
 
 
 def write(module: Any, factor: Function, fit: Function) -> Function:
     """`exact`: x for the sides as they are, deviations of all rows of T, values of all rows."""
     scope = Scope(module, "exact")
-    f, classes = scope.f, scope.f["classes"]
+    f = scope.f
     total = _gather(scope)
     f.fill(f["y"], 0.0, 0, scope.wide)
     c = f.variable(0)
-    steps = f.choose(f["strict"] > 0, classes + 1 + f["levels"], classes + 1)
+    steps = steps_of(scope)
     with f.loop(0, steps) as k:
         t0, t1 = f["first"][k], f["first"][k + 1]
         f["begin"][k] = c.value
@@ -34,8 +53,7 @@ def write(module: Any, factor: Function, fit: Function) -> Function:
     f.copy(f["x"], f["y"], 0, scope.n)
     turned_back(scope, f["x"], 0, c.value)
     _tail(scope, f["first"][steps], total, c.value)
-    with f.loop(0, scope.m) as i:
-        f["value"][i] = f.dot(scope.row("M", i), f["x"], 0, scope.n)
+    scope.rows_times(f["value"], f["x"])
     f.finish(Code.DONE)
     return scope.f
 
@@ -49,7 +67,7 @@ def _gather(scope: Scope) -> Number:
             t = total.value
             f.copy(scope.row("T", t), scope.row("M", i), 0, scope.n)
             aim = f.choose(f["side"][i] > 0.0, f["high"][i], f["low"][i])
-            f["aim"][t] = f.choose((f["count"][6] > 0) & (f["fixed"][i] > 0), f["bound"][i], aim)
+            f["aim"][t] = f.choose((f["count"][Count.FOUND] > 0) & (f["fixed"][i] > 0), f["bound"][i], aim)
             _enter(scope, t, i, f["norm"][i] * f["norm"][i])
             total.value = t + 1
     k = f.variable(0)
@@ -60,14 +78,21 @@ def _gather(scope: Scope) -> Number:
             row = scope.row("T", t)
             at = f["order"][j]
             copy_row(scope, row, f["R"].at(at * scope.n))
-            f["aim"][t] = f["r"][at]
-            _enter(scope, t, -1 - at, f.dot(row, row, 0, scope.n))
+            reached = f.dot(f["kept"], f["R"].at(at * scope.n), 0, scope.n)
+            f["aim"][t] = f.choose(_found(scope, level), reached, f["r"][at])
+            _enter(scope, t, -1 - at, f["norm_R"][at] * f["norm_R"][at])
             total.value = t + 1
         k.value = f["ends"][level]
-        with f.when((f["strict"] > 0) & level.equals(f["diagonal"])):
+        with f.when(by_rows(scope) & level.equals(f["diagonal"])):
             _diagonal(scope, total)
     f["first"][f["classes"] + 1 + f["levels"]] = total.value
     return total.value
+
+
+def _found(scope: Scope, level: Number) -> Number:
+    """Whether `search` found what a level of the cost can reach: the values at the point that it kept."""
+    f = scope.f
+    return (f["count"][Count.FOUND] > 0) & (level < f["levels"] - 1)
 
 
 def _enter(scope: Scope, t: Number, of: Number, square: Number) -> None:
@@ -78,23 +103,23 @@ def _enter(scope: Scope, t: Number, of: Number, square: Number) -> None:
 def _diagonal(scope: Scope, total: Any) -> None:
     """Weights of single unknowns as rows of their level."""
     f = scope.f
-    with f.loop(0, scope.n) as i, f.when(f["weights"][i] > 0.0):
-        t, root = total.value, f.sqrt(f["weights"][i])
+    with f.loop(0, scope.n) as i, f.when(diagonal_of(scope, i) > 0.0):
+        t, root = total.value, f.sqrt(diagonal_of(scope, i))
         f.fill(scope.row("T", t), 0.0, 0, scope.wide)
         scope.row("T", t)[i] = root
-        f["aim"][t] = f["pulls"][i] / root
-        _enter(scope, t, -1 - f["n_R"] - i, f["weights"][i])
+        f["aim"][t] = f.choose(_found(scope, f["diagonal"]), f["kept"][i] * root, f["pulls"][i] / root)
+        _enter(scope, t, -1 - f["n_R"] - i, diagonal_of(scope, i))
         total.value = t + 1
 
 
 def _tail(scope: Scope, t0: Number, t1: Number, c: Number) -> None:
     """Coordinates from c on: minimise ½ Σ D x² − pullᵀ x + ½|rows − aims|²."""
     f, n = scope.f, scope.n
-    strict = f["strict"] > 0
+    rows, strict = by_rows(scope), f["strict"] > 0
     with f.loop(0, n) as i:
-        weight = f.choose(strict, 0.0, f["weights"][i])
-        f["D"][i] = f["regularisation"][i] + weight
-        f["pull"][i] = f.choose(strict, 0.0, f["pulls"][i])
+        rest = f.choose(strict, f["regularisation"][i], 0.0)
+        f["D"][i] = f.choose(rows, rest, diagonal_of(scope, i))
+        f["pull"][i] = f.choose(rows, 0.0, f["pulls"][i])
     f.fill(f["b"], 0.0, 0, scope.wide)
     with f.loop(c, n) as j:
         f.fill(scope.row("F", j), 0.0, 0, scope.wide)

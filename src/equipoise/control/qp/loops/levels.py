@@ -16,9 +16,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....machine.loops import Function, Number, Row
-from .workspace import Code, Scope
+from .workspace import Code, Count, Scope
 
 ROUNDING = 1e-15  # of a diagonal entry
+ILL = 1e-10  # of a diagonal entry: what is left of fewer digits
 
 
 def write_factor(module: Any) -> Function:
@@ -161,6 +162,8 @@ def cholesky_solve(scope: Scope, matrix: Row, vector: Row, start: Any, stop: Num
         with f.loop(stop, stride) as j:
             row[j] = 0.0
         pivot, whole = row[k], f["left"][k]
+        with f.unless(pivot > whole * ILL):
+            f["count"][Count.ILL] = 1
         inverse = f.choose(pivot > whole * ROUNDING, f.number(1.0) / f.sqrt(pivot), 0.0)
         f.scale(row, inverse, k, stop)
         vector[k] = vector[k] * inverse

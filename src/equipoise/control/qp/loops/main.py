@@ -1,9 +1,8 @@
 """The solver: one function of machine code from the numbers of a program to its answer.
 
 1. Without strict priorities, and if the last program was feasible: `guess` the active set from the last one.
-2. `settle`: the lexicographic optimum for the last working set (`exact`), mended by `signs`, a few times.
-3. `search` from the start: the dual method makes class after class hold (`hold`); a class that cannot is minimised by the primal
-   method (`descend`); then the cost, by the dual method if it is one sum, else level by level. Then `settle` again.
+2. `settle`: the lexicographic optimum for the last working set (`exact`), whose rows come and go by their `signs`.
+3. `search`, from where that came to and, if need be, from nothing; then `settle` proves what was found.
 
 Each working set that is found is solved and proven by `exact` and `signs`, whoever found it.
 """
@@ -17,12 +16,10 @@ from ....machine import cpu
 from ....machine.cache import key
 from ....machine.loops import Function, Number, optimised_object
 from ....machine.store import shared_cache
-from . import changes, descend, exact, gather, guess, hold, levels, rows, signs
-from .rows import violation_tolerance
-from .workspace import ACCURATE, FEASIBLE, Code, Scope
+from . import changes, descend, exact, gather, guess, hold, levels, rows, search, settle, signs
+from .workspace import ACCURATE, Code, Count, Scope
 
-TRIES = 5  # working sets that `settle` looks at
-FEW = 6  # rows that may be wrong in one of them
+WARM, PROVE = 3, 6  # working sets that are looked at after the last one, and after one that was searched
 VERSION = 2
 INFINITY = float("inf")
 
@@ -54,46 +51,66 @@ def _object() -> bytes:
     at, judge = exact.write(module, factor, fit), signs.write(module)
     enter, leave = changes.write_enter(module), changes.write_leave(module)
     bring = changes.write_bring(module, enter, leave)
-    pin, held, reduce = hold.write_pin(module, bring), hold.write_hold(module, bring), hold.write_reduce(module)
+    pin, held, reduce = hold.write_pin(module, enter), hold.write_hold(module, bring), hold.write_reduce(module)
     down = descend.write(module, factor, fit, enter, leave)
-    settle = _settle(module, at, judge)
-    search = _search(module, pin, held, reduce, down)
+    settled = settle.write(module, at, judge)
+    found = search.write(module, search.Tools(enter, leave, pin, held, reduce, down))
     finish = _finish(module)
-    for function in (_solve(module, guessed, prepare, settle, search, finish), gather.write(module)):
+    for function in (_solve(module, guessed, prepare, settled, found, finish), gather.write(module)):
         entry = Function(module, f"{function.function.name}_with", {"table": "indices"})
         entry.finish(entry.call_with(function, entry["table"]))
     return optimised_object(module)
 
 
-def _solve(module: Any, guessed: Function, prepare: Function, settle: Function, search: Function, finish: Function) -> Function:
-    """`solve`: count[5] tells whether the last program was feasible."""
+def _solve(module: Any, guessed: Function, prepare: Function, settled: Function, found: Function, finish: Function) -> Function:
+    """`solve`: count[RELAXED] tells whether the last program was feasible."""
     scope = Scope(module, "solve")
     f = scope.f
-    f["info"][3], f["info"][5], f["count"][1] = 0.0, 0.0, 0
-    with f.when((f["strict"] <= 0) & f["count"][5].equals(0)):
-        with f.loop(0, f["n_A"]) as i:
-            f["value"][i] = f["sides"][i]
-        with f.when(f.call(guessed).equals(Code.DONE)):
-            worst = f.larger(f["info"][0], f.larger(f["info"][1], f["info"][2]))
-            with f.when(worst <= ACCURATE):  # NaN is not
-                _nothing_beyond(scope)
-                f.answer(Code.DONE)
-        with f.loop(0, f["n_A"]) as i:
-            f["sides"][i] = f["value"][i]
+    f["info"][3], f["info"][5], f["count"][Count.CHANGES] = 0.0, 0.0, 0
+    likely = (f["strict"] <= 0) & f["count"][Count.RELAXED].equals(0)
+    with f.when(likely):
+        _guess(scope, guessed)
+    left_out = f.variable(f["info"][5])
     code = f.variable(f.call(prepare))
     with f.unless(code.value.equals(Code.DONE)):
         f.answer(code.value)
-    f["count"][6], f["info"][7] = 0, 0.0
-    code.value = f.call(settle)
+    with f.when(
+        likely & (left_out.value > 0.0) & f["count"][Count.DEPENDENT].equals(0)
+    ):  # equalities that depended in the sense of the cost
+        _guess(scope, guessed)
+    f["count"][Count.FOUND], f["count"][Count.CAREFUL], f["info"][7] = 0, 0, 0.0
+    code.value = f.call(settled, tries=WARM)
+    with f.when(code.value.equals(Code.DONE) & search.violated(scope)):  # only a search proves that class 0 cannot hold
+        code.value, f["count"][Count.INSIDE] = Code.NOT_FOUND, 0
+    for warm in (1, 0):
+        with f.when(~code.value.equals(Code.DONE) & (f["count"][Count.INSIDE] >= warm)):
+            f["count"][Count.FOUND] = 0
+            code.value = f.call(found, warm=warm)
+            f["count"][Count.FOUND] = 1
+            with f.when(code.value.equals(Code.DONE)):
+                code.value = f.call(settled, tries=PROVE)
+            f["count"][Count.INSIDE] = 6 - warm
+            with f.when(code.value.equals(Code.INFEASIBLE)):
+                f.answer(f.call(finish, code=code.value))
     with f.unless(code.value.equals(Code.DONE)):
-        code.value = f.call(search)
-        f["count"][6] = 1
-        with f.when(code.value.equals(Code.DONE)):
-            code.value = f.call(settle)
-        with f.unless(code.value.equals(Code.DONE)):
-            _give_up(scope)
+        _give_up(scope)
+        f["count"][Count.INSIDE] = 9
     f.finish(f.call(finish, code=code.value))
     return f
+
+
+def _guess(scope: Scope, guessed: Function) -> None:
+    """The fast way, if it succeeds; else the sides are as they were."""
+    f = scope.f
+    with f.loop(0, f["n_A"]) as i:
+        f["value"][i] = f["sides"][i]
+    with f.when(f.call(guessed).equals(Code.DONE)):
+        worst = f.larger(f["info"][0], f.larger(f["info"][1], f["info"][2]))
+        with f.when(worst <= ACCURATE):  # NaN is not
+            _nothing_beyond(scope)
+            f.answer(Code.DONE)
+    with f.loop(0, f["n_A"]) as i:
+        f["sides"][i] = f["value"][i]
 
 
 def _nothing_beyond(scope: Scope) -> None:
@@ -113,92 +130,19 @@ def _give_up(scope: Scope) -> None:
     f["info"][0] = INFINITY
 
 
-def _settle(module: Any, at: Function, judge: Function) -> Function:
-    """`settle`: DONE where a working set holds its signs; NOT_FOUND after a few."""
-    scope = Scope(module, "settle")
-    f = scope.f
-    with f.loop(0, TRIES):
-        f["info"][3] = f["info"][3] + 1.0
-        f.call(at)
-        wrong = f.call(judge)
-        with f.when(wrong.equals(0)):
-            f.answer(f.choose(f["info"][0] < INFINITY, Code.DONE, Code.NOT_FOUND))  # NaN is not
-        with f.when((wrong > FEW) & f["count"][6].equals(0)):
-            f.answer(Code.NOT_FOUND)
-    f.finish(Code.NOT_FOUND)
-    return scope.f
-
-
-def _search(module: Any, pin: Function, held: Function, reduce: Function, down: Function) -> Function:
-    """`search`: sides of the optimum from nothing; DONE, LIMIT, or CONFLICT where numbers do not allow it."""
-    scope = Scope(module, "search")
-    f, n, after = scope.f, scope.n, scope.f["classes"] + 1
-    with f.loop(0, scope.m) as i:
-        f["fixed"][i], f["soft"][i], f["prior"][i] = 0, 0.0, 0.0
-    f.fill(f["x"], 0.0, 0, scope.wide)
-    f.fill(f["kept"], 0.0, 0, scope.wide)
-    code = f.variable(0)
-    with f.loop(0, after + 1):
-        f.call(pin, below=0)
-        code.value = f.call(held, first_class=0)
-        with f.unless(code.value.equals(Code.CONFLICT)):
-            f.leave()
-        f.copy(f["x"], f["kept"], 0, n)
-        f.call(pin, below=f["count"][2])
-        code.value = f.call(down, level=f["count"][2])
-        with f.unless(code.value.equals(Code.DONE)):
-            f.leave()
-        with f.when(f["count"][2].equals(0) & _violated(scope)):
-            f.answer(Code.INFEASIBLE)
-    with f.unless(code.value.equals(Code.DONE)):
-        f.answer(code.value)
-    with f.when(f["strict"] <= 0):
-        f.call(pin, below=after)
-        f.call(reduce)
-        code.value = f.call(held, first_class=after)
-    with f.when(f["strict"] > 0), f.loop(0, f["levels"] + 1) as k, f.when(code.value.equals(Code.DONE)):
-        code.value = f.call(down, level=after + k)
-        f.copy(f["kept"], f["x"], 0, n)
-    _sides(scope)
-    f.finish(code.value)
-    return scope.f
-
-
-def _violated(scope: Scope) -> Number:
-    """Whether x violates a row of class 0."""
-    f, found, length = scope.f, scope.f.variable(0), scope.length(scope.f["x"])
-    with f.loop(0, scope.m) as i, f.when(f["cls"][i].equals(0)):
-        value = f.dot(scope.row("M", i), f["x"], 0, scope.n)
-        beyond = f.larger(value - f["high"][i], f["low"][i] - value)
-        with f.unless(beyond <= _near(scope, i, value, length)):
-            found.value = 1
-    return found.value > 0
-
-
-def _near(scope: Scope, i: Number, value: Number, length: Number) -> Number:
-    """Violation that is not reported."""
-    f = scope.f
-    return f.larger(f.abs(value), 1.0) * FEASIBLE + violation_tolerance(scope, i, value, length)
-
-
-def _sides(scope: Scope) -> None:
-    f = scope.f
-    with f.loop(scope.n_E, scope.m) as i, f.unless(f["low"][i].equals(f["high"][i])):
-        f["side"][i] = f.choose(f["fixed"][i] > 0, f["soft"][i], 0.0)
-    with f.loop(0, f["count"][0]) as k, f.when((f["W"][k] >= scope.n_E) & f["equal"][k].equals(0)):
-        i = f["W"][k]
-        f["side"][i] = f.choose(f["low"][i].equals(f["high"][i]), 1.0, -f["sign"][k])
-
-
 def _finish(module: Any) -> Function:
     """`finish`: what the caller reads, and the final word."""
     scope = Scope(module, "finish", "code")
     f, n_E = scope.f, scope.n_E
     length, worst = scope.length(f["x"]), f.variable(0.0)
+    f["info"][6] = _size_of_cost(scope)
     first = f.variable(f["classes"] + 1)  # class that is violated
     f["info"][1], f["info"][2], f["info"][4] = 0.0, 0.0, 0.0
+    with f.loop(0, f["classes"] + 1) as c:
+        f["hints"][c] = 0
+    scope.rows_times(f["value"], f["x"])
     with f.loop(0, scope.m) as i:
-        value = f.dot(scope.row("M", i), f["x"], 0, scope.n)
+        value = f["value"][i]
         with f.when(i < n_E):
             f["multipliers_E"][i], f["values_E"][i] = f["push"][i], value
             _excess(scope, i, value, f["e"][i], f["e"][i], length, first, "excess_E", i)
@@ -208,8 +152,8 @@ def _finish(module: Any) -> Function:
             f["sides"][k], f["values_A"][k] = f["side"][i], value
             f["info"][4] = f["info"][4] + f.choose(f["push"][i].equals(0.0), 0.0, 1.0)
             _excess(scope, i, value, f["lower"][k], f["upper"][k], length, first, "excess_A", k)
-    f["info"][5] = f.as_real(f["count"][4])
-    f["count"][5] = f.choose(first.value > f["classes"], 0, 1)
+    f["info"][5] = f.as_real(f["count"][Count.DEPENDENT])
+    f["count"][Count.RELAXED] = f.choose(first.value > f["classes"], 0, 1)
     f["info"][0] = f.larger(f["info"][0], f["info"][7])
     worst.value = f.larger(f["info"][0], f.larger(f["info"][1], f["info"][2]))
     with f.when(f["code"].equals(Code.INFEASIBLE)):
@@ -226,6 +170,17 @@ def _finish(module: Any) -> Function:
     return scope.f
 
 
+def _size_of_cost(scope: Scope) -> Number:
+    """xᵀ H x of the tail and the levels, or one."""
+    f, size = scope.f, scope.f.variable(1.0)
+    with f.loop(0, scope.n) as i:
+        size.value = size.value + f["D"][i] * f["x"][i] * f["x"][i]
+    with f.loop(0, f["n_R"]) as k:
+        value = f.dot(f["x"], f["R"].at(k * scope.n), 0, scope.n)
+        size.value = size.value + value * value
+    return size.value
+
+
 def _excess(
     scope: Scope, i: Number, value: Number, low: Number, high: Number, length: Number, first: Any, name: str, place: Number
 ) -> None:
@@ -233,11 +188,12 @@ def _excess(
     f = scope.f
     over, under = value - high, low - value
     beyond = f.choose(over > under, over, under)
-    near = _near(scope, i, value, length)
+    near = search.unreported(scope, i, value, length)
     f[name][place] = 0.0
     with f.when(beyond > near):
         f[name][place] = f.choose(over > under, over, -under)
         first.value = f.choose(f["cls"][i] < first.value, f["cls"][i], first.value)
+        f["hints"][f["cls"][i]] = hold.LIKELY
     with f.unless(beyond > near):  # NaN comes here
         part = f.choose(f["loose"][i] > 0.0, 0.0, f.larger(beyond, 0.0) / f.larger(f.abs(value), 1.0))
         f["info"][1] = f.larger(f["info"][1], part)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....machine.loops import Function, Number, Row
 from .guess import DEPENDENT
-from .workspace import TOLERANCE, Code, Scope
+from .workspace import TOLERANCE, Code, Count, Scope
 
 INFINITY = float("inf")
 
@@ -19,10 +19,9 @@ def write(module: Any, level: Function) -> Function:
     _equalities(scope, wrong)
     _inequalities(scope, wrong)
     with f.loop(0, f["n_R"]) as k:
-        row = f["R"].at(k * scope.n)
-        with f.loop(0, scope.n) as i:
-            wrong.value = wrong.value + row[i] * 0.0
-        wrong.value = wrong.value + f["r"][k] * 0.0
+        copy_row(scope, f["own"], f["R"].at(k * scope.n))
+        f["norm_R"][k] = scope.length(f["own"])
+        wrong.value = wrong.value + (f["norm_R"][k] + f["r"][k]) * 0.0
     with f.loop(0, scope.n) as i:
         diagonal = f["weights"][i] + f["regularisation"][i]
         wrong.value = wrong.value + (diagonal + f["pulls"][i]) * 0.0
@@ -31,8 +30,9 @@ def write(module: Any, level: Function) -> Function:
     with f.unless(wrong.value.equals(0.0)):
         f.answer(Code.NOT_FINITE)
     _truncate(scope, level)
+    _transpose(scope)
     square = f["settings"][0] * f["settings"][0]
-    f["settings"][3] = f.choose(f["count"][4] > 0, square, DEPENDENT)  # guesses see rows in the sense of the cost
+    f["settings"][3] = f.choose(f["count"][Count.DEPENDENT] > 0, square, DEPENDENT)  # guesses see rows in the sense of the cost
     f.finish(Code.DONE)
     return scope.f
 
@@ -86,7 +86,7 @@ def _truncate(scope: Scope, level: Function) -> None:
     What such a row asks for beyond the others could only be had by unknowns that are 1 / settings[0] times larger.
     """
     f, n_E = scope.f, scope.n_E
-    f["count"][4] = 0
+    f["count"][Count.DEPENDENT] = 0
     total = f.variable(0)
     with f.loop(0, f["classes"] + 1) as c:
         f["first"][c] = total.value
@@ -109,12 +109,22 @@ def _truncate(scope: Scope, level: Function) -> None:
 def _repeat(scope: Scope, t: Number, rank: Number) -> None:
     """Leave of a row what the first `rank` coordinates say."""
     f, row, i = scope.f, scope.row("T", t), scope.f["of"][t]
-    f["count"][4] = f["count"][4] + 1
+    f["count"][Count.DEPENDENT] = f["count"][Count.DEPENDENT] + 1
     with f.loop(rank, scope.n) as j:
         row[j] = 0.0
     turned_back(scope, row, 0, rank)
     f.copy(scope.row("M", i), row, 0, scope.n)
     _loosen(f, scope.n_E, f["cls"][i])
+
+
+def _transpose(scope: Scope) -> None:
+    f = scope.f
+    with f.loop(0, scope.n) as j:
+        f.fill(f["columns"].at(j * scope.tall), 0.0, 0, scope.tall)
+    with f.loop(0, scope.m) as i:
+        row, column = scope.row("M", i), f["columns"].at(i)
+        with f.loop(0, scope.n) as j:
+            column[j * scope.tall] = row[j]
 
 
 def _loosen(f: Function, n_E: Number, cls: Number) -> None:
@@ -143,4 +153,4 @@ def violation_tolerance(scope: Scope, i: Number, value: Number, length: Number) 
     """Violation of row i that counts as none where it has this value and the unknowns this length."""
     f = scope.f
     size = f.abs(value) + 1.0
-    return (size + f["norm"][i] * length * 2.0) * TOLERANCE + size * f["loose"][i]
+    return (size + f["norm"][i] * length * 0.4) * TOLERANCE + size * f["loose"][i]

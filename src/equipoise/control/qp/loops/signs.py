@@ -1,4 +1,4 @@
-"""Multipliers of a working set, level by level, and which rows have to leave it or to enter.
+"""Multipliers of a working set, level by level, and the row that has to leave it.
 
 At level k the deviations of its rows are balanced by rows of the levels above: Σ off_t row_t + Σ λ_p row_p = 0, one λ for each
 pivot. A row of A holds rightly if the first of its numbers that is not zero (its own deviation, then its λ of each level below)
@@ -11,33 +11,42 @@ from __future__ import annotations
 from typing import Any
 
 from ....machine.loops import Function, Number
+from .exact import diagonal_of, steps_of
 from .rows import turned, violation_tolerance
-from .workspace import TOLERANCE, Scope
+from .workspace import NOISE, TOLERANCE, WRONG, Count, Scope
 
 BY_COST, BY_CLASS = 1, 2  # which kind of level a row is decided by
 ROUNDING = 1e-11  # deviation of a row of the cost, by its terms, that counts as none
 
 
+class Worst:
+    """The row that is most wrong so far."""
+
+    def __init__(self, f: Function) -> None:
+        self.at, self.most = f.variable(-1), f.variable(0.0)
+
+
 def write(module: Any) -> Function:
-    """`signs`: changes sides; how many rows were wrong. info[0] is the largest residual of the levels."""
+    """`signs`: one more than the row of A that is most wrong at the first level that has one; 0 if all are right.
+
+    info[0] is the largest residual of the levels. Rows that others repeat lose their sides.
+    """
     scope = Scope(module, "signs")
     f = scope.f
     with f.loop(0, scope.m) as i:
-        found = (f["count"][6] > 0) & (f["fixed"][i] > 0)  # by `search`
+        found = (f["count"][Count.FOUND] > 0) & (f["fixed"][i] > 0)  # by `search`
         f["decided"][i] = f.choose(found, BY_CLASS, 0)
         f["push"][i] = f.choose(found & (f["strict"] > 0), f["prior"][i], 0.0)
-    length, wrong = scope.length(f["x"]), f.variable(0)
+    length, wrong = scope.length(f["x"]), Worst(f)
     _drop_repeated(scope, length)
     f["info"][0] = 0.0
-    strict = f["strict"] > 0
-    steps = f["classes"] + 1 + f.choose(strict, f["levels"], 0)
-    with f.loop(0, steps + 1) as k, f.when(wrong.value.equals(0) & _matters(scope, k, steps, length)):
+    steps = steps_of(scope)
+    with f.loop(0, steps + 1) as k, f.when((wrong.at.value < 0) & _matters(scope, k, steps, length)):
         size = _gradient(scope, k, steps, length)
         with f.when(k <= f["classes"]):
             _own(scope, k, wrong, length)
         _balance(scope, k, size, wrong, k.equals(steps))
-    _enter(scope, wrong, length)
-    f.finish(wrong.value)
+    f.finish(wrong.at.value + 1)
     return scope.f
 
 
@@ -97,35 +106,41 @@ def add_row(scope: Scope, t: Number, factor: Number) -> None:
         f.add(f["balance"], factor, f["R"].at((-1 - of) * n), 0, n)
     with f.when(of < -f["n_R"]):
         i = -1 - f["n_R"] - of
-        f["balance"][i] = f["balance"][i] + factor * f.sqrt(f["weights"][i])
+        f["balance"][i] = f["balance"][i] + factor * f.sqrt(diagonal_of(scope, i))
 
 
-def _own(scope: Scope, k: Number, wrong: Any, length: Number) -> None:
+def _own(scope: Scope, k: Number, wrong: Worst, length: Number) -> None:
     """Signs of the deviations of the level's own rows."""
     f = scope.f
     with f.loop(f["first"][k], f["first"][k + 1]) as t:
         i = f["of"][t]
         with f.when(~f["low"][i].equals(f["high"][i]) & ~f["side"][i].equals(0.0)):
             tolerance = violation_tolerance(scope, i, f["aim"][t], length)
-            _judge(scope, i, f["off"][t], tolerance, wrong, f.number(BY_CLASS))
+            _judge(scope, i, f["off"][t], tolerance, tolerance, wrong, f.number(BY_CLASS))
 
 
-def _judge(scope: Scope, i: Number, number: Number, tolerance: Number, wrong: Any, by: Number) -> None:
+def _judge(scope: Scope, i: Number, number: Number, none: Number, most: Number, wrong: Worst, by: Number) -> None:
+    """A row that nobody above decided: it leaves if its number has the wrong sign by more than `most`.
+
+    Else it is decided if there is more than `none` of it. A row whose influence is all but nothing is better kept: without it,
+    its level would go very far for that nothing.
+    """
     f = scope.f
-    outward = number * f["side"][i]
-    with f.when(f["decided"][i].equals(0) & (outward < -tolerance)):
-        f["side"][i] = 0.0
-        wrong.value = wrong.value + 1
-    with f.when(f["decided"][i].equals(0) & (outward > tolerance)):
+    outward, free = number * f["side"][i], f["decided"][i].equals(0)
+    size = -(outward * f["norm"][i])
+    with f.when(free & (outward < -most) & (size > wrong.most.value)):
+        wrong.at.value, wrong.most.value = i, size
+    with f.when(free & (outward >= -most) & (f.abs(outward) > none)):
         f["decided"][i] = by
         f["push"][i] = number
 
 
-def _balance(scope: Scope, k: Number, size: Number, wrong: Any, last: Number) -> None:
+def _balance(scope: Scope, k: Number, size: Number, wrong: Worst, last: Number) -> None:
     """λ of the pivots above, their signs, and what they leave of the gradient."""
     f = scope.f
-    weighted_end, by = last & (f["strict"] <= 0), f.choose(k <= f["classes"], BY_CLASS, BY_COST)
-    fine = f.choose(last, TOLERANCE, f["settings"][1])
+    is_class = k <= f["classes"]
+    summed, by = ~is_class & (f["strict"] <= 0), f.choose(is_class, BY_CLASS, BY_COST)
+    coarse = f.choose(last | summed, TOLERANCE, WRONG)
     with f.loop(0, f["begin"][k], down=True) as c:
         t = f["pivot"][c]
         row, i = scope.row("T", t), f["of"][t]
@@ -135,23 +150,11 @@ def _balance(scope: Scope, k: Number, size: Number, wrong: Any, last: Number) ->
         with f.when(i >= 0):
             inequality = ~f["low"][i].equals(f["high"][i]) & ~f["side"][i].equals(0.0)
             with f.when(inequality):
-                _judge(scope, i, factor, size * fine / f["norm"][i], wrong, by)
-            with f.when(weighted_end):
+                unit = size / f["norm"][i]
+                _judge(scope, i, factor, unit * NOISE, unit * coarse, wrong, by)
+            with f.when(summed & (size > 0.0)):
                 f["push"][i] = factor
     largest, scale = f.variable(0.0), f.larger(size, 1.0)
-    f["info"][6] = scale
     with f.loop(0, scope.n) as j:
         largest.value = f.larger(largest.value, f.abs(f["balance"][j]))
     f["info"][0] = f.larger(f["info"][0], largest.value / scale)
-
-
-def _enter(scope: Scope, wrong: Any, length: Number) -> None:
-    """Rows beyond a bound get a side. Rows that just left had the other sign: they are inside."""
-    f = scope.f
-    with f.loop(scope.n_E, scope.m) as i, f.when(f["side"][i].equals(0.0)):
-        value = f["value"][i]
-        over, under = value - f["high"][i], f["low"][i] - value
-        excess = f.choose(over > under, over, under)
-        with f.when(excess > violation_tolerance(scope, i, value, length)):
-            f["side"][i] = f.choose(over > under, 1.0, -1.0)
-            wrong.value = wrong.value + 1

@@ -9,11 +9,13 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from ....machine.loops import Function, Number, Row, padded
+from ....machine.loops import TALL, Function, Number, Row, padded
 
 RANK = 1e-9  # of a row's length: what others leave of it counts as nothing
 RANKS = (1e-8, 1e-7)  # settings 1 and 2: the same for rows of a level, and for rows that enter a working set one by one
 TOLERANCE = 1e-9  # violation, by 1 + |value| and by the lengths of row and unknowns, that counts as none
+NOISE = 1e-11  # multiplier of a row, by the size of its level, that is told from none
+WRONG = 1e-6  # multiplier of the wrong sign, by the size of its level, with which a row has to leave
 FEASIBLE = 1e-7  # violation of a row, by max(1, |value|), that is not reported
 ACCURATE = 1e-6  # largest residual that may call itself optimal
 
@@ -38,6 +40,21 @@ class Code(IntEnum):
     INFEASIBLE = 8
 
 
+class Count(IntEnum):
+    """Places in `count`."""
+
+    SIZE = 0  # rows in the working set that changes one by one
+    CHANGES = 1  # of it, so far
+    CLASS = 2  # that could not hold
+    INSIDE = 3  # whether `point` violates no row that has no side
+    DEPENDENT = 4  # rows of E
+    RELAXED = 5  # whether the last program was
+    FOUND = 6  # whether what is to be proven was found by a search
+    DIMENSION = 7  # rows of J
+    CAREFUL = 8  # whether a cost in one sum is solved by its rows
+    ILL = 9  # whether a Cholesky factor lost most of its digits
+
+
 def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> dict[str, tuple[str, int]]:
     """Of every array its kind and how many numbers it must hold."""
     wide, m = padded(n), n_E + n_A
@@ -51,19 +68,20 @@ def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> di
         # guesses
         "H": n * wide, "f": wide, "V": n * columns, "S": columns**2, "rhs": columns, "squares": columns, "g": wide,
         # all rows of the constraints
-        "M": m * wide, "low": m, "high": m, "norm": m, "loose": m, "value": m, "side": m, "push": m, "bound": m,
+        "M": m * wide, "columns": n * padded(m, TALL), "low": m, "high": m, "norm": m, "loose": m, "value": m,
+        "side": m, "push": m, "bound": m, "norm_R": n_R,
         # levels
         "T": rows * wide, "aim": rows, "square": rows, "left": rows, "off": rows, "F": rows * wide, "mirror": n * wide,
         "beta": wide, "y": wide, "own": wide, "b": wide, "Z": n * wide, "D": wide, "pull": wide,
         "small": padded(rows) ** 2, "delta": padded(rows), "gradient": wide, "balance": wide,
         # a working set that changes row by row
         "J": n * wide, "C": n * wide, "u": wide, "sign": n, "d": wide, "q": wide, "step": wide, "kept": wide,
-        "soft": m, "prior": m,
+        "soft": m, "prior": m, "slope": m, "point": wide,
     }  # fmt: skip
     integers = {
         "ends": levels, "order": n_R, "classes_E": n_E, "classes_A": n_A, "work": n_A + 1, "cls": m,
         "of": rows, "pivoted": rows, "spare": rows, "first": steps, "begin": steps, "pivot": n, "decided": m,
-        "W": n, "equal": n, "inside": m, "fixed": m, "count": 8,
+        "hints": steps, "W": n, "equal": n, "inside": m, "fixed": m, "count": 16,
     }  # fmt: skip
     return {name: ("array", k) for name, k in real.items()} | {name: ("indices", k) for name, k in integers.items()}
 
@@ -78,13 +96,17 @@ class Scope:
     def __init__(self, module: Any, name: str, *extra: str) -> None:
         self.f = f = Function(module, name, ARGUMENTS | dict.fromkeys(extra, "integer"))
         self.n, self.n_E, self.m = f["n"], f["n_E"], f["n_E"] + f["n_A"]
-        self.wide = f.padded(self.n)
+        self.wide, self.tall = f.padded(self.n), f.tall(self.m)
 
     def row(self, name: str, i: Any) -> Row:
         """Row i of a matrix of the workspace."""
         f = self.f
         row: Row = f[name].at(f.number(i) * self.wide)
         return row
+
+    def rows_times(self, to: Row, vector: Row) -> None:
+        """to = M vector."""
+        self.f.times(to, self.f["columns"], vector, self.n, self.m)
 
     def length(self, vector: Row) -> Number:
         return self.f.sqrt(self.f.dot(vector, vector, 0, self.n))
