@@ -146,7 +146,7 @@ class CompiledSolver:
 
     def _start_cold(self) -> None:
         settings = self._memory["settings"]
-        self._memory["count"][:], settings[3] = 0, settings[0] ** 2
+        self._memory["count"][:], self._results[:], settings[3] = 0, 0.0, settings[0] ** 2
 
     def solve(self) -> Result:
         """The answer to the program that `data` holds. It has its own arrays."""

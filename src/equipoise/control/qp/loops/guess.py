@@ -39,7 +39,6 @@ def _write(f: Function) -> None:
     with f.loop(0, f["guesses"]) as k:
         count.value = _gather(f)
         columns = f.padded(count.value)
-        f["info"][5] = 0.0
         _forward(f, wide, columns)
         _multipliers(f, count.value, columns)
         _unknowns(f, wide, columns)
@@ -132,11 +131,12 @@ def _multipliers(f: Function, count: Number, columns: Number) -> None:
     with f.loop(1, count) as i:
         rhs[i] = -(S[i] + _bound(f, i))
         f["squares"][i] = S[i * columns + i]
+    left_out = f.variable(0.0)  # equalities
     with f.loop(1, count) as k:  # Uᵀ U = S without its first row, and the forward solve in the same pass
         row = S.at(k * columns)
         smallest = f.choose(k <= f["n_E"], f["settings"][3], DEPENDENT)
         keep = row[k] > f["squares"][k] * smallest
-        f["info"][5] = f["info"][5] + f.choose(keep | (k > f["n_E"]), 0.0, 1.0)
+        left_out.value = left_out.value + f.choose(keep | (k > f["n_E"]), 0.0, 1.0)
         inverse = f.choose(keep, f.number(1.0) / f.sqrt(f.choose(keep, row[k], 1.0)), 0.0)
         f.scale(row, inverse, k, columns)
         rhs[k] = rhs[k] * inverse
@@ -149,7 +149,7 @@ def _multipliers(f: Function, count: Number, columns: Number) -> None:
             total.value = total.value - S[k * columns + i] * rhs[i]
         pivot = S[k * columns + k]
         rhs[k] = f.choose(pivot > 0.0, total.value / f.choose(pivot > 0.0, pivot, 1.0), 0.0)
-    rhs[0] = 1.0
+    rhs[0], f["info"][5] = 1.0, left_out.value
 
 
 def _bound(f: Function, column: Number) -> Number:

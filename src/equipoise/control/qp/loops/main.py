@@ -19,7 +19,7 @@ from ....machine.store import shared_cache
 from . import changes, descend, exact, gather, guess, hold, levels, rows, search, settle, signs
 from .workspace import ACCURATE, Code, Count, Scope
 
-WARM, PROVE = 3, 6  # working sets that are looked at after the last one, and after one that was searched
+WARM, PROVE = 2, 6  # working sets that are looked at after the last one, and after one that was searched
 VERSION = 2
 INFINITY = float("inf")
 
@@ -100,25 +100,14 @@ def _solve(module: Any, guessed: Function, prepare: Function, settled: Function,
 
 
 def _guess(scope: Scope, guessed: Function) -> None:
-    """The fast way, if it succeeds; else the sides are as they were."""
+    """The fast way, if it succeeds; else the sides are as they were. It finds all rows to hold, as the last program did."""
     f = scope.f
-    with f.loop(0, f["n_A"]) as i:
-        f["value"][i] = f["sides"][i]
+    f.copy(f["value"], f["sides"], 0, f["n_A"])
     with f.when(f.call(guessed).equals(Code.DONE)):
         worst = f.larger(f["info"][0], f.larger(f["info"][1], f["info"][2]))
         with f.when(worst <= ACCURATE):  # NaN is not
-            _nothing_beyond(scope)
             f.answer(Code.DONE)
-    with f.loop(0, f["n_A"]) as i:
-        f["sides"][i] = f["value"][i]
-
-
-def _nothing_beyond(scope: Scope) -> None:
-    f = scope.f
-    with f.loop(0, f["n_E"]) as i:
-        f["excess_E"][i] = 0.0
-    with f.loop(0, f["n_A"]) as i:
-        f["excess_A"][i] = 0.0
+    f.copy(f["sides"], f["value"], 0, f["n_A"])
 
 
 def _give_up(scope: Scope) -> None:

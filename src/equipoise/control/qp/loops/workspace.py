@@ -81,7 +81,7 @@ def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> di
     integers = {
         "ends": levels, "order": n_R, "classes_E": n_E, "classes_A": n_A, "work": n_A + 1, "cls": m,
         "of": rows, "pivoted": rows, "spare": rows, "first": steps, "begin": steps, "pivot": n, "decided": m,
-        "hints": steps, "W": n, "equal": n, "inside": m, "fixed": m, "count": 16,
+        "hints": steps, "W": n, "equal": n, "inside": m, "fixed": m, "ahead": m, "count": 16,
     }  # fmt: skip
     return {name: ("array", k) for name, k in real.items()} | {name: ("indices", k) for name, k in integers.items()}
 
