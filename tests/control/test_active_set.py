@@ -326,7 +326,7 @@ def distances(x: np.ndarray, program: QuadraticProgram) -> list[float]:
 @pytest.mark.paper("H6", "Q3")
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_lexicographic_optimum_is_that_of_the_cascade(strict):
-    """The first distance in which they differ, if any, is smaller with the compiled solver: its levels are the more exact."""
+    """The first distance in which they differ, if any, is smaller with the compiled solver."""
     compared = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -451,7 +451,7 @@ def test_a_cost_that_is_not_convex_is_no_answer(rng):
 
 
 def test_at_the_limit_the_best_point_so_far_is_given(rng):
-    """Cut short anywhere: the point is finite, what it violates is told, and class 0 holds where it is called usable."""
+    """Cut short anywhere: the point is finite, and class 0 holds where it is called usable."""
     seen = set()
     for seed in range(12):
         p, options = broken_problem(np.random.default_rng(seed), 12, 3, 30, 2)

@@ -1,4 +1,4 @@
-"""The compiled solver on the programs of controllers: statuses that HiGHS agrees with, finite commands, bounded work."""
+"""The compiled solver on programs of controllers: statuses that HiGHS agrees with, finite commands, bounded work."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def impossible(program, classes) -> int:
 
 
 def test_relaxed_and_optimal_are_true():
-    """A target out of reach relaxes the task that is hard and nothing that must hold; a linear program agrees every time."""
+    """A target out of reach relaxes the hard task and nothing that must hold; a linear program agrees every time."""
     robot, controller = standing_human()
     classes, seen = np.concatenate(controller._classes()), set()
     for k, solution in enumerate(walkabout(robot, controller, 600)):
@@ -139,7 +139,7 @@ def test_contacts_come_and_go_without_a_new_solver():
 @pytest.mark.slow
 @pytest.mark.parametrize(("priorities", "most"), [("weighted", 3e3), ("strict", 5e3)])
 def test_every_step_is_solved_in_bounded_time(priorities, most):
-    """Thread time of the solver alone, µs, whatever the status. The bounds are some four times what a quiet machine shows."""
+    """Thread time of the solver alone, µs, whatever the status; bounds are some four times that of a quiet machine."""
     robot, controller = standing_human(priorities)
     solve, took = controller._solver.solve, []
 

@@ -14,7 +14,8 @@ RANK_TOLERANCE = 1e-9  # equalities are taken as they are
 class ActiveSetSolver:
     """Solves with the compiled solver. H must be positive definite.
 
-    Memory, and the working set, stay while programs have the same structure: sizes, classes, and which rows are equalities.
+    Memory, and the working set, stay while programs have the same structure: sizes, classes, and which rows are
+    equalities.
     """
 
     def __init__(self) -> None:

@@ -3,8 +3,8 @@
     level 0 … L − 1:   R x ≈ r;   one of them also:  ½ Σ weights x² − pullsᵀ x;   then  ½ Σ regularisation x²
     subject to         E x = e,   lower ≤ A x ≤ upper,   each row with a relaxation class
 
-`loops.main` tells how it is solved. What the kernel writes is what the machine code reads; nothing is allocated from step to step
-but the answer.
+`loops.main` tells how it is solved. What the kernel writes is what the machine code reads; nothing is allocated from
+step to step but the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from .loops import main
-from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, Code, Count, sizes
+from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, Code, Count, Setting, sizes
 from .program import UNKNOWN, Residuals, Result, Status, read_only, relaxation_classes
 
 Array = np.ndarray
@@ -43,21 +43,19 @@ class CompiledSolver:
     """Memory for programs of one structure, and the working set from one to the next.
 
     Args:
-        n: how many unknowns.
-        levels: of each level of the cost its rows of R, most important first: their numbers, or how many come next.
-        diagonal: the level that weights and pulls belong to; the last if left out.
-        n_E, n_A: rows of E and of A.
-        classes_E, classes_A: relaxation class of each row: 0, never, if left out; 1 is relaxed last.
-        regularisation: weights of the squares of the unknowns, shape (n,) or a number; positive.
-        strict: whether each level is optimal within those before it and the regularisation comes last. If not, there is one
+        n: how many unknowns. levels: of each level of the cost its rows of R, most important first: their numbers, or
+        how many come next. diagonal: the level that weights and pulls belong to; the last if left out. n_E, n_A: rows
+        of E and of A. classes_E, classes_A: relaxation class of each row: 0, never, if left out; 1 is relaxed last.
+        regularisation: weights of the squares of the unknowns, shape (n,) or a number; positive. strict: whether each
+        level is optimal within those before it and the regularisation comes last. If not, there is one
             level, and the regularisation is part of it.
         rank_tolerance: equalities that others repeat but for this part of their length repeat them exactly.
-        iteration_limit: changes of the working set; at the limit the answer is the best point so far.
-        guesses: active sets that are tried by the fast way, which takes programs without strict priorities that are feasible.
+        iteration_limit: changes of the working set; at the limit the answer is the best point so far. guesses: active
+        sets that are tried by the fast way, which takes programs without strict priorities that are feasible.
 
     Attributes:
-        data: R r weights pulls E e A lower upper, arrays to write into.
-        sides: of all rows of A, −1 or 1 if they are in the working set at their lower or upper bound, else 0; the next solve
+        data: R r weights pulls E e A lower upper, arrays to write into. sides: of all rows of A, −1 or 1 if they are in
+        the working set at their lower or upper bound, else 0; the next solve
             starts from them.
     """
 
@@ -112,7 +110,7 @@ class CompiledSolver:
         self.data["regularisation"][:] = regularisation
         self._memory["ends"][: len(self.levels)] = np.cumsum([len(level) for level in self.levels])
         self._memory["order"][: self.n_R] = np.concatenate(self.levels)
-        self._memory["settings"][: 2 + len(RANKS)] = rank_tolerance, *RANKS, rank_tolerance**2
+        self._memory["settings"][: 1 + len(RANKS)] = rank_tolerance, *RANKS
 
     def select(self, x: Array | None = None, E: Array | None = None, A: Array | None = None) -> None:
         """Which unknowns, rows of E and rows of A there are from now on, by their numbers; None for all.
@@ -146,7 +144,8 @@ class CompiledSolver:
 
     def _start_cold(self) -> None:
         settings = self._memory["settings"]
-        self._memory["count"][:], self._results[:], settings[3] = 0, 0.0, settings[0] ** 2
+        self._memory["count"][:], self._results[:] = 0, 0.0
+        settings[Setting.GUESS] = settings[Setting.REPEATED] ** 2
 
     def solve(self) -> Result:
         """The answer to the program that `data` holds. It has its own arrays."""

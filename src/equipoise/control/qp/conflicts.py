@@ -43,8 +43,8 @@ def feasible(solver: Solver, problem: QuadraticProgram) -> bool:
 def conflict(problem: QuadraticProgram) -> list[str]:
     """Names of rows that cannot hold together although they could if any one of them were dropped; empty if all can.
 
-    A vertex of the polyhedron of Farkas multipliers is an irreducible inconsistent set [GR90]; a deletion filter over its names
-    then makes sure of it for rows that share a name, and in finite precision.
+    A vertex of the polyhedron of Farkas multipliers is an irreducible inconsistent set [GR90]; a deletion filter over
+    its names then makes sure of it for rows that share a name, and in finite precision.
     """
     if ill_posed(problem):
         return []

@@ -40,13 +40,13 @@ FLAGS = {
 class DaqpSolver:
     """Solves problem after problem of one size; memory is allocated once and the active set carries over.
 
-    A problem of another size starts afresh, and so does the step after a failure. `solve` never raises for numbers: whatever
-    goes wrong is a `Status`.
+    A problem of another size starts afresh, and so does the step after a failure. `solve` never raises for numbers:
+    whatever goes wrong is a `Status`.
 
     Args:
-        tolerance: violation of a row, scaled to length one, that counts as none.
-        iteration_limit: changes of the active set per solve.
-        proximal: weight of the proximal-point steps that DAQP takes where H is singular. They converge to a minimiser of the
+        tolerance: violation of a row, scaled to length one, that counts as none. iteration_limit: changes of the active
+        set per solve. proximal: weight of the proximal-point steps that DAQP takes where H is singular. They converge
+        to a minimiser of the
             problem as stated, so this is not a regularisation of the answer; zero forbids them.
         refine: residual above which a Newton step on the active set is tried.
     """

@@ -57,22 +57,20 @@ def require_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
 class QuadraticProgram:
     """minimise ½ xᵀ H x + fᵀ x subject to lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper.
 
-    Rows of class 0, and bounds, hold. If not all rows can, the violations of class 1 are minimised in the sense of least
-    squares, then within their minimum those of class 2, and so on. Then come the levels, each within the minimisers of those
-    before it, and the cost last: one lexicographic problem.
+    Rows of class 0, and bounds, hold. If not all rows can, the violations of class 1 are minimised in the sense of
+    least squares, then within their minimum those of class 2, and so on. Then come the levels, each within the
+    minimisers of those before it, and the cost last: one lexicographic problem.
 
-    Arrays are copied and read-only. `dataclasses.replace` keeps those that do not change, and a `DaqpSolver` then skips them.
+    Arrays are copied and read-only. `dataclasses.replace` keeps those that do not change, and a `DaqpSolver` then skips
+    them.
 
     Args:
-        H: symmetric and positive semidefinite, shape (n, n).
-        f: linear cost, shape (n,).
-        A: rows, shape (m, n); none if left out.
-        lower, upper: bounds of the rows, shape (m,); ±inf where there is none.
-        x_lower, x_upper: bounds of the variables, shape (n,).
-        names: one per row; rows that share a name are one thing to `conflict`.
-        bound_names: one per variable, for its bounds.
-        classes: relaxation class of each row, shape (m,); 0, never relaxed, if left out.
-        levels: equalities that are to be met as well as possible before the cost, most important first; see `Rows.equal`.
+        H: symmetric and positive semidefinite, shape (n, n). f: linear cost, shape (n,). A: rows, shape (m, n); none if
+        left out. lower, upper: bounds of the rows, shape (m,); ±inf where there is none. x_lower, x_upper: bounds of
+        the variables, shape (n,). names: one per row; rows that share a name are one thing to `conflict`. bound_names:
+        one per variable, for its bounds. classes: relaxation class of each row, shape (m,); 0, never relaxed, if left
+        out. levels: equalities that are to be met as well as possible before the cost, most important first; see
+        `Rows.equal`.
     """
 
     H: Array
@@ -174,9 +172,9 @@ UNKNOWN = Residuals(np.nan, np.nan, np.nan, np.nan)
 class Result(NamedTuple):
     """What came of one problem: the point, its multipliers, how it ended, and the residuals that prove it.
 
-    Residuals are those of the problem as stated or, where rows are relaxed, of the one whose bounds are moved to the values
-    reached. With strict levels they are the worst of all levels, and `multipliers` are those of the first level that a row
-    limits. `x` is NaN where there is none to give (see `usable`); its arrays belong to whoever gets them.
+    Residuals are those of the problem as stated or, where rows are relaxed, of the one whose bounds are moved to the
+    values reached. With strict levels they are the worst of all levels, and `multipliers` are those of the first level
+    that a row limits. `x` is NaN where there is none to give (see `usable`); its arrays belong to whoever gets them.
     """
 
     status: Status

@@ -29,8 +29,8 @@ PROXIMAL, PROXIMAL_STEPS = 1e-5, 20  # weight of proximal steps, by the largest 
 class QpsolversSolver:
     """Solves with a solver of `qpsolvers`, by its name there; it needs the extra `qpsolvers`.
 
-    Solvers tell only whether they found a solution. One that none is found for is called infeasible if another program says so:
-    the point that violates the rows least violates them.
+    Solvers tell only whether they found a solution. One that none is found for is called infeasible if another program
+    says so: the point that violates the rows least violates them.
 
     Args:
         name: of the solver, one of `qpsolvers.available_solvers`; the first of them if left out.

@@ -1,9 +1,10 @@
 """The primal method: one level of least squares, by steps that stay within the rows that hold.
 
-A level is a class of constraints that cannot hold (the violations of its rows are minimised), a level of the cost, or the
-regularisation. From a point at which the rows above hold, every step is the shortest that minimises the level in what the
-working set leaves free, cut where a row would be violated (with the tolerance that lets the steepest row of a corner block
-[H73]); that row enters. A row whose multiplier has the wrong sign leaves. At the end, rows whose multipliers push are fixed.
+A level is a class of constraints that cannot hold (the violations of its rows are minimised), a level of the cost, or
+the regularisation. From a point at which the rows above hold, every step is the shortest that minimises the level in
+what the working set leaves free, cut where a row would be violated (with the tolerance that lets the steepest row of a
+corner block [H73]); that row enters. A row whose multiplier has the wrong sign leaves. At the end, rows whose
+multipliers push are fixed.
 
 [H73] Harris: Pivot Selection Methods of the Devex LP Code, Math. Prog. 5, 1973.
 """
@@ -16,7 +17,7 @@ from ....machine.loops import Function, Number, Variable
 from .changes import back_substitute, coordinates
 from .rows import turned_back, violation_tolerance
 from .signs import ROUNDING
-from .workspace import NOISE, RANK, WRONG, Code, Count, Scope
+from .workspace import NOISE, RANK, WRONG, Code, Count, Info, Scope, Setting
 
 SLACK = 0.25  # of a row's tolerance, by which a step may violate it: less than what counts later
 COSTLY = 8  # rows of a level that cost as much as another change
@@ -46,7 +47,7 @@ def write(module: Any, factor: Function, fit: Function, enter: Function, leave: 
         with f.when(f["count"][Count.CHANGES] > f["limit"]):
             f.answer(Code.LIMIT)
         f.fill(f["y"], 0.0, 0, scope.wide)
-        c = f.call(factor, t0=0, t1=total, total=total, c0=q, rank=1)
+        c = f.call(factor, t0=0, t1=total, total=total, c0=q, rank=Setting.LEVEL)
         f.call(fit, t0=0, t1=total, c0=q, c1=c)
         _direction(level, q, c)
         share = _blocking(level, many, blocked)
@@ -172,7 +173,7 @@ def _blocking(level: Level, many: Number, blocked: Variable) -> Number:
 
 
 def _holds(level: Level, i: Number) -> Number:
-    """Whether a row must not be violated on the way, or, in the level's own class, begins to count where it would be."""
+    """Whether a row must not be violated on the way or, in the level's own class, counts from where it would be."""
     f = level.f
     return f["inside"][i].equals(0) & ((f["cls"][i] < level.k) | f["soft"][i].equals(0.0))
 
@@ -225,9 +226,9 @@ def _wrong(level: Level, q: Number, total: Number) -> Number:
     with f.loop(scope.n, scope.wide) as j:
         f["gradient"][j] = 0.0
     coordinates(scope, f["gradient"], 1.0)
-    f["info"][6] = 0.0
+    f["info"][Info.SIZE] = 0.0
     with f.loop(q, scope.n) as k:
-        f["info"][6] = f.larger(f["info"][6], f.abs(f["d"][k]) / f.larger(size.value, 1.0))
+        f["info"][Info.SIZE] = f.larger(f["info"][Info.SIZE], f.abs(f["d"][k]) / f.larger(size.value, 1.0))
     f.copy(f["q"], f["d"], 0, scope.n)
     back_substitute(scope, f["q"], q)
     f["b"][0], f["b"][1] = size.value * WRONG, size.value * NOISE
@@ -255,7 +256,7 @@ def _add_row(level: Level, t: Number) -> None:
 def _fix(level: Level, total: Number, enter: Function) -> None:
     """What the level decides stays: rows that push, its own violations, or the values of its rows."""
     f, scope = level.f, level.scope
-    f["info"][7] = f.larger(f["info"][7], f["info"][6])
+    f["info"][Info.SEARCHED] = f.larger(f["info"][Info.SEARCHED], f["info"][Info.SIZE])
     missed = _missed(level, total)
     with f.loop(0, f["count"][Count.SIZE]) as k, f.when(f["equal"][k].equals(0) & missed):
         i = f["W"][k]

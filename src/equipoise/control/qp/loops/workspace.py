@@ -1,7 +1,7 @@
 """The memory that all functions of the solver share, by name, and how they are written.
 
-Rows of E and A are one set of m = n_E + n_A rows here, E first: M with low ≤ M x ≤ high. Every matrix has rows of `wide` numbers,
-a multiple of the lanes, with zeros behind the n that count.
+Rows of E and A are one set of m = n_E + n_A rows here, E first: M with low ≤ M x ≤ high. Every matrix has rows of
+`wide` numbers, a multiple of the lanes, with zeros behind the n that count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from ....machine.loops import TALL, Function, Number, Row, padded
 
 RANK = 1e-9  # of a row's length: what others leave of it counts as nothing
-RANKS = (1e-8, 1e-7)  # settings 1 and 2: the same for rows of a level, and for rows that enter a working set one by one
+RANKS = (1e-8, 1e-7)  # the same for rows of a level, and for rows that enter a working set one by one
 TOLERANCE = 1e-9  # violation, by 1 + |value| and by the lengths of row and unknowns, that counts as none
 NOISE = 1e-11  # multiplier of a row, by the size of its level, that is told from none
 WRONG = 1e-6  # multiplier of the wrong sign, by the size of its level, with which a row has to leave
@@ -23,7 +23,6 @@ SIZES = ("n", "n_R", "n_E", "n_A", "levels", "diagonal", "classes", "strict", "g
 NUMBERS = ("R", "r", "weights", "pulls", "regularisation", "E", "e", "A", "lower", "upper")
 # In the order in which they lie in memory: only x is written in whole blocks.
 RESULTS = ("multipliers_E", "multipliers_A", "excess_E", "excess_A", "values_E", "values_A", "info", "x")
-INFO = ("stationarity", "primal", "complementarity", "iterations", "active", "dependent")
 
 
 class Code(IntEnum):
@@ -38,6 +37,28 @@ class Code(IntEnum):
     INACCURATE = 6
     RELAXED = 7
     INFEASIBLE = 8
+
+
+class Info(IntEnum):
+    """Places in `info`."""
+
+    STATIONARITY = 0
+    PRIMAL = 1
+    COMPLEMENTARITY = 2
+    TRIES = 3  # working sets that were solved
+    ACTIVE = 4
+    DEPENDENT = 5  # rows of E
+    SIZE = 6  # by which complementarity is divided; of a level, what its gradient leaves
+    SEARCHED = 7  # residual of the levels that a search minimised
+
+
+class Setting(IntEnum):
+    """Places in `settings`: parts of a row's length of which less counts as nothing."""
+
+    REPEATED = 0  # of rows of E that others repeat
+    LEVEL = 1  # of rows of a level
+    ENTER = 2  # of rows that enter a working set one by one
+    GUESS = 3  # of rows of E among guesses, squared, in the sense of the cost
 
 
 class Count(IntEnum):
