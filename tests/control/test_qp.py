@@ -530,8 +530,9 @@ def test_only_what_must_be_relaxed_is(make, seed, classes):
     over = np.maximum(np.maximum(problem.lower - value, value - problem.upper), 0.0)
     assert_allclose(np.abs(result.excess), np.where(over > 1e-6, over, np.abs(result.excess)), atol=1e-7)
     for k, possible in enumerate(feasible):
-        if possible:
-            assert not result.excess[problem.classes == k].any()
+        if possible:  # a cascade inherits the tolerance of its solver
+            most = 0.0 if make is ActiveSetSolver else 1e-6
+            assert np.abs(result.excess[problem.classes == k]).max(initial=0.0) <= most
         else:
             assert result.excess[problem.classes == k].any()
             break
