@@ -232,6 +232,15 @@ def test_a_selection_is_the_smaller_problem(strict, seed):
     assert answer.usable is False or not np.delete(answer.x, x).any()
 
 
+def test_a_selection_stays_warm(rng):
+    p = random_problem(rng, n=20, n_A=30, tight=1.0, weight=1.0)
+    solver = solver_of(p, guesses=10)
+    solver.select(np.arange(18), None, np.arange(0, 30, 2))
+    cold, warm = solved(solver, p), solved(solver, p)
+    assert cold.active and cold.iterations > 1 and warm.iterations == 1
+    assert set(np.flatnonzero(solver.sides)) == set(np.flatnonzero(warm.multipliers[3:]))
+
+
 def test_a_selection_comes_and_goes(rng):
     p = random_problem(rng)
     solver = solver_of(p)
