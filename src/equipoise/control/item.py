@@ -7,7 +7,7 @@ changed while a controller runs (`controller.set`), and each may be a function o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -228,11 +228,6 @@ def finite_column(label: str, what: str, value: Setting, n: int) -> Array:
     if not np.isfinite(array).all():
         raise TaskError(f"{label}: {what} must be finite; got {value!r}")
     return np.broadcast_to(array, (n,))
-
-
-def labels_of(items: Sequence[Item]) -> Iterator[str]:
-    """Labels of items, in order."""
-    return (item.label for item in items)
 
 
 def _short(values: Sequence[Any]) -> str:
