@@ -232,6 +232,15 @@ def test_a_selection_is_the_smaller_problem(strict, seed):
     assert answer.usable is False or not np.delete(answer.x, x).any()
 
 
+def test_a_selection_stays_warm(rng):
+    p = random_problem(rng, n=20, n_A=30, tight=1.0, weight=1.0)
+    solver = solver_of(p, guesses=10)
+    solver.select(np.arange(18), None, np.arange(0, 30, 2))
+    cold, warm = solved(solver, p), solved(solver, p)
+    assert cold.active and cold.iterations > 1 and warm.iterations == 1
+    assert set(np.flatnonzero(solver.sides)) == set(np.flatnonzero(warm.multipliers[3:]))
+
+
 def test_a_selection_comes_and_goes(rng):
     p = random_problem(rng)
     solver = solver_of(p)
@@ -326,7 +335,7 @@ def distances(x: np.ndarray, program: QuadraticProgram) -> list[float]:
 @pytest.mark.paper("H6", "Q3")
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_lexicographic_optimum_is_that_of_the_cascade(strict):
-    """The first distance in which they differ, if any, is smaller with the compiled solver: its levels are the more exact."""
+    """The first distance in which they differ, if any, is smaller with the compiled solver."""
     compared = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -451,7 +460,7 @@ def test_a_cost_that_is_not_convex_is_no_answer(rng):
 
 
 def test_at_the_limit_the_best_point_so_far_is_given(rng):
-    """Cut short anywhere: the point is finite, what it violates is told, and class 0 holds where it is called usable."""
+    """Cut short anywhere: the point is finite, and class 0 holds where it is called usable."""
     seen = set()
     for seed in range(12):
         p, options = broken_problem(np.random.default_rng(seed), 12, 3, 30, 2)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from equipoise.machine import cpu
-from equipoise.machine.loops import LANES, Function, optimised_object, padded
+from equipoise.machine.loops import LANES, TALL, Function, optimised_object, padded
 
 SIZES = (1, 7, 8, 9, 16, 23)
 
@@ -64,7 +64,7 @@ def test_rows_are_added_scaled_and_filled(n, rng):
     x, y, z, w = (roomy(rng.normal(size=n)) for _ in range(4))
     before = x.copy(), y.copy(), z.copy(), w.copy()
     run(n, x, y, z, w)
-    assert_allclose(y[:n], before[1][:n] + before[0][0] * before[0][:n], rtol=1e-13)
+    assert_allclose(y[:n], before[1][:n] + before[0][0] * before[0][:n], rtol=1e-15, atol=1e-15)
     assert_allclose(z[:n], 3 * before[2][:n], rtol=0)
     assert_allclose(w[:n], -1.5, rtol=0)
     for new, old in zip((x, y, z, w), before, strict=True):
@@ -105,7 +105,7 @@ def test_conditions_choices_and_early_answers():
     out = np.zeros(8)
     for x, first in ((0.75, 1.5), (4.0, 8.0), (2.0, -2.0)):
         assert run(np.array([x]), out) == 0
-        assert_allclose(out[:4], [first, max(x, 3.0), np.sqrt(x) / 2 - 1, 1 + x], rtol=1e-13)
+        assert_allclose(out[:4], [first, max(x, 3.0), np.sqrt(x) / 2 - 1, 1 + x], rtol=1e-15)
     assert run(np.array([-1.0]), out) == 7
     assert run(np.array([np.nan]), out) == 7
 
@@ -138,3 +138,61 @@ def test_the_upper_factor_is_that_of_cholesky(n, rng):
     assert_allclose(np.triu(memory[:, :n]), np.linalg.cholesky(M).T, rtol=0, atol=1e-10 * np.abs(M).max())
     memory[:, :n] = M - 2 * np.abs(M).sum() * np.eye(n)
     assert run(n, memory) == Code.NOT_CONVEX
+
+
+def test_loops_can_be_left_and_conditions_turned_round():
+    def write(f):
+        with f.loop(0, f["n"]) as i:
+            with f.when(f["x"][i] < 0.0):
+                f.leave()
+            with f.unless(f["x"][i] > 5.0):  # NaN comes here
+                f["seen"][i] = 1
+        f["seen"][f["n"]] = 7
+
+    run = compiled({"n": "integer", "x": "array", "seen": "indices"}, write)
+    seen = np.zeros(16, np.int64)
+    run(6, np.array([1.0, 9.0, np.nan, 2.0, -1.0, 3.0]), seen)
+    assert seen[:7].tolist() == [1, 0, 1, 1, 0, 0, 7]
+
+
+def test_functions_call_each_other():
+    from llvmlite import ir
+
+    module, arguments = ir.Module("test"), {"n": "integer", "x": "array"}
+    inner = Function(module, "inner", arguments | {"by": "integer"})
+    with inner.loop(0, inner["n"]) as i:
+        inner["x"][i] = inner["x"][i] + inner.as_real(inner["by"])
+    inner.finish(3 - inner["by"])
+    outer = Function(module, "outer", arguments)
+    outer.finish(outer.call(inner, by=5) + outer.call(inner, by=-1))
+    entry = Function(module, "entry", {"table": "indices"})
+    entry.finish(entry.call_with(outer, entry["table"]))
+    code = cpu.LoadedCode(optimised_object(module))
+    function = code.function("entry", ctypes.c_void_p, release_lock=False)
+    x = np.arange(4.0)
+    table = np.array([3, x.ctypes.data])
+    assert function(table.ctypes.data) == (3 - 5) + (3 + 1)
+    assert x.tolist() == [4.0, 5.0, 6.0, 3.0]
+
+
+@pytest.mark.parametrize("m", [1, 31, 32, 33, 100])
+@pytest.mark.parametrize("n", [1, 5])
+def test_products_of_matrices_and_vectors(n, m, rng):
+    def write(f):
+        f.times(f["to"], f["columns"], f["x"], f["n"], f["m"])
+
+    run = compiled({"n": "integer", "m": "integer", "to": "array", "columns": "array", "x": "array"}, write)
+    tall = padded(m, TALL)
+    columns, x, to = np.full((n, tall), np.pi), rng.normal(size=n), np.full(tall + LANES, 9.0)
+    columns[:, :m] = rng.normal(size=(n, m))
+    run(n, m, to, columns, x)
+    assert_allclose(to[:m], x @ columns[:, :m], rtol=1e-13, atol=1e-13)
+    assert (to[tall:] == 9.0).all()
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_rows_are_copied(n, rng):
+    run = compiled({"n": "integer", "to": "array", "x": "array"}, lambda f: f.copy(f["to"], f["x"], 0, f["n"]))
+    x, to = roomy(rng.normal(size=n)), np.zeros(padded(n) + LANES)
+    run(n, to, x)
+    assert (to[:n] == x[:n]).all() and not to[padded(n) :].any()

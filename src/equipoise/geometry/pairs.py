@@ -119,6 +119,13 @@ class PairSet:
             J = J[:, : self.robot.nv] + J[:, self.robot.nv :] @ self._followers
         return NearPairs(near, rows[:, 0].copy(), J, rows[:, 2].copy(), rows[:, 1].copy())
 
+    @property
+    def movers(self) -> Array:
+        """Whether each velocity moves some pair, (nv,): a robot comes no nearer to itself when its base moves."""
+        columns = np.abs(self._moves).max(axis=0) > 0
+        nv = self.robot.nv
+        return columns[:nv] if self._followers is None else columns[:nv] | (columns[nv:] @ self._followers > 0)
+
     def distances(self, q: Array) -> Array:
         """Distances of all pairs, (…, pairs), whatever the range; leading dimensions are batches."""
         q = np.asarray(q, dtype=float)

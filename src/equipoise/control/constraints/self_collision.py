@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...geometry.pairs import PairSet
+from ...geometry.pairs import NearPairs, PairSet
 from ...geometry.primitives import Primitive
 from ..at_rest import AtRest
 from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
@@ -99,22 +99,35 @@ class NearRows:
         self.count = min(constraint.most, len(self.pairs.pairs))
         self.names = tuple(f"{constraint.label} of {a.frame} and {b.frame}" for a, b in self.pairs.pairs)
         self.largest_margin = constraint.range
+        self._passive_movers = context.passive[self.pairs.movers[context.passive]]
 
     def see(self, q: Array, v: Array, numbers: Mapping[str, Array], B: Array, b: Array) -> Seen:
         near = self.pairs(q, v)
-        d = near.value - numbers["safe"]
-        lower = self._bound(d, near.rate, numbers)
+        number = {name: x.item() for name, x in numbers.items()}
+        d = near.value - number["safe"]
+        lower = self._bound(d, near.rate, number)
         level = self.context.level
         if level == "velocity":
             return Seen(near.indices, near.J, lower, d, near.rate)
-        offset = near.bias if level == "acceleration" else near.bias + near.J @ b
-        A = near.J if level == "acceleration" else near.J @ B
-        return Seen(near.indices, A, lower - offset, d, near.rate)
+        if level == "acceleration":
+            return Seen(near.indices, near.J, lower - near.bias, d, near.rate)
+        return Seen(near.indices, *self._over_unknowns(near, lower, B, b), d, near.rate)
 
-    def _bound(self, d: Array, rate: Array, numbers: Mapping[str, Array]) -> Array:
-        jump, dt = numbers["jump"], self.context.dt
+    def _over_unknowns(self, near: NearPairs, lower: Array, B: Array, b: Array) -> tuple[Array, Array]:
+        """(A, lower): accelerations of motors are unknowns, those of other joints follow from them."""
+        A = np.zeros((len(near.value), B.shape[1]))
+        A[:, : len(self.context.motors)] = near.J[:, self.context.motor_places]
+        lower = lower - near.bias
+        if len(at := self._passive_movers):
+            J = near.J[:, at]
+            A += J @ B[at]
+            lower -= J @ b[at]
+        return A, lower
+
+    def _bound(self, d: Array, rate: Array, number: Mapping[str, float]) -> Array:
+        jump, dt = number["jump"], self.context.dt
         if self.context.level == "velocity":
-            return vfi.first_order_bound(d, numbers["slow"], dt, jump)
-        gains = Rates(numbers["slow"], numbers["fast"])
-        braking = None if self.braking is None else numbers["braking"]
-        return vfi.second_order_bound(d, rate, gains, dt, variation=numbers["variation"], jump=jump, braking=braking)  # type: ignore[arg-type]
+            return vfi.first_order_bound(d, number["slow"], dt, jump)
+        gains = Rates(number["slow"], number["fast"])
+        braking = None if self.braking is None else number["braking"]
+        return vfi.second_order_bound(d, rate, gains, dt, variation=number["variation"], jump=jump, braking=braking)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from math import isfinite
 
 import numpy as np
 
@@ -39,28 +39,36 @@ class Commands:
         """Take over what was commanded elsewhere."""
         self.last_good, self.previous = last_good.copy(), self.settings.previous_torque
 
-    def of(self, x: Array, data: Mapping[str, Array], v: Array, at_limits: bool) -> tuple[Array, Array, Array]:
-        """(torque, acceleration, velocity) of an answer.
+    def read_motion(self, block: Array) -> None:
+        """Where the kernel writes T, B, t and b, side by side: torques T x + t, accelerations without motors B x + b."""
+        n = self.layout.unknowns
+        rows = len(block) // (n + 1)
+        self._map, self._offset = block[: rows * n].reshape(rows, n), block[rows * n :]
+
+    def of(self, x: Array, v: Array, at_limits: bool) -> tuple[Array, Array, Array, bool]:
+        """(torque, acceleration, velocity) of an answer, and whether all of them are finite.
 
         Args:
             x: unknowns.
-            data: what the kernel wrote.
             v: measured.
             at_limits: whether constraints are active; torques at a limit are then within it to the last digit.
         """
-        context = self.layout.context
-        torque = np.zeros(context.robot.nv)
+        context, nv = self.layout.context, len(v)
+        block = np.zeros(3 * nv)
+        torque, a, velocity = block[:nv], block[nv : 2 * nv], block[2 * nv :]
         if context.level == "velocity":
-            return torque, (x - v) / context.dt, x.copy()
-        if context.level == "acceleration":
-            return torque, x.copy(), v.copy()
-        a = np.empty(context.robot.nv)
-        tau = data["T"] @ x + data["t"]
-        torque[context.motor_places] = self._bounded(tau, relaxable=True) if at_limits else tau
-        a[context.motor_places] = x[: len(context.motors)]
-        if "B" in data:
-            a[context.passive_places] = data["B"] @ x + data["b"]
-        return torque, a, v.copy()
+            velocity[:] = x
+            a[:] = (x - v) / context.dt
+        elif context.level == "acceleration":
+            a[:], velocity[:] = x, v
+        else:
+            velocity[:] = v
+            found, motors = self._map.dot(x), len(context.motors)
+            found += self._offset
+            tau = found[:motors]
+            torque[context.motor_places] = self._bounded(tau, relaxable=True) if at_limits else tau
+            a[context.motor_places], a[context.passive_places] = x[:motors], found[motors:]
+        return torque, a, velocity, isfinite(block.dot(block))
 
     def fallback(self, v: Array) -> tuple[Array, Array, Array]:
         """The last good torques and damping, within all limits; or slowing down; or standing still. Always finite."""

@@ -33,7 +33,7 @@ from .outside import Outside
 from .settings import Settings, require_distinct
 from .solution import ControlStatus, Solution, counted
 from .start import dependent_contacts, not_promised
-from .step import Selection, Step, Structure
+from .step import Memory, Selection, Step, Structure
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
 GUESSES = 4  # active sets tried before the solver searches from the start
-SEEN = ("errors", "margins", "wrench_maps", "asked")  # what a step keeps of the kernel's results
+MOTION = ("T", "B", "t", "b")  # torques and accelerations without motors, T x + t and B x + b
+KEPT = ("errors", "margins", "wrench_maps", "asked")  # of the kernel's results, by a step
 
 
 class WholeBodyController:
@@ -117,13 +118,17 @@ class WholeBodyController:
         reserves = {label: rows.count for label, rows in makers.items()}
         layout = self.layout = Layout(context, self.items, self.priorities == "strict", reserves)
         self.settings = Settings(layout)
-        self._commands = Commands(layout, self.settings, self.hold_damping)
         kernel = kernel_for(layout)
+        own = {output.name: output.shape for output in kernel.program.outputs}
+        sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,), "p": self.settings.p.shape}
+        memory = Memory(sizes | {name: own[name] for name in KEPT if name in own})
+        self.settings.live_in(memory.arrays["p"])
+        self._commands = Commands(layout, self.settings, self.hold_damping)
         regular = np.full(layout.unknowns, float(motion_weight))
         for place in layout.forces.values():
             regular[place] = force_weight
         names, margins = ({label: getattr(x, word) for label, x in makers.items()} for word in ("names", "largest_margin"))
-        self._structure = Structure(layout, kernel, regular, names, margins)
+        self._structure = Structure(layout, kernel, memory, regular, names, margins)
         classes_E, classes_A = layout.classes
         self._solver = CompiledSolver(
             layout.unknowns,
@@ -137,9 +142,13 @@ class WholeBodyController:
             guesses=GUESSES,
         )
         self._outside = Outside(makers, self.settings, self._solver)
-        self._q, self._v = np.zeros(self.robot.nq), np.zeros(self.robot.nv)
-        own = {output.name: np.zeros(output.shape) for output in kernel.program.outputs}
-        self._data = {k: self._solver.data[k][: len(x)] if k in self._solver.data else x for k, x in own.items()}
+        self._memory, self._q, self._v = memory.block, memory.arrays["q"], memory.arrays["v"]
+        self._state = memory.block[: self.robot.nq + self.robot.nv]
+        written = {name: rows[: own[name][0]] for name, rows in self._solver.data.items() if name in own}
+        motion = Memory({name: own[name] for name in MOTION if name in own})
+        others = {name: np.zeros(shape) for name, shape in own.items() if name not in memory.arrays}
+        self._data = {name: (others | motion.arrays | memory.arrays | written)[name] for name in own}
+        self._commands.read_motion(motion.block)
         self._evaluate: Callable[[], int] = kernel.bound((self._q, self._v, self.settings.p), list(self._data.values()))
         self._lock, self._inside = threading.RLock(), False
 
@@ -274,7 +283,7 @@ class WholeBodyController:
         except (TypeError, ValueError) as error:
             self._v[:] = 0.0
             return ControlStatus.BAD_STATE, (ControlEvent(ControlEventKind.BAD_STATE, detail=str(error)),)
-        if not good_time or not isfinite(self._q @ self._q + self._v @ self._v):  # squares beyond all numbers are no state either
+        if not good_time or not isfinite(self._state.dot(self._state)):  # squares beyond all numbers are no state either
             return ControlStatus.NOT_FINITE, ()
         for k in self.robot.tree.quaternions if not self._started or self._anchor_next else ():  # else the kernel looks
             if not abs(self._q[k : k + 4] @ self._q[k : k + 4] - 1) < QUATERNION_TOLERANCE:
@@ -282,6 +291,8 @@ class WholeBodyController:
         return None
 
     def _checked(self, given: Any, like: Array) -> Array:
+        if type(given) is np.ndarray and given.dtype is like.dtype and given.shape == like.shape:  # nearly always
+            return given
         array = np.asarray(given)
         if array.shape != like.shape or array.dtype.kind not in "fiu":
             raise ValueError(f"wanted numbers of shape {like.shape}, got shape {array.shape} of {array.dtype}")
@@ -306,7 +317,7 @@ class WholeBodyController:
     def _lost_contacts(self) -> tuple[ControlEvent, ...]:
         """Contacts that slipped too far are taken out."""
         slips = self._data.get("slips")
-        if slips is None or not slips.max() > self.slip_limit:
+        if slips is None or not max(slips.tolist()) > self.slip_limit:
             return ()
         measured = zip(self.items.contacts, slips.tolist(), strict=True)
         lost = [c.label for c, slip in measured if slip > self.slip_limit and c.label in self._contacts]
@@ -322,27 +333,20 @@ class WholeBodyController:
         status = _STATUSES.get(answer.status, ControlStatus.FAILED)
         if status.fallback:
             return self._fallback(t, status, events, outside=outside)
-        at_limits = status is not ControlStatus.OPTIMAL or bool(self._solver.sides.any())
-        torque, a, command = self._commands.of(answer.x, self._data, self._v, at_limits)
-        if not isfinite(torque @ torque + a @ a + command @ command):
+        at_limits = status is not ControlStatus.OPTIMAL or self._solver.sides.dot(self._solver.sides) > 0
+        torque, a, command, finite = self._commands.of(answer.x, self._v, at_limits)
+        if not finite:
             return self._fallback(t, ControlStatus.NOT_FINITE, events, outside=outside)
         self.counts[_KEYS[status]] += 1
         self.counts["at_limits"] += at_limits
         self._commands.last_good = torque.copy()
-        step = self.step = self._step_of(answer.x, outside, answer)  # before this step's torques become the last ones
+        step = self.step = self._step_of(answer, outside)  # before this step's torques become the last ones
         self._commands.sent(torque)
         return Solution(t, status, torque, a, command, answer.residuals, events, step)
 
-    def _step_of(self, x: Array, outside: dict[str, Seen], answer: Result | None, saw_state: bool = True) -> Step:
-        n_E, n_A = (len(classes) for classes in self.layout.classes)
-        if answer is None:
-            found = np.zeros(n_E), np.zeros(n_A), np.zeros(n_E), np.zeros(n_A), np.zeros(n_A)
-        else:
-            rows = answer.multipliers[:n_E], answer.multipliers[n_E:], answer.excess[:n_E], answer.excess[n_E:]
-            found = *rows, self._solver.sides.copy()
-        seen = {name: self._data[name].copy() for name in SEEN if name in self._data}
-        state = self._q.copy(), self._v.copy(), self.settings.p.copy()
-        return Step(self._structure, *state, self._contacts, self._selection, outside, x, *found, seen, saw_state)
+    def _step_of(self, answer: Result, outside: dict[str, Seen], saw_state: bool = True) -> Step:
+        kept, sides = self._memory.copy(), self._solver.sides.copy()
+        return Step(self._structure, kept, self._contacts, self._selection, outside, answer, sides, saw_state)
 
     def _fallback(
         self,
@@ -356,7 +360,7 @@ class WholeBodyController:
         self.counts[status.name.lower()] += 1
         self._solver.forget()
         torque, a, v = self._commands.fallback(self._v)
-        step = self.step = self._step_of(np.zeros(self.layout.unknowns), outside or {}, None, saw_state)
+        step = self.step = self._step_of(self._solver.nothing(), outside or {}, saw_state)
         self._commands.sent(torque)
         t = float(t) if isinstance(t, int | float | np.number) else float("nan")
         return Solution(t, status, torque.copy(), a, v, UNKNOWN, events, step)

@@ -48,6 +48,11 @@ class Settings:
             self._write(label, self._values[label], None, first=True)
         self._find_varying()
 
+    def live_in(self, p: Array) -> None:
+        """From now on the parameters are there."""
+        p[:] = self.p
+        self.p = p
+
     # --- outside of the loop ------------------------------------------------------------------------------------------
 
     def check(self, label: str, changes: Mapping[str, object]) -> None:

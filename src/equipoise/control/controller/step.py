@@ -10,10 +10,25 @@ import numpy as np
 
 from ...machine.kernel import Kernel
 from ..constraints.outside import Seen
-from ..qp.program import FEASIBLE, QuadraticProgram
+from ..qp.program import FEASIBLE, QuadraticProgram, Result
 from .layout import Layout
 
 Array = np.ndarray
+
+
+class Memory:
+    """Arrays by name that lie side by side, so that a step keeps all of them with one copy."""
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes.values())]).tolist()
+        self.block = np.zeros(ends[-1])
+        self.shapes = dict(shapes)
+        self.places = dict(zip(shapes, map(slice, ends, ends[1:]), strict=False))
+        self.arrays = {name: self.read(self.block, name) for name in shapes}
+
+    def read(self, block: Array, name: str) -> Array:
+        """An array of this memory, or of a copy of its block."""
+        return block[self.places[name]].reshape(self.shapes[name])
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +37,7 @@ class Structure:
 
     layout: Layout
     kernel: Kernel
+    memory: Memory  # of what steps keep: q, v, p, and of the kernel errors, margins, wrench maps, what tasks ask for
     regularisation: Array  # of the squares of the unknowns, (n,)
     outside_names: Mapping[str, tuple[str, ...]]  # of rows made outside, by constraint and key
     outside_margins: Mapping[str, float]  # reported where nothing is near
@@ -58,20 +74,46 @@ class Step:
     """State, parameters and contacts of one step, and what the solver found."""
 
     structure: Structure
-    q: Array
-    v: Array
-    p: Array
+    kept: Array  # a copy of the memory's block
     contacts: tuple[str, ...]  # in force
     selection: Selection | None  # None where all is in force
     outside: Mapping[str, Seen]
-    x: Array  # unknowns, (n,)
-    multipliers_E: Array
-    multipliers: Array  # of A, positive at upper bounds
-    excess_E: Array  # by which rows are violated, signed
-    excess: Array
+    answer: Result
     sides: Array  # of A, −1 or 1 for rows of the last working set
-    seen: Mapping[str, Array]  # of the kernel: errors, margins, wrench maps, what tasks ask for
     saw_state: bool = True
+
+    def _read(self, name: str) -> Array:
+        return self.structure.memory.read(self.kept, name)
+
+    @property
+    def q(self) -> Array:
+        """Configuration, (nq,)."""
+        return self._read("q")
+
+    @property
+    def v(self) -> Array:
+        """Velocity, (nv,)."""
+        return self._read("v")
+
+    @property
+    def p(self) -> Array:
+        """Parameters of the kernel."""
+        return self._read("p")
+
+    @property
+    def x(self) -> Array:
+        """Unknowns, (n,)."""
+        return self.answer.x
+
+    @property
+    def multipliers_E(self) -> Array:
+        """Of the equalities."""
+        return self.answer.multipliers[: self.answer.equalities]
+
+    @property
+    def multipliers(self) -> Array:
+        """Of the rows of A, positive at upper bounds."""
+        return self.answer.multipliers[self.answer.equalities :]
 
     # --- the quadratic program ---------------------------------------------------------------------------------------
 
@@ -141,22 +183,24 @@ class Step:
     @cached_property
     def forces(self) -> dict[str, Array]:
         """Wrench (force, torque) on the robot at each contact's frame, world axes."""
-        layout, maps = self.structure.layout, self.seen.get("wrench_maps")
-        if maps is None:
+        layout = self.structure.layout
+        if "wrench_maps" not in self.structure.memory.shapes:
             return {}
+        maps = self._read("wrench_maps")
         return {c: maps[:, layout.wrench_maps[c]] @ self.x[layout.forces[c]] for c in self.contacts if c in layout.forces}
 
     @cached_property
     def errors(self) -> dict[str, Array]:
         """Of each task."""
-        return {label: self.seen["errors"][at] for label, at in self.structure.layout.errors.items()} if self.saw_state else {}
+        places = self.structure.layout.errors if self.saw_state else {}
+        return {label: self._read("errors")[at] for label, at in places.items()}
 
     @cached_property
     def margins(self) -> dict[str, Array]:
         """Of barriers their d; of pairs that are near each other the distance beyond the safe one, or the range if none is."""
         if not self.saw_state:
             return {}
-        made = {label: self.seen["margins"][at] for label, at in self.structure.layout.margins.items()}
+        made = {label: self._read("margins")[at] for label, at in self.structure.layout.margins.items()}
         for label, rows in self.outside.items():
             made[label] = rows.margins if len(rows.margins) else np.array([self.structure.outside_margins[label]])
         return made
@@ -172,7 +216,7 @@ class Step:
     def relaxed(self) -> dict[str, float]:
         """By how much rows are violated, by name: the largest of each."""
         amounts: dict[str, float] = {}
-        excess = np.abs(np.concatenate((self.excess_E, self.excess)))
+        excess = np.abs(self.answer.excess)
         for k in np.flatnonzero(excess > FEASIBLE):
             amounts[self.names[k]] = max(amounts.get(self.names[k], 0.0), float(excess[k]))
         return amounts
@@ -184,7 +228,7 @@ class Step:
         costs: dict[str, tuple[float, float, float]] = {}
         for task in layout.soft:
             at = layout.task_rows[task.label]
-            lacks, asked = d["R"][at] @ self.x - d["r"][at], self.seen["asked"][at]
+            lacks, asked = d["R"][at] @ self.x - d["r"][at], self._read("asked")[at]
             costs[task.label] = float(lacks @ lacks) / 2, _norm(asked), _length(lacks, self._roots(task.label))
         selecting = [task.label for task in layout.items.tasks if layout.diagonal(task)]
         if selecting:

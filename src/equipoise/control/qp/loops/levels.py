@@ -1,8 +1,8 @@
 """Least squares level after level: what the rows of one level leave free is for the next.
 
-Unknowns are turned, x = Q y, by one reflection for each row that decides something: level after level the rows become lower
-triangular, row by row, the longest first, and a row of which the reflections before leave nothing decides nothing. Within a
-level, pivot rows L and the other rows N = F L are solved together,
+Unknowns are turned, x = Q y, by one reflection for each row that decides something: level after level the rows become
+lower triangular, row by row, the longest first, and a row of which the reflections before leave nothing decides
+nothing. Within a level, pivot rows L and the other rows N = F L are solved together,
 
     minimise |z − b₁|² + |F z − b₂|²  over  z = L y:      (1 + F Fᵀ) ν = b₂ − F b₁,   z = b₁ + Fᵀ ν,
 
@@ -23,10 +23,10 @@ ILL = 1e-10  # of a diagonal entry: what is left of fewer digits
 
 
 def write_factor(module: Any) -> Function:
-    """`factor`: turns the coordinates from c0 on so that rows t0 … t1 − 1 of T become triangular; answers the next coordinate.
+    """`factor`: turns coordinates from c0 on so that rows t0 … t1 − 1 of T become triangular; the next coordinate.
 
-    All rows up to `total` that are no pivots take part in the reflections. What is left of a row counts if it is longer than
-    settings[rank] of the row.
+    All rows up to `total` that are no pivots take part in the reflections. What is left of a row counts if it is longer
+    than settings[rank] of the row.
     """
     scope = Scope(module, "factor", "t0", "t1", "total", "c0", "rank")
     f, n = scope.f, scope.n

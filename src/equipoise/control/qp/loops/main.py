@@ -17,16 +17,16 @@ from ....machine.cache import key
 from ....machine.loops import Function, Number, optimised_object
 from ....machine.store import shared_cache
 from . import changes, descend, exact, gather, guess, hold, levels, rows, search, settle, signs
-from .workspace import ACCURATE, Code, Count, Scope
+from .workspace import ACCURATE, Code, Count, Info, Scope
 
-WARM, PROVE = 3, 6  # working sets that are looked at after the last one, and after one that was searched
+WARM, PROVE = 2, 6  # working sets that are looked at after the last one, and after one that was searched
 VERSION = 2
 INFINITY = float("inf")
 
 
 @cache
 def compiled() -> tuple[Any, Any]:
-    """`solve` and `gather`; each takes the address of a table of its arguments: sizes, then addresses, as in `ARGUMENTS`.
+    """`solve` and `gather`; each takes the address of a table of its arguments, in the order of `ARGUMENTS`.
 
     One argument is converted faster than a hundred.
     """
@@ -66,19 +66,18 @@ def _solve(module: Any, guessed: Function, prepare: Function, settled: Function,
     """`solve`: count[RELAXED] tells whether the last program was feasible."""
     scope = Scope(module, "solve")
     f = scope.f
-    f["info"][3], f["info"][5], f["count"][Count.CHANGES] = 0.0, 0.0, 0
+    f["info"][Info.TRIES], f["info"][Info.DEPENDENT], f["count"][Count.CHANGES] = 0.0, 0.0, 0
     likely = (f["strict"] <= 0) & f["count"][Count.RELAXED].equals(0)
     with f.when(likely):
         _guess(scope, guessed)
-    left_out = f.variable(f["info"][5])
+    left_out = f.variable(f["info"][Info.DEPENDENT])
     code = f.variable(f.call(prepare))
     with f.unless(code.value.equals(Code.DONE)):
         f.answer(code.value)
-    with f.when(
-        likely & (left_out.value > 0.0) & f["count"][Count.DEPENDENT].equals(0)
-    ):  # equalities that depended in the sense of the cost
+    # Guesses left equalities out that depend on each other only in the sense of the cost.
+    with f.when(likely & (left_out.value > 0.0) & f["count"][Count.DEPENDENT].equals(0)):
         _guess(scope, guessed)
-    f["count"][Count.FOUND], f["count"][Count.CAREFUL], f["info"][7] = 0, 0, 0.0
+    f["count"][Count.FOUND], f["count"][Count.CAREFUL], f["info"][Info.SEARCHED] = 0, 0, 0.0
     code.value = f.call(settled, tries=WARM)
     with f.when(code.value.equals(Code.DONE) & search.violated(scope)):  # only a search proves that class 0 cannot hold
         code.value, f["count"][Count.INSIDE] = Code.NOT_FOUND, 0
@@ -89,36 +88,23 @@ def _solve(module: Any, guessed: Function, prepare: Function, settled: Function,
             f["count"][Count.FOUND] = 1
             with f.when(code.value.equals(Code.DONE)):
                 code.value = f.call(settled, tries=PROVE)
-            f["count"][Count.INSIDE] = 6 - warm
             with f.when(code.value.equals(Code.INFEASIBLE)):
                 f.answer(f.call(finish, code=code.value))
     with f.unless(code.value.equals(Code.DONE)):
         _give_up(scope)
-        f["count"][Count.INSIDE] = 9
     f.finish(f.call(finish, code=code.value))
     return f
 
 
 def _guess(scope: Scope, guessed: Function) -> None:
-    """The fast way, if it succeeds; else the sides are as they were."""
+    """The fast way, if it succeeds; else the sides are as they were. All rows hold then, as in the last program."""
     f = scope.f
-    with f.loop(0, f["n_A"]) as i:
-        f["value"][i] = f["sides"][i]
+    f.copy(f["value"], f["sides"], 0, f["n_A"])
     with f.when(f.call(guessed).equals(Code.DONE)):
-        worst = f.larger(f["info"][0], f.larger(f["info"][1], f["info"][2]))
+        worst = f.larger(f["info"][Info.STATIONARITY], f.larger(f["info"][Info.PRIMAL], f["info"][Info.COMPLEMENTARITY]))
         with f.when(worst <= ACCURATE):  # NaN is not
-            _nothing_beyond(scope)
             f.answer(Code.DONE)
-    with f.loop(0, f["n_A"]) as i:
-        f["sides"][i] = f["value"][i]
-
-
-def _nothing_beyond(scope: Scope) -> None:
-    f = scope.f
-    with f.loop(0, f["n_E"]) as i:
-        f["excess_E"][i] = 0.0
-    with f.loop(0, f["n_A"]) as i:
-        f["excess_A"][i] = 0.0
+    f.copy(f["sides"], f["value"], 0, f["n_A"])
 
 
 def _give_up(scope: Scope) -> None:
@@ -127,7 +113,7 @@ def _give_up(scope: Scope) -> None:
     f.copy(f["x"], f["kept"], 0, scope.n)
     with f.loop(0, scope.m) as i:
         f["push"][i], f["side"][i] = 0.0, 0.0
-    f["info"][0] = INFINITY
+    f["info"][Info.STATIONARITY] = INFINITY
 
 
 def _finish(module: Any) -> Function:
@@ -135,9 +121,9 @@ def _finish(module: Any) -> Function:
     scope = Scope(module, "finish", "code")
     f, n_E = scope.f, scope.n_E
     length, worst = scope.length(f["x"]), f.variable(0.0)
-    f["info"][6] = _size_of_cost(scope)
+    f["info"][Info.SIZE] = _size_of_cost(scope)
     first = f.variable(f["classes"] + 1)  # class that is violated
-    f["info"][1], f["info"][2], f["info"][4] = 0.0, 0.0, 0.0
+    f["info"][Info.PRIMAL], f["info"][Info.COMPLEMENTARITY], f["info"][Info.ACTIVE] = 0.0, 0.0, 0.0
     with f.loop(0, f["classes"] + 1) as c:
         f["hints"][c] = 0
     scope.rows_times(f["value"], f["x"])
@@ -150,12 +136,12 @@ def _finish(module: Any) -> Function:
             k = i - n_E
             f["multipliers_A"][k] = f["push"][i]
             f["sides"][k], f["values_A"][k] = f["side"][i], value
-            f["info"][4] = f["info"][4] + f.choose(f["push"][i].equals(0.0), 0.0, 1.0)
+            f["info"][Info.ACTIVE] = f["info"][Info.ACTIVE] + f.choose(f["push"][i].equals(0.0), 0.0, 1.0)
             _excess(scope, i, value, f["lower"][k], f["upper"][k], length, first, "excess_A", k)
-    f["info"][5] = f.as_real(f["count"][Count.DEPENDENT])
+    f["info"][Info.DEPENDENT] = f.as_real(f["count"][Count.DEPENDENT])
     f["count"][Count.RELAXED] = f.choose(first.value > f["classes"], 0, 1)
-    f["info"][0] = f.larger(f["info"][0], f["info"][7])
-    worst.value = f.larger(f["info"][0], f.larger(f["info"][1], f["info"][2]))
+    f["info"][Info.STATIONARITY] = f.larger(f["info"][Info.STATIONARITY], f["info"][Info.SEARCHED])
+    worst.value = f.larger(f["info"][Info.STATIONARITY], f.larger(f["info"][Info.PRIMAL], f["info"][Info.COMPLEMENTARITY]))
     with f.when(f["code"].equals(Code.INFEASIBLE)):
         f.answer(Code.INFEASIBLE)
     with f.unless(length < INFINITY):
@@ -196,7 +182,9 @@ def _excess(
         f["hints"][f["cls"][i]] = hold.LIKELY
     with f.unless(beyond > near):  # NaN comes here
         part = f.choose(f["loose"][i] > 0.0, 0.0, f.larger(beyond, 0.0) / f.larger(f.abs(value), 1.0))
-        f["info"][1] = f.larger(f["info"][1], part)
+        f["info"][Info.PRIMAL] = f.larger(f["info"][Info.PRIMAL], part)
         gap = f.choose(f["side"][i] > 0.0, high - value, value - low) * f["push"][i]
         free = f["push"][i].equals(0.0) | f["decided"][i].equals(signs.BY_CLASS)
-        f["info"][2] = f.larger(f["info"][2], f.choose(free, 0.0, f.abs(gap) / f["info"][6]))
+        f["info"][Info.COMPLEMENTARITY] = f.larger(
+            f["info"][Info.COMPLEMENTARITY], f.choose(free, 0.0, f.abs(gap) / f["info"][Info.SIZE])
+        )

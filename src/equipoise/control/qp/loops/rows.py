@@ -6,7 +6,7 @@ from typing import Any
 
 from ....machine.loops import Function, Number, Row
 from .guess import DEPENDENT
-from .workspace import LAST, TOLERANCE, Code, Count, Scope
+from .workspace import LAST, TOLERANCE, Code, Count, Scope, Setting
 
 INFINITY = float("inf")
 
@@ -31,8 +31,10 @@ def write(module: Any, level: Function) -> Function:
         f.answer(Code.NOT_FINITE)
     _truncate(scope, level)
     _transpose(scope)
-    square = f["settings"][0] * f["settings"][0]
-    f["settings"][3] = f.choose(f["count"][Count.DEPENDENT] > 0, square, DEPENDENT)  # guesses see rows in the sense of the cost
+    square = f["settings"][Setting.REPEATED] * f["settings"][Setting.REPEATED]
+    f["settings"][Setting.GUESS] = f.choose(
+        f["count"][Count.DEPENDENT] > 0, square, DEPENDENT
+    )  # guesses see rows in the sense of the cost
     f.finish(Code.DONE)
     return scope.f
 
@@ -83,9 +85,9 @@ def _inequalities(scope: Scope, wrong: Any) -> None:
 def _truncate(scope: Scope, level: Function) -> None:
     """Rows of E that others repeat but for a part of their length lose what is left: they repeat them exactly.
 
-    The part is settings[0] of rows that are relaxed last, as contacts are, and settings[4], rounding, of all others.
+    The part is settings[REPEATED] of rows that are relaxed last, as contacts are, and settings[ROUNDING] of all others.
 
-    What such a row asks for beyond the others could only be had by unknowns that are 1 / settings[0] times larger.
+    What such a row asks for beyond the others could only be had by unknowns that are 1 / settings[REPEATED] times larger.
     """
     f, n_E = scope.f, scope.n_E
     f["count"][Count.DEPENDENT] = 0
@@ -103,7 +105,9 @@ def _truncate(scope: Scope, level: Function) -> None:
     found = f.variable(0)
     with f.loop(0, f["classes"] + 1) as c:
         t0, t1 = f["first"][c], f["first"][c + 1]
-        found.value = f.call(level, t0=t0, t1=t1, total=n_E, c0=found.value, rank=f.choose(c.equals(LAST), 0, 4))
+        found.value = f.call(
+            level, t0=t0, t1=t1, total=n_E, c0=found.value, rank=f.choose(c.equals(LAST), Setting.REPEATED, Setting.ROUNDING)
+        )
         with f.loop(t0, t1) as t, f.when(f["pivoted"][t].equals(0)):
             _repeat(scope, t, found.value)
 
@@ -132,7 +136,7 @@ def _transpose(scope: Scope) -> None:
 def _loosen(f: Function, n_E: Number, cls: Number) -> None:
     """Rows of a class that holds a dependent row share what it cannot have."""
     with f.loop(0, n_E) as k, f.when(f["cls"][k].equals(cls)):
-        f["loose"][k] = f.choose(cls.equals(LAST), f["settings"][0], f["settings"][4])
+        f["loose"][k] = f.choose(cls.equals(LAST), f["settings"][Setting.REPEATED], f["settings"][Setting.ROUNDING])
 
 
 def turned_back(scope: Scope, vector: Row, start: Any, stop: Any) -> None:

@@ -1,8 +1,8 @@
 """From nothing, or from a point and its working set, to the working set of the optimum.
 
-Class after class is made to hold by the dual method (`hold`); the violations of one that cannot are minimised by the primal
-method (`descend`), and what that decides is fixed. Then the levels of the cost but the last, by the primal method; the last one
-and the regularisation by the dual method, in what is left.
+Class after class is made to hold by the dual method (`hold`); the violations of one that cannot are minimised by the
+primal method (`descend`), and what that decides is fixed. Then the levels of the cost but the last, by the primal
+method; the last one and the regularisation by the dual method, in what is left.
 """
 
 from __future__ import annotations

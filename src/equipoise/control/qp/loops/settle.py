@@ -1,8 +1,8 @@
 """The optimum from a working set that is nearly right.
 
-Rows that its optimum violates enter, until there is a point that violates none. From there on it is the primal method: the row
-that is most wrong leaves, and the way to the new optimum ends where it would violate a row, which enters. Every step is exact,
-and costs a whole factorisation.
+Rows that its optimum violates enter, until there is a point that violates none. From there on it is the primal method:
+the row that is most wrong leaves, and the way to the new optimum ends where it would violate a row, which enters. Every
+step is exact, and costs a whole factorisation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from ....machine.loops import Function, Number, Variable
 from .rows import violation_tolerance
-from .workspace import Code, Count, Scope
+from .workspace import Code, Count, Info, Scope
 
 FEW = 8  # rows that may enter at once
 SLACK = 0.25  # of a row's tolerance, by which a step may violate it
@@ -25,7 +25,7 @@ def write(module: Any, exact: Function, signs: Function) -> Function:
     inside = f.variable(0)  # whether `point` violates no row that is not in the working set; count[INSIDE] for others
     f["count"][Count.INSIDE] = 0
     with f.loop(0, f["tries"]):
-        f["info"][3] = f["info"][3] + 1.0
+        f["info"][Info.TRIES] = f["info"][Info.TRIES] + 1.0
         f["count"][Count.ILL] = 0
         f.call(exact)
         with f.when((f["count"][Count.ILL] > 0) & (f["strict"] <= 0) & f["count"][Count.CAREFUL].equals(0)):
@@ -48,7 +48,7 @@ def write(module: Any, exact: Function, signs: Function) -> Function:
             with f.when(row.value < 0):
                 worst = f.call(signs)
                 with f.when(worst.equals(0)):
-                    f.answer(f.choose(f["info"][0] < INFINITY, Code.DONE, Code.NOT_FOUND))  # NaN is not
+                    f.answer(f.choose(f["info"][Info.STATIONARITY] < INFINITY, Code.DONE, Code.NOT_FOUND))  # NaN is not
                 f["side"][worst - 1] = 0.0
     f.finish(Code.NOT_FOUND)
     return scope.f
@@ -67,7 +67,7 @@ def _enter(scope: Scope) -> Number:
 
 
 def _ahead(scope: Scope, share: Variable, row: Variable) -> None:
-    """How much of the way from `point` to x can be gone, and the row that does not let it go on; the steepest of a corner."""
+    """How much of the way from `point` to x can be gone, and the row that ends it: of a corner the steepest."""
     f, length = scope.f, scope.length(scope.f["x"])
     least, steepest = f.variable(1.0), f.variable(0.0)
     for search in (True, False):

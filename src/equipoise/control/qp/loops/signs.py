@@ -1,9 +1,10 @@
 """Multipliers of a working set, level by level, and the row that has to leave it.
 
-At level k the deviations of its rows are balanced by rows of the levels above: Σ off_t row_t + Σ λ_p row_p = 0, one λ for each
-pivot. A row of A holds rightly if the first of its numbers that is not zero (its own deviation, then its λ of each level below)
-has the sign of its side: then it must hold, whatever the levels below say. If it is the other sign, its level would be better
-off without it. The residual of every level's balance, over x and from the rows as they were given, is the certificate.
+At level k the deviations of its rows are balanced by rows of the levels above: Σ off_t row_t + Σ λ_p row_p = 0, one λ
+for each pivot. A row of A holds rightly if the first of its numbers that is not zero (its own deviation, then its λ of
+each level below) has the sign of its side: then it must hold, whatever the levels below say. If it is the other sign,
+its level would be better off without it. The residual of every level's balance, over x and from the rows as they were
+given, is the certificate.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from ....machine.loops import Function, Number
 from .exact import diagonal_of, steps_of
 from .rows import turned, violation_tolerance
-from .workspace import NOISE, TOLERANCE, WRONG, Count, Scope
+from .workspace import NOISE, TOLERANCE, WRONG, Count, Info, Scope
 
 BY_COST, BY_CLASS = 1, 2  # which kind of level a row is decided by
 ROUNDING = 1e-11  # deviation of a row of the cost, by its terms, that counts as none
@@ -29,7 +30,7 @@ class Worst:
 def write(module: Any) -> Function:
     """`signs`: one more than the row of A that is most wrong at the first level that has one; 0 if all are right.
 
-    info[0] is the largest residual of the levels. Rows that others repeat lose their sides.
+    info[STATIONARITY] is the largest residual of the levels. Rows that others repeat lose their sides.
     """
     scope = Scope(module, "signs")
     f = scope.f
@@ -39,7 +40,7 @@ def write(module: Any) -> Function:
         f["push"][i] = f.choose(found & (f["strict"] > 0), f["prior"][i], 0.0)
     length, wrong = scope.length(f["x"]), Worst(f)
     _drop_repeated(scope, length)
-    f["info"][0] = 0.0
+    f["info"][Info.STATIONARITY] = 0.0
     steps = steps_of(scope)
     with f.loop(0, steps + 1) as k, f.when((wrong.at.value < 0) & _matters(scope, k, steps, length)):
         size = _gradient(scope, k, steps, length)
@@ -122,8 +123,8 @@ def _own(scope: Scope, k: Number, wrong: Worst, length: Number) -> None:
 def _judge(scope: Scope, i: Number, number: Number, none: Number, most: Number, wrong: Worst, by: Number) -> None:
     """A row that nobody above decided: it leaves if its number has the wrong sign by more than `most`.
 
-    Else it is decided if there is more than `none` of it. A row whose influence is all but nothing is better kept: without it,
-    its level would go very far for that nothing.
+    Else it is decided if there is more than `none` of it. A row whose influence is all but nothing is better kept:
+    without it, its level would go very far for that nothing.
     """
     f = scope.f
     outward, free = number * f["side"][i], f["decided"][i].equals(0)
@@ -157,4 +158,4 @@ def _balance(scope: Scope, k: Number, size: Number, wrong: Worst, last: Number) 
     largest, scale = f.variable(0.0), f.larger(size, 1.0)
     with f.loop(0, scope.n) as j:
         largest.value = f.larger(largest.value, f.abs(f["balance"][j]))
-    f["info"][0] = f.larger(f["info"][0], largest.value / scale)
+    f["info"][Info.STATIONARITY] = f.larger(f["info"][Info.STATIONARITY], largest.value / scale)

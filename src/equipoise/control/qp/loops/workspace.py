@@ -1,7 +1,7 @@
 """The memory that all functions of the solver share, by name, and how they are written.
 
-Rows of E and A are one set of m = n_E + n_A rows here, E first: M with low ≤ M x ≤ high. Every matrix has rows of `wide` numbers,
-a multiple of the lanes, with zeros behind the n that count.
+Rows of E and A are one set of m = n_E + n_A rows here, E first: M with low ≤ M x ≤ high. Every matrix has rows of
+`wide` numbers, a multiple of the lanes, with zeros behind the n that count.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ....machine.loops import TALL, Function, Number, Row, padded
 
 RANK = 1e-9  # of a row's length: what others leave of it counts as nothing
 LAST = 1  # class of the rows that are relaxed last
-RANKS = (1e-8, 1e-7)  # settings 1 and 2: the same for rows of a level, and for rows that enter a working set one by one
+RANKS = (1e-8, 1e-7)  # the same for rows of a level, and for rows that enter a working set one by one
 TOLERANCE = 1e-9  # violation, by 1 + |value| and by the lengths of row and unknowns, that counts as none
 NOISE = 1e-11  # multiplier of a row, by the size of its level, that is told from none
 WRONG = 1e-6  # multiplier of the wrong sign, by the size of its level, with which a row has to leave
@@ -24,7 +24,6 @@ SIZES = ("n", "n_R", "n_E", "n_A", "levels", "diagonal", "classes", "strict", "g
 NUMBERS = ("R", "r", "weights", "pulls", "regularisation", "E", "e", "A", "lower", "upper")
 # In the order in which they lie in memory: only x is written in whole blocks.
 RESULTS = ("multipliers_E", "multipliers_A", "excess_E", "excess_A", "values_E", "values_A", "info", "x")
-INFO = ("stationarity", "primal", "complementarity", "iterations", "active", "dependent")
 
 
 class Code(IntEnum):
@@ -39,6 +38,29 @@ class Code(IntEnum):
     INACCURATE = 6
     RELAXED = 7
     INFEASIBLE = 8
+
+
+class Info(IntEnum):
+    """Places in `info`."""
+
+    STATIONARITY = 0
+    PRIMAL = 1
+    COMPLEMENTARITY = 2
+    TRIES = 3  # working sets that were solved
+    ACTIVE = 4
+    DEPENDENT = 5  # rows of E
+    SIZE = 6  # by which complementarity is divided; of a level, what its gradient leaves
+    SEARCHED = 7  # residual of the levels that a search minimised
+
+
+class Setting(IntEnum):
+    """Places in `settings`: parts of a row's length of which less counts as nothing."""
+
+    REPEATED = 0  # of rows of E that are relaxed last, as contacts are, and that others repeat
+    LEVEL = 1  # of rows of a level
+    ENTER = 2  # of rows that enter a working set one by one
+    GUESS = 3  # of rows of E among guesses, squared, in the sense of the cost
+    ROUNDING = 4  # of all other rows of E that others repeat
 
 
 class Count(IntEnum):
@@ -69,9 +91,8 @@ def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> di
         # guesses
         "H": n * wide, "f": wide, "V": n * columns, "S": columns**2, "rhs": columns, "squares": columns, "g": wide,
         # all rows of the constraints
-        "M": m * wide, "columns": n * padded(m, TALL), "low": m, "high": m, "norm": m, "loose": m, "value": m, "side": m,
-        "push": m, "bound": m,
-        "norm_R": n_R,
+        "M": m * wide, "columns": n * padded(m, TALL), "low": m, "high": m, "norm": m, "loose": m, "value": m,
+        "side": m, "push": m, "bound": m, "norm_R": n_R,
         # levels
         "T": rows * wide, "aim": rows, "square": rows, "left": rows, "off": rows, "F": rows * wide, "mirror": n * wide,
         "beta": wide, "y": wide, "own": wide, "b": wide, "Z": n * wide, "D": wide, "pull": wide,
@@ -83,7 +104,7 @@ def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> di
     integers = {
         "ends": levels, "order": n_R, "classes_E": n_E, "classes_A": n_A, "work": n_A + 1, "cls": m,
         "of": rows, "pivoted": rows, "spare": rows, "first": steps, "begin": steps, "pivot": n, "decided": m,
-        "hints": steps, "W": n, "equal": n, "inside": m, "fixed": m, "count": 16,
+        "hints": steps, "W": n, "equal": n, "inside": m, "fixed": m, "ahead": m, "count": 16,
     }  # fmt: skip
     return {name: ("array", k) for name, k in real.items()} | {name: ("indices", k) for name, k in integers.items()}
 
