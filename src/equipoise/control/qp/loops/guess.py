@@ -28,7 +28,7 @@ NOTHING = 1e-10  # of the largest multiplier: one that pulls by less is rounding
 
 
 def write(module: Any) -> Function:
-    """`guess`: DONE with x, multipliers and residuals, or NOT_FOUND, or NOT_CONVEX."""
+    """`guess`: DONE with x, multipliers and residuals, or NOT_FOUND, or FAR where many rows are on a wrong side."""
     scope = Scope(module, "guess")
     _write(scope.f)
     return scope.f
@@ -53,7 +53,7 @@ def _write(f: Function) -> None:
             f["info"][Info.ACTIVE] = f.as_real(count.value - f["n_E"] - 1)
             f.answer(Code.DONE)
         with f.when(wrong > MANY):
-            f.answer(Code.NOT_FOUND)
+            f.answer(Code.FAR)
     f.finish(Code.NOT_FOUND)
 
 

@@ -19,7 +19,7 @@ from ....machine.store import shared_cache
 from . import changes, descend, exact, gather, guess, hold, levels, rows, search, settle, signs
 from .workspace import ACCURATE, Code, Count, Info, Scope
 
-WARM, PROVE = 2, 6  # working sets that are looked at after the last one, and after one that was searched
+WARM, PROVE = 2, (6, 2)  # working sets that are looked at after the last one, and after one searched from nothing or from it
 VERSION = 2
 INFINITY = float("inf")
 
@@ -68,8 +68,9 @@ def _solve(module: Any, guessed: Function, prepare: Function, settled: Function,
     f = scope.f
     f["info"][Info.TRIES], f["info"][Info.DEPENDENT], f["count"][Count.CHANGES] = 0.0, 0.0, 0
     likely = (f["strict"] <= 0) & f["count"][Count.RELAXED].equals(0)
+    far = f.variable(0)  # whether guesses say that the last working set is of no use
     with f.when(likely):
-        _guess(scope, guessed)
+        far.value = f.choose(_guess(scope, guessed).equals(Code.FAR), 1, 0)
     left_out = f.variable(f["info"][Info.DEPENDENT])
     code = f.variable(f.call(prepare))
     with f.unless(code.value.equals(Code.DONE)):
@@ -78,7 +79,9 @@ def _solve(module: Any, guessed: Function, prepare: Function, settled: Function,
     with f.when(likely & (left_out.value > 0.0) & f["count"][Count.DEPENDENT].equals(0)):
         _guess(scope, guessed)
     f["count"][Count.FOUND], f["count"][Count.CAREFUL], f["info"][Info.SEARCHED] = 0, 0, 0.0
-    code.value = f.call(settled, tries=WARM)
+    code.value, f["count"][Count.INSIDE] = Code.NOT_FOUND, 0
+    with f.when(far.value.equals(0)):
+        code.value = f.call(settled, tries=WARM)
     with f.when(code.value.equals(Code.DONE) & search.violated(scope)):  # only a search proves that class 0 cannot hold
         code.value, f["count"][Count.INSIDE] = Code.NOT_FOUND, 0
     for warm in (1, 0):
@@ -87,7 +90,7 @@ def _solve(module: Any, guessed: Function, prepare: Function, settled: Function,
             code.value = f.call(found, warm=warm)
             f["count"][Count.FOUND] = 1
             with f.when(code.value.equals(Code.DONE)):
-                code.value = f.call(settled, tries=PROVE)
+                code.value = f.call(settled, tries=PROVE[warm])
             with f.when(code.value.equals(Code.INFEASIBLE)):
                 f.answer(f.call(finish, code=code.value))
     with f.unless(code.value.equals(Code.DONE)):
@@ -96,15 +99,17 @@ def _solve(module: Any, guessed: Function, prepare: Function, settled: Function,
     return f
 
 
-def _guess(scope: Scope, guessed: Function) -> None:
-    """The fast way, if it succeeds; else the sides are as they were. All rows hold then, as in the last program."""
+def _guess(scope: Scope, guessed: Function) -> Number:
+    """The fast way, if it succeeds; else why not, and sides as they were. All rows hold then, as in the last program."""
     f = scope.f
     f.copy(f["value"], f["sides"], 0, f["n_A"])
-    with f.when(f.call(guessed).equals(Code.DONE)):
+    code = f.call(guessed)
+    with f.when(code.equals(Code.DONE)):
         worst = f.larger(f["info"][Info.STATIONARITY], f.larger(f["info"][Info.PRIMAL], f["info"][Info.COMPLEMENTARITY]))
         with f.when(worst <= ACCURATE):  # NaN is not
             f.answer(Code.DONE)
     f.copy(f["sides"], f["value"], 0, f["n_A"])
+    return code
 
 
 def _give_up(scope: Scope) -> None:

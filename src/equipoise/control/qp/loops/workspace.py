@@ -38,6 +38,7 @@ class Code(IntEnum):
     INACCURATE = 6
     RELAXED = 7
     INFEASIBLE = 8
+    FAR = 9  # from the last program: targets jumped
 
 
 class Info(IntEnum):
