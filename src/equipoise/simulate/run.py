@@ -43,7 +43,7 @@ class Run:
         events: (t, text) of all that happened.
         obstacles: primitives and boxes; safe_distances: one for each.
         scenario: whatever the caller wants to keep, JSON. seed: of all random numbers.
-        outcome: "completed", "fell" or "failed".
+        outcome: "completed", "fell", "failed", or "missed" where a scenario's goals were.
     """
 
     robot: Robot
