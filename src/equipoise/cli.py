@@ -14,8 +14,8 @@ from rich.markup import escape
 from . import __version__
 from .errors import EquipoiseError, require_packages
 
-app = typer.Typer(no_args_is_help=True)
-console = Console(width=None if sys.stdout.isatty() else 140)
+app: typer.Typer = typer.Typer(no_args_is_help=True)
+console: Console = Console(width=None if sys.stdout.isatty() else 140)
 
 
 def _print_version(wanted: bool) -> None:

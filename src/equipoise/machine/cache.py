@@ -68,6 +68,9 @@ def key(*parts: object) -> str:
 class Cache:
     """Bytes by key."""
 
+    folder: Path
+    max_bytes: int
+
     def __init__(self, folder: Path | None = None, *, max_bytes: int | None = None) -> None:
         self.folder = default_folder() if folder is None else Path(folder)
         self.max_bytes = _limit() if max_bytes is None else max_bytes

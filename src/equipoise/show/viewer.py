@@ -88,6 +88,9 @@ class Viewer:
         live: of a controller: `playing`, `step(n)`, `restart()`.
     """
 
+    server: Any
+    scene: Scene
+
     def __init__(self, server: Any, scene: Scene, tick: Callable[[float], None] | None = None) -> None:
         self.server, self.scene = server, scene
         self.player: Player | None = None
@@ -196,6 +199,15 @@ def _pose_viewer(server: Any, robot: Robot, q: Array | None, obstacles: Sequence
 
 class Player:
     """Where we are in a run."""
+
+    lock: threading.RLock
+    scene: Scene
+    run: Run
+    start: float
+    end: float
+    time: float
+    playing: bool
+    speed: float
 
     def __init__(self, scene: Scene, run: Run) -> None:
         if not len(run.t):

@@ -47,7 +47,7 @@ __all__ = ["Scenario", "ScenarioError", "load_scenario", "parse_scenario"]
 FOLDER = Path(__file__).parent / "scenarios_data"
 MAX_STEPS = 10_000_000  # of a run: almost three hours at 1 kHz, and some gigabytes of record
 LEVELS = ("torque", "acceleration", "velocity")
-three = vector(3)
+three: Reader = vector(3)
 
 # --- places and motions ----------------------------------------------------------------------------------------------------
 

@@ -121,6 +121,8 @@ def _require_range(which: Any, low: float, high: float) -> None:
 class Grid:
     """Every combination of values, the last parameter changing fastest: `Grid(friction=[0.3, 0.8], mass=[20, 30, 40])`."""
 
+    values: dict[str, list[Value]]
+
     def __init__(self, values: Mapping[str, Sequence[Any]] | None = None, /, **named: Sequence[Any]) -> None:
         self.values = {name: _values(name, given) for name, given in {**(values or {}), **named}.items()}
         if not self.values:
@@ -144,6 +146,9 @@ class Draws:
         count: how many runs.
         distributions: by parameter; a plain value is the same in every run.
     """
+
+    count: int
+    seed: int
 
     def __init__(
         self, count: int, distributions: Mapping[str, Any] | None = None, /, *, seed: int = 0, **named: Distribution | Value

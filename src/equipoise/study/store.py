@@ -71,6 +71,8 @@ class Memory:
 class Folder(Memory):
     """The folder of one study, open for more runs; only one process at a time can have it open."""
 
+    path: Path
+
     def __init__(self, path: str | Path, identity: Identity, *, resume: bool = True) -> None:
         super().__init__()
         self.path = Path(path)
