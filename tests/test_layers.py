@@ -27,7 +27,8 @@ LAYERS = [
     {"study"},
     {"bench"},
     {"papers"},
-    {"cli", "__main__"},
+    {"cli"},
+    {"__main__"},
 ]
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")

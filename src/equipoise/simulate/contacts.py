@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+Contacts = Mapping[str, object] | Sequence[object]  # frames, (frame, points), or what has a frame and points; by name or not
 FRICTION = 0.8  # where nobody says otherwise
 
 

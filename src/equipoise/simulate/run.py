@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..files import MAX_BYTES, written_whole
 from .archive import RunError, encoded
 from .contacts import ContactInfo
 from .run_format import ARRAYS, FORMAT, KIND, MAPPINGS
+from .world import Solid
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -64,7 +65,7 @@ class Run:
     estimates: Mapping[str, Array] = field(default_factory=dict)
     status_names: tuple[str, ...] = ()
     events: tuple[tuple[float, str], ...] = ()
-    obstacles: tuple[Any, ...] = ()
+    obstacles: tuple[Solid, ...] = ()
     safe_distances: tuple[float, ...] = ()
     scenario: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -102,7 +103,7 @@ class Run:
         target = target if target.suffix else target.with_suffix(".npz")
         return written_whole(target, self.write)
 
-    def write(self, file: Any) -> None:
+    def write(self, file: IO[bytes]) -> None:
         """The same into a file that is open for writing bytes."""
         header = json.dumps(self._header(), ensure_ascii=False, allow_nan=False).encode()
         arrays = {name: getattr(self, name) for name in ARRAYS} | {"header": np.frombuffer(header, dtype=np.uint8)}

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import MissingPackageError, missing_package, unknown_name
 from ..files import MAX_BYTES, read_arrays, written_whole
-from .parameters import Row, StudyError
+from .parameters import Row, StudyError, Value
 
 Array = np.ndarray
 FORMAT = 1  # of the file; one that is higher comes from a later version
@@ -82,7 +82,7 @@ class Table:
         """Which runs failed, (N,) of bool."""
         return self.columns["failure"] != ""
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Value]]:
         """Every row as a dictionary."""
         lists = [column.tolist() for column in self.columns.values()]
         return [dict(zip(self.columns, values, strict=True)) for values in zip(*lists, strict=True)]
