@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ..files import MAX_BYTES, written_whole
+from ..markup import html_table
 from .archive import RunError, encoded
 from .contacts import ContactInfo
 from .run_format import ARRAYS, FORMAT, KIND, MAPPINGS
@@ -91,6 +92,10 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run of {self.robot.name!r}: {self.duration:g} s in {len(self.t)} rows, {self.outcome}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{t:.3f} s", text) for t, text in self.events]
+        return html_table(repr(self)[1:-1], ("event", ""), rows)
 
     # --- files ----------------------------------------------------------------------------------------------------
 

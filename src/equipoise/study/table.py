@@ -7,13 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import MissingPackageError, missing_package, unknown_name
 from ..files import MAX_BYTES, read_arrays, written_whole
+from ..markup import html_table
 from .parameters import Row, StudyError, Value
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Array = np.ndarray
 FORMAT = 1  # of the file; one that is higher comes from a later version
@@ -93,6 +97,17 @@ class Table:
             f"<Table of {self.function or 'a study'}: {len(self)} runs{f', {failed} failed' if failed else ''}; "
             f"{', '.join(self.parameters)} → {', '.join(self.results) or 'nothing'}>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self)[1:-1], list(self.columns), zip(*(c.tolist() for c in self.columns.values()), strict=True))
+
+    def to_pandas(self) -> DataFrame:
+        """The table as a data frame of pandas, which needs the extra `study`."""
+        try:
+            import pandas
+        except ImportError:
+            raise missing_package("pandas", "study", "a table as a data frame") from None
+        return pandas.DataFrame({name: np.array(column) for name, column in self.columns.items()})
 
     # --- files ----------------------------------------------------------------------------------------------------
 
