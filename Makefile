@@ -8,7 +8,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-all lint types unit slow bench accuracy setup clean
+.PHONY: demo test test-all lint types unit slow docs package bench accuracy setup clean
 
 demo: $(READY)
 	@$(BIN)/equipoise demo
@@ -34,6 +34,14 @@ slow: $(READY)
 	@echo "== pytest, the slow suites"
 	@$(BIN)/python -m pytest -q -n 2 -m slow
 
+docs: $(READY)
+	@echo "== documentation: site/, strict"
+	@$(BIN)/python docs/site/build.py
+
+package: $(READY)
+	@echo "== wheel and sdist, tried in a clean environment"
+	@$(BIN)/python tests/package/newcomer.py
+
 bench: $(READY)
 	@$(BIN)/equipoise bench dynamics
 	@$(BIN)/equipoise bench derivatives
@@ -49,8 +57,8 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	@echo "== setting up $(VENV) (once; some minutes of downloads)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,lint]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,lint,docs,package]"
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,7 +10,7 @@ import equipoise
 PACKAGE = Path(equipoise.__file__).parent
 # From top to bottom, as in the README; layers on one line may not import from each other.
 LAYERS = [
-    {"errors", "files"},
+    {"errors", "files", "markup"},
     {"algebra"},
     {"model"},
     {"equations"},
@@ -27,7 +27,8 @@ LAYERS = [
     {"study"},
     {"bench"},
     {"papers"},
-    {"cli", "__main__"},
+    {"cli"},
+    {"__main__"},
 ]
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")

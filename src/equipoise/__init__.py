@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:  # what editors and type checkers see; a test holds it against the table below
     from . import autograd as autograd
@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # what editors and type checkers see; a test holds it against
     from . import study as study
     from .algebra import dual_quaternions as dual_quaternions
     from .body.body import Body as Body
+    from .body.inverse_kinematics import IKSolution as IKSolution
+    from .body.inverse_kinematics import solve_ik as solve_ik
     from .body.profile import BodyError as BodyError
     from .control.constraints import CoMInSupport as CoMInSupport
     from .control.constraints import Cone as Cone
@@ -120,6 +122,8 @@ _HOMES = {
     "distance": "geometry.distances",
     "Body": "body.body",
     "BodyError": "body.profile",
+    "solve_ik": "body.inverse_kinematics",
+    "IKSolution": "body.inverse_kinematics",
     "FrameTask": "control.tasks",
     "CoMTask": "control.tasks",
     "PostureTask": "control.tasks",

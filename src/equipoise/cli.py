@@ -11,10 +11,26 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from .errors import EquipoiseError
+from . import __version__
+from .errors import EquipoiseError, require_packages
 
-app = typer.Typer(help="Equations of motion of free-floating robots, compiled for each robot.", no_args_is_help=True)
-console = Console(width=None if sys.stdout.isatty() else 140)
+app: typer.Typer = typer.Typer(no_args_is_help=True)
+console: Console = Console(width=None if sys.stdout.isatty() else 140)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"equipoise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version and exit")
+    ] = False,
+) -> None:
+    """Equations of motion, whole-body control and simulation of free-floating robots."""
 
 
 @app.command()
@@ -40,6 +56,8 @@ def demo(
 
         show_dynamics(console, robot or "jvrc1")
         return
+    own = ["jvrc_description"] if robot is None else []
+    require_packages("demo", "the demonstration", "mujoco", "viser", "matplotlib", *own)
     from .show.scenario_command import run_demo
 
     if not run_demo(console, robot, report, out, picture):
@@ -64,6 +82,8 @@ def run(
     if listed or scenario is None:
         list_scenarios(console)
         return
+    if report is not None:
+        require_packages("view", "a report", "viser", "matplotlib")
     if not run_command(console, scenario, robot=robot, seed=seed, seeds=seeds, out=out, report=report, quiet=quiet):
         raise typer.Exit(1)
 
@@ -78,6 +98,9 @@ def stand(
     quiet: Annotated[bool, typer.Option("--quiet", help="print the outcome only")] = False,
 ) -> None:
     """Find a robot's feet, hands and front; let it stand, squat, reach and be pushed; fails if something does not work."""
+    require_packages("mujoco", "the MuJoCo plant", "mujoco")
+    if report is not None:
+        require_packages("view", "a report", "viser", "matplotlib")
     from .show.stand_command import stand_command
 
     warnings.simplefilter("ignore")
@@ -130,6 +153,7 @@ def view(
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but the address")] = False,
 ) -> None:
     """Show a robot to be posed with sliders, or play a run, in the browser."""
+    require_packages("view", "the viewer", "viser")
     from .show.command import open_viewer
 
     open_viewer(console, source, host=host, port=port, browser=browser, quiet=quiet)
@@ -143,6 +167,7 @@ def report(
     quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
 ) -> None:
     """Write a run as one HTML file: the motion in 3D and its curves."""
+    require_packages("view", "a report", "viser", "matplotlib")
     from .show.command import write_report
 
     write_report(console, run, output, rate=rate, quiet=quiet)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -58,8 +60,28 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
     return UnknownNameError(f"no {kind} named {name!r}.{hint} There are: {shown or 'none'}.")
 
 
+def require_packages(extra: str, purpose: str, *modules: str) -> None:
+    """Raise before any work is done if a package is not installed. It is looked for, not imported.
+
+    Args:
+        extra: of Equipoise that brings them all.
+        modules: as they are imported.
+    """
+    for module in modules:
+        if module not in sys.modules and importlib.util.find_spec(module) is None:
+            raise missing_package(module, extra, purpose)
+
+
 def missing_package(package: str, extra: str, purpose: str) -> MissingPackageError:
     """The error for an optional package that is not there."""
     return MissingPackageError(
         f"{purpose} needs the package {package!r}, which is not installed. Install it with: pip install 'equipoise[{extra}]'"
+    )
+
+
+def missing_casadi() -> MissingPackageError:
+    """The error for a machine that was given a filled cache, and then a robot that is not in it."""
+    return MissingPackageError(
+        "this robot, equation or controller is not in the cache, and writing it anew needs the package 'casadi', which is not "
+        "installed. Install it with: pip install casadi; or fill the cache where it is installed"
     )

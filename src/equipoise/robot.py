@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,7 @@ def load(
     gravity: Sequence[float] = STANDARD_GRAVITY,
     strict: bool = False,
     armature: bool = False,
-    **parameters: Any,
+    **parameters: object,
 ) -> Robot:
     """Read a robot.
 
@@ -98,7 +97,7 @@ class Robot(Described):
 
     # --- configurations -----------------------------------------------------------------------------------------
 
-    def integrate(self, q: Array, v: Array, dt: Any = 1.0) -> Array:
+    def integrate(self, q: Array, v: Array, dt: float | Array = 1.0) -> Array:
         """q after dt seconds at constant v (mixed), on the manifold."""
         return self.kernel("integrate")(q, v, _seconds(q, v, dt))
 
@@ -202,11 +201,11 @@ class Robot(Described):
         """π of the n moving bodies, (10 n,): mass, first moment, inertia (xx, xy, xz, yy, yz, zz) about the body's origin."""
         return tree_parameters(self.tree)
 
-    def kinetic_energy(self, q: Array, v: Array, representation: str = "mixed") -> Any:
+    def kinetic_energy(self, q: Array, v: Array, representation: str = "mixed") -> Array:
         """½ vᵀ M v, J."""
         return self.kernel("kinetic_energy", None, representation)(q, v)[()]
 
-    def potential_energy(self, q: Array) -> Any:
+    def potential_energy(self, q: Array) -> Array:
         """−m gᵀ c, J; zero with the centre of mass at the world's origin."""
         return self.kernel("potential_energy")(q)[()]
 
@@ -280,7 +279,7 @@ class Robot(Described):
         """(h_q, h_v) of the momentum about the centre of mass, (…, 6, nv) each."""
         return parted(MomentumDerivatives, self.kernel("momentum_derivatives")(q, v))
 
-    def integrate_derivatives(self, q: Array, v: Array, dt: Any = 1.0) -> StepDerivatives:
+    def integrate_derivatives(self, q: Array, v: Array, dt: float | Array = 1.0) -> StepDerivatives:
         """(q_q, q_v) of a step, from tangent to tangent, (…, nv, nv) each. Its tangent per second of dt is v."""
         return parted(StepDerivatives, self.kernel("integrate_derivatives")(q, v, _seconds(q, v, dt)))
 
@@ -294,7 +293,7 @@ class Robot(Described):
 
     # --- machine ------------------------------------------------------------------------------------------------
 
-    def kernel(self, name: str, frames: Any = None, representation: str | None = None) -> Kernel:
+    def kernel(self, name: str, frames: str | Sequence[str] | None = None, representation: str | None = None) -> Kernel:
         """The compiled function behind a method; made, or taken from the cache, when first wanted."""
         key = (name, frames, representation)
         kernel = self._kernels.get(key)
@@ -302,7 +301,7 @@ class Robot(Described):
             kernel = self._kernels[key] = self._made(name, frames, representation)
         return kernel
 
-    def _made(self, name: str, frames: Any, representation: str | None) -> Kernel:
+    def _made(self, name: str, frames: str | Sequence[str] | None, representation: str | None) -> Kernel:
         if representation is not None and representation not in REPRESENTATIONS:
             raise unknown_name("velocity representation", representation, REPRESENTATIONS)
         named = frames if isinstance(frames, tuple) else (frames,) if frames is not None else ()
@@ -356,7 +355,7 @@ class Robot(Described):
         return self
 
 
-def _seconds(q: Array, v: Array, dt: Any) -> Array:
+def _seconds(q: Array, v: Array, dt: float | Array) -> Array:
     """dt as a kernel takes it: one number for each state, float32 among float32."""
     if np.ndim(dt) > 0:
         return np.asarray(dt)[..., None]

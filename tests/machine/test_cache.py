@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from numpy.testing import assert_array_equal
 
 import equipoise as eq
 from equipoise.machine import cache as cache_module
-from equipoise.machine.cache import MAGIC, Cache, CacheWarning, default_folder, key
+from equipoise.machine.cache import KEY_FILE, MAGIC, PARTIAL, Cache, CacheWarning, default_folder, key
 
 # A robot's start: what it computes, what it had to make for that, and what it imported.
 START = """
@@ -42,6 +44,11 @@ print(json.dumps({
 }))
 """
 ALL_MADE = ["code", "code", "program", "program"]
+
+
+def entries(folder: Path) -> list[Path]:
+    """The files of a cache, without its key."""
+    return [path for path in folder.iterdir() if path.name != KEY_FILE]
 
 
 def started(folder: Path, **environment: str) -> subprocess.Popen:
@@ -84,6 +91,7 @@ def copied(kept, tmp_path) -> Path:
     folder.mkdir(mode=0o700)
     for path in kept.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
+        (folder / path.name).chmod(0o600)
     return folder
 
 
@@ -95,7 +103,7 @@ def test_a_second_start_makes_nothing_and_needs_no_casadi(kept, right):
 
 
 def test_files_are_whole_and_private(kept):
-    files = list(kept.iterdir())
+    files = entries(kept)
     assert len(files) == len(ALL_MADE)
     for path in files:
         assert path.stat().st_mode & 0o777 == 0o600
@@ -105,7 +113,7 @@ def test_files_are_whole_and_private(kept):
 
 def spoil_by(damage):
     def spoil(folder: Path) -> None:
-        for path in folder.iterdir():
+        for path in entries(folder):
             path.write_bytes(damage(path.read_bytes()))
 
     return spoil
@@ -113,14 +121,14 @@ def spoil_by(damage):
 
 def exchange(folder: Path) -> None:
     """Every file has the bytes of another one."""
-    paths = sorted(folder.iterdir())
+    paths = sorted(entries(folder))
     contents = [path.read_bytes() for path in paths]
     for path, content in zip(paths, contents[1:] + contents[:1], strict=True):
         path.write_bytes(content)
 
 
 def make_folders(folder: Path) -> None:
-    for path in list(folder.iterdir()):
+    for path in entries(folder):
         path.unlink()
         path.mkdir()
 
@@ -141,9 +149,9 @@ SPOILT = {
 @pytest.mark.parametrize("what", SPOILT)
 def test_a_spoilt_file_is_made_anew(copied, right, what):
     SPOILT[what](copied)
-    spoilt = {path.name: path.read_bytes() for path in copied.iterdir()}
+    spoilt = {path.name: path.read_bytes() for path in entries(copied)}
     assert start(copied) == {"result": right, "made": ALL_MADE, "casadi": True, "warnings": []}
-    for path in copied.iterdir():
+    for path in entries(copied):
         assert path.read_bytes() != spoilt[path.name]
 
 
@@ -158,7 +166,7 @@ def test_what_cannot_be_repaired_is_only_a_warning(copied, right):
     report = start(copied)
     assert (report["result"], report["made"]) == (right, ALL_MADE)
     assert {name for name, _ in report["warnings"]} == {"CacheWarning"}
-    assert not [path for path in copied.iterdir() if path.is_file()]
+    assert not [path for path in entries(copied) if path.is_file()]
 
 
 def open_to_all(tmp_path: Path) -> Path:
@@ -196,8 +204,8 @@ def below_a_file(tmp_path: Path) -> Path:
 
 
 UNUSABLE = {
-    open_to_all: "others may write to .*chmod 700",
-    open_to_the_group: "others may write to .*chmod 700",
+    open_to_all: "others may write to .*Delete its contents.*rm -rf .* mkdir -m 700",
+    open_to_the_group: "others may write to .*Delete its contents.*rm -rf .* mkdir -m 700",
     a_link: "not a folder of its own",
     a_dangling_link: "cannot be made",
     a_file: "cannot be made",
@@ -220,7 +228,7 @@ def test_many_processes_on_a_cold_cache(tmp_path, right):
     reports = [finished(process) for process in [started(folder) for _ in range(4)]]
     for report in reports:
         assert (report["result"], report["warnings"]) == (right, [])
-    assert len(list(folder.iterdir())) == len(ALL_MADE)
+    assert len(entries(folder)) == len(ALL_MADE)
     assert start(folder)["made"] == []
 
 
@@ -250,7 +258,7 @@ print(len(made))
     for _ in range(2):  # workers compile, not this process
         output = subprocess.run(command, env=variables, check=True, capture_output=True, timeout=120).stdout
         assert int(output) == 0
-    assert len(list((tmp_path / "cache").iterdir())) == 2 + 4
+    assert len(entries(tmp_path / "cache")) == 2 + 4
 
 
 # The folder
@@ -285,28 +293,167 @@ def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
     for module, function in ((cache_module.tempfile, "mkstemp"), (cache_module.os, "replace")):
         with monkeypatch.context() as patch:
             patch.setattr(module, function, full)
-            with pytest.warns(CacheWarning, match="cannot keep compiled code in .*No space left"):
+            with pytest.warns(CacheWarning, match="cannot cache compiled code in .*No space left"):
                 assert cache.get(key("thing"), lambda: b"made") == b"made"
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert entries(tmp_path / "cache") == []
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_without_permission_to_write(tmp_path):
     folder = tmp_path / "cache"
     folder.mkdir(mode=0o500)
-    with pytest.warns(CacheWarning, match="cannot keep compiled code"):
+    with pytest.warns(CacheWarning, match="cannot cache compiled code"):
         assert Cache(folder).get(key("thing"), lambda: b"made") == b"made"
 
 
 def test_a_file_without_permission_to_read_is_made_anew(tmp_path, monkeypatch):
     cache = Cache(tmp_path / "cache")
     cache.write(key("thing"), b"kept")
+    opened = os.open
 
-    def refused(self):
-        raise PermissionError(13, "Permission denied")
+    def refused(path, *arguments, **options):
+        if Path(path).name == key("thing"):
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *arguments, **options)
 
-    monkeypatch.setattr(Path, "read_bytes", refused)
+    monkeypatch.setattr(os, "open", refused)
     assert cache.get(key("thing"), lambda: b"made") == b"made"
+
+
+# Attacks: what somebody may have put there while the folder was open
+
+
+NAME = key("thing")
+
+
+@pytest.fixture
+def cache(tmp_path) -> Cache:
+    """A cache that holds one thing and has given it back once."""
+    cache = Cache(tmp_path / "cache")
+    cache.write(NAME, b"ours")
+    assert Cache(cache.folder).read(NAME) == b"ours"
+    return cache
+
+
+def with_another_key(folder: Path) -> None:
+    """A file that is right in every way but for the key, as one who does not know ours would write it."""
+    theirs = Cache(folder.parent / "theirs")
+    theirs.write(NAME, b"planted")
+    (folder / NAME).write_bytes((theirs.folder / NAME).read_bytes())
+
+
+def with_a_plain_digest(folder: Path) -> None:
+    """What the first format was: anybody can write it."""
+    digest = hashlib.sha256(b"planted").digest()
+    for magic in (MAGIC, b"EQCACHE1"):
+        (folder / NAME).write_bytes(magic + bytes.fromhex(NAME) + digest + b"planted")
+
+
+def with_a_key_of_theirs(folder: Path) -> None:
+    """Key and file exchanged together; the key is open to the group, as it would be after a careless copy."""
+    with_another_key(folder)
+    (folder / KEY_FILE).write_bytes((folder.parent / "theirs" / KEY_FILE).read_bytes())
+    (folder / KEY_FILE).chmod(0o660)
+
+
+def open_file(folder: Path) -> None:
+    (folder / NAME).chmod(0o666)
+
+
+def linked(folder: Path) -> None:
+    (folder / NAME).rename(folder.parent / "elsewhere")
+    (folder / NAME).symlink_to(folder.parent / "elsewhere")
+
+
+def under_two_names(folder: Path) -> None:
+    os.link(folder / NAME, folder.parent / "second")
+
+
+def fifo(folder: Path) -> None:
+    (folder / NAME).unlink()
+    os.mkfifo(folder / NAME)
+
+
+def huge(folder: Path) -> None:
+    os.truncate(folder / NAME, cache_module.MAX_FILE + 1)  # a hole: it takes no room on the disk
+
+
+ATTACKS = (with_another_key, with_a_plain_digest, with_a_key_of_theirs, open_file, linked, under_two_names, fifo, huge)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users")
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_a_planted_file_is_not_used(cache, attack):
+    attack(cache.folder)
+    later = Cache(cache.folder)
+    assert later.read(NAME) is None
+    later.write(NAME, b"made anew")
+    assert Cache(cache.folder).read(NAME) == b"made anew"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users")
+@pytest.mark.parametrize("whose", [NAME, KEY_FILE])
+def test_a_file_of_somebody_else_is_not_used(cache, monkeypatch, whose):
+    stated = os.fstat
+    inode = os.stat(cache.folder / whose).st_ino
+
+    def of_somebody_else(descriptor):
+        status = stated(descriptor)
+        fields = list(status)
+        fields[4] += status.st_ino == inode  # the owner
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(os, "fstat", of_somebody_else)
+    assert Cache(cache.folder).read(NAME) is None
+
+
+def test_partial_files_of_a_killed_process_are_ignored_and_deleted_in_time(cache):
+    partial = cache.folder / f"{PARTIAL}killed"
+    partial.write_bytes(b"half")
+    cache.prune()
+    assert partial.exists()  # somebody may be writing it now
+    os.utime(partial, (0, time.time() - 2 * cache_module.PARTIAL_AGE))
+    cache.prune()
+    assert not partial.exists()
+    assert cache.read(NAME) == b"ours"
+
+
+def test_what_nobody_uses_is_deleted_and_what_is_used_stays(cache):
+    old = time.time() - cache_module.MAX_AGE - 60
+    other = key("other")
+    cache.write(other, b"used")
+    for name in (NAME, other):
+        os.utime(cache.folder / name, (old, old))
+    assert cache.read(other) == b"used"  # gives it a new date
+    cache.prune()
+    assert (cache.read(NAME), cache.read(other)) == (None, b"used")
+    assert (cache.folder / KEY_FILE).exists()
+
+
+def test_beyond_its_size_the_longest_unused_goes_first(tmp_path):
+    cache = Cache(tmp_path / "cache", max_bytes=3 * 1200)
+    names = [key(k) for k in range(6)]
+    for age, name in zip(range(60, 0, -10), names, strict=True):
+        cache.write(name, bytes(1000))
+        os.utime(cache.folder / name, (0, time.time() - age))
+    (cache.folder / "notes.txt").write_text("somebody's own")
+    cache.prune()
+    assert sorted(p.name for p in entries(cache.folder)) == sorted([*names[3:], "notes.txt"])
+
+
+def test_a_cache_prunes_itself(tmp_path):
+    cache = Cache(tmp_path / "cache", max_bytes=10_000)
+    for k in range(2 * cache_module.PRUNE_EVERY):
+        cache.write(key(k), bytes(1000))
+    assert len(entries(cache.folder)) <= 9 + cache_module.PRUNE_EVERY
+
+
+def test_the_size_comes_from_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("EQUIPOISE_CACHE_SIZE", "3")
+    assert Cache(tmp_path).max_bytes == 3 * 2**20
+    monkeypatch.setenv("EQUIPOISE_CACHE_SIZE", "much")
+    with pytest.warns(CacheWarning, match="number of MiB, got 'much'"):
+        assert Cache(tmp_path).max_bytes == cache_module.MAX_BYTES
 
 
 def test_where_the_folder_is(monkeypatch, tmp_path):
@@ -329,7 +476,7 @@ def test_bytes_come_back(tmp_path):
     for k, data in enumerate((b"", b"x", os.urandom(100_000))):
         assert cache.get(key(k), lambda data=data: data) == data
         assert cache.get(key(k), lambda: pytest.fail("it is there")) == data
-    assert_array_equal(sorted(p.name for p in (tmp_path / "cache").iterdir()), sorted(key(k) for k in range(3)))
+    assert_array_equal(sorted(p.name for p in entries(tmp_path / "cache")), sorted(key(k) for k in range(3)))
 
 
 def test_keys_tell_their_parts_apart():

@@ -16,7 +16,7 @@ from things import FEET, SOLE, crate, hold, mixture, nothing, quadruped
 import equipoise as eq
 from equipoise.simulate.archive import RunError, decoded, encoded
 from equipoise.simulate.plant import PlantState
-from equipoise.simulate.run import ARRAYS, MAPPINGS
+from equipoise.simulate.run_format import ARRAYS, MAPPINGS
 
 CRATE = dict(contacts=[("crate", SOLE)])
 

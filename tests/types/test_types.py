@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import equipoise as eq
 
@@ -45,3 +49,68 @@ def test_a_users_program_is_clean_and_runs():
 def test_the_users_program_names_everything_public():
     text = PROGRAM.read_text()
     assert [name for name in eq.__all__ if not re.search(rf"\beq\.{name}\b", text)] == []
+
+
+# --- no Any, and completion ----------------------------------------------------------------------------------------------
+
+# Names whose Any stands for what no type says: numbers in any nesting (fields of frozen data that are arrays afterwards), the
+# objects of other libraries, and functions of the user's own.
+LOOSE = (
+    "control", "Gains", "Stance", "Stances", "find_posture", "MultiContact", "Standing", "Estimator", "TouchObserver",
+    "SupportAreaTask", "balance", "compile", "geometry.Distance.formula", "Run.__init__",
+)  # fmt: skip
+
+
+def signatures():
+    """(name, annotations) of every public function, method and field."""
+    for name in eq.__all__:
+        thing = getattr(eq, name)
+        rooms = getattr(thing, "__all__", None) if inspect.ismodule(thing) else None
+        for label, item in [(f"{name}.{n}", getattr(thing, n)) for n in rooms] if rooms else [(name, thing)]:
+            if inspect.isclass(item):
+                for key, value in vars(item).items():
+                    if not key.startswith("_") or key in ("__init__", "__call__"):
+                        yield f"{label}.{key}", value
+            elif inspect.isfunction(item):
+                yield label, item
+
+
+def test_public_signatures_hold_no_any():
+    found = []
+    for label, item in signatures():
+        function = getattr(item, "__func__", None) or getattr(item, "fget", None) or getattr(item, "func", item)
+        if not inspect.isfunction(function) or not function.__module__.startswith("equipoise"):
+            continue
+        for what, annotation in function.__annotations__.items():
+            if what.startswith("_"):
+                continue  # fields of dataclasses that are not for users
+            if re.search(r"\bAny\b", str(annotation)) and not label.startswith(LOOSE):
+                found.append(f"{label}({what}: {annotation})")
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code, wanted",
+    [
+        ("import equipoise as eq\neq.Whole", {"WholeBodyController"}),
+        ("import equipoise as eq\neq.load('g1').ma", {"mass", "mass_matrix"}),
+        ("import equipoise as eq\neq.simulate(eq.load('g1'), None).sa", {"safe_distances", "save"}),
+        ("import equipoise as eq\neq.Fla", {"FlatContact"}),
+    ],
+)
+def test_editors_complete(code, wanted):
+    """Jedi is what IPython, Jupyter and several editors complete with."""
+    jedi = pytest.importorskip("jedi")
+    script = jedi.Script(code, project=jedi.Project(PACKAGE.parent))
+    assert wanted <= {completion.name for completion in script.complete()}
+
+
+@pytest.mark.slow
+def test_checkers_know_the_types_of_what_is_exported():
+    """pyright's measure of a typed package, half a minute; the bar is 95 %."""
+    tool = Path(sys.executable).with_name("basedpyright")
+    if not tool.exists():
+        pytest.skip("basedpyright is not installed")
+    command = [str(tool), "--verifytypes", "equipoise", "--ignoreexternal", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)
+    assert json.loads(done.stdout)["typeCompleteness"]["completenessScore"] >= 0.95

@@ -62,6 +62,12 @@ def control(robot: eq.Robot) -> NDArray[np.float64]:
     return solution.torque if reason else q
 
 
+def reach(robot: eq.Robot) -> bool:
+    """Inverse kinematics in one call."""
+    found: eq.IKSolution = eq.solve_ik(robot, {"trunk": robot.pose(robot.standing(), "trunk")})
+    return bool(found)
+
+
 def dynamics(robot: eq.Robot) -> float:
     """Equations of motion in other forms."""
     q, v = robot.random_state(np.random.default_rng(0))
@@ -89,6 +95,7 @@ if __name__ == "__main__":
     quadruped = eq.load("quadruped")
     control(quadruped)
     dynamics(quadruped)
+    reach(quadruped)
     print(errors(), eq.RobotBuilder("one").link("body", mass=1.0, inertia=(1, 1, 1)).build().nv, eq.COM, eq.__version__)
     print(
         eq.simulate, eq.Run, eq.Push, eq.Box, eq.view, eq.plot, eq.report, eq.Stance, eq.Stances, eq.find_posture, eq.MultiContact

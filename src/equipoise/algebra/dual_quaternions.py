@@ -273,6 +273,9 @@ def pure(v: Any) -> DualQuaternion:
     return DualQuaternion(vec8)
 
 
+i: DualQuaternion
+j: DualQuaternion
+k: DualQuaternion
 i, j, k = (quaternion(unit) for unit in np.eye(4)[1:])  # the imaginary units [QO21, Eq. (A.1)]
 E = DualQuaternion(np.eye(8)[4])  # the dual unit ε [QO21, Eq. (A.15)]
 

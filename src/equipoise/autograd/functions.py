@@ -19,6 +19,7 @@ from ..errors import ShapeError
 from ..robot import Robot
 
 Array = np.ndarray
+Tensor = Any  # a tensor of PyTorch, an array of JAX, or a tracer of either
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,39 +50,39 @@ class DifferentiableRobot:
     _call: Callable[..., Any]
     _functions: dict[Any, Function] = field(default_factory=dict)
 
-    def inverse_dynamics(self, q: Any, v: Any, a: Any) -> Any:
+    def inverse_dynamics(self, q: Tensor, v: Tensor, a: Tensor) -> Tensor:
         """Generalised force for acceleration a, (…, nv)."""
         return self._call(self._function(inverse_dynamics), q, v, a)
 
-    def forward_dynamics(self, q: Any, v: Any, tau: Any) -> Any:
+    def forward_dynamics(self, q: Tensor, v: Tensor, tau: Tensor) -> Tensor:
         """Acceleration under generalised force tau, (…, nv)."""
         return self._call(self._function(forward_dynamics), q, v, tau)
 
-    def integrate(self, q: Any, v: Any, dt: Any = 1.0) -> Any:
+    def integrate(self, q: Tensor, v: Tensor, dt: float | Tensor = 1.0) -> Tensor:
         """q after dt seconds at constant v, (…, nq)."""
         return self._call(self._function(integrate), q, v, dt)
 
-    def difference(self, q0: Any, q1: Any) -> Any:
+    def difference(self, q0: Tensor, q1: Tensor) -> Tensor:
         """v with integrate(q0, v) = q1, (…, nv)."""
         return self._call(self._function(difference), q0, q1)
 
-    def pose(self, q: Any, frame: str) -> Any:
+    def pose(self, q: Tensor, frame: str) -> Tensor:
         """Pose of a frame in the world, (…, 4, 4)."""
         return self._call(self._function(pose, frame), q)
 
-    def velocity(self, q: Any, v: Any, frame: str) -> Any:
+    def velocity(self, q: Tensor, v: Tensor, frame: str) -> Tensor:
         """Mixed twist of a frame, (…, 6)."""
         return self._call(self._function(velocity, frame), q, v)
 
-    def com(self, q: Any) -> Any:
+    def com(self, q: Tensor) -> Tensor:
         """Centre of mass in the world, (…, 3)."""
         return self._call(self._function(com), q)
 
-    def momentum(self, q: Any, v: Any) -> Any:
+    def momentum(self, q: Tensor, v: Tensor) -> Tensor:
         """(linear, angular about the centre of mass) momentum, (…, 6)."""
         return self._call(self._function(momentum), q, v)
 
-    def potential_energy(self, q: Any) -> Any:
+    def potential_energy(self, q: Tensor) -> Tensor:
         """−m gᵀ c, (…)."""
         return self._call(self._function(potential_energy), q)
 

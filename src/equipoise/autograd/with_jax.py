@@ -14,8 +14,8 @@ from .functions import Function, batch_of
 try:
     import jax
     import jax.numpy as jnp
-except ImportError as error:
-    raise missing_package("jax", "jax", "eq.autograd.jax") from error
+except ImportError:
+    raise missing_package("jax", "jax", "eq.autograd.jax") from None
 
 
 def call(function: Function, *arguments: Any) -> jax.Array:

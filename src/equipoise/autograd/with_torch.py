@@ -12,8 +12,8 @@ from .functions import Function, batch_of
 try:
     import torch
     from torch.autograd.function import once_differentiable
-except ImportError as error:
-    raise missing_package("torch", "torch", "eq.autograd.torch") from error
+except ImportError:
+    raise missing_package("torch", "torch", "eq.autograd.torch") from None
 
 
 def call(function: Function, *arguments: Any) -> torch.Tensor:

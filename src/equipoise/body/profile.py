@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import EquipoiseError, unknown_name
+from ..files import MAX_TEXT, read_bounded
 from .anatomy import Finding
 from .parts import CONTACTS, Part
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 KEYS = ("robot", "mass", "kind", "up", "front", "fingers", "wheels", "parts", "standing", "touching", "finding")
+LARGEST = 1e9  # m, rad or kg: what no body has
 PART_KEYS = ("link", "position", "rpy", "contact", "corners", "joints")
 
 
@@ -67,7 +69,7 @@ def read(source: str | Path) -> Profile:
     name, content = ("profile", str(source)) if "\n" in str(source) else (str(source), _content(Path(source)))
     try:
         table = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # not TOML; or brackets in brackets without end
         raise BodyError(f"{name} is not TOML: {error}") from None
     for key in table:
         if key not in KEYS:
@@ -83,15 +85,15 @@ def read(source: str | Path) -> Profile:
         wheels=_words(name, "wheels", table.get("wheels", [])),
         parts={role: _part(name, role, given) for role, given in _table(name, "parts", table.get("parts", {})).items()},
         standing={joint: _number(name, f"standing.{joint}", x) for joint, x in standing.items()},
-        touching=tuple(_pair(name, given) for given in table.get("touching", [])),
-        findings=tuple(_finding(name, given) for given in table.get("finding", [])),
+        touching=tuple(_pair(name, given) for given in _list(name, "touching", table)),
+        findings=tuple(_finding(name, given) for given in _list(name, "finding", table)),
     )
 
 
 def _content(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_bounded(path, MAX_TEXT).decode("utf-8")
+    except (OSError, ValueError) as error:
         raise BodyError(f"profile {path} cannot be read: {error}") from None
 
 
@@ -102,9 +104,9 @@ def _part(name: str, role: str, given: Any) -> Part:
             raise BodyError(f"{name}: parts.{role!r}: {unknown_name('key', key, PART_KEYS)}")
     if "link" not in table:
         raise BodyError(f'{name}: parts.{role!r} needs a link, as in: link = "left_sole"')
-    corners = table.get("corners", [])
+    corners = _list(name, "corners", table)
     contact = table.get("contact", "flat" if len(corners) > 2 else "line" if len(corners) == 2 else "none")
-    if contact not in CONTACTS:
+    if not isinstance(contact, str) or contact not in CONTACTS:
         raise BodyError(f"{name}: parts.{role!r}: {unknown_name('kind of contact', contact, CONTACTS)}")
     wanted = {"flat": "three corners or more", "line": "two corners"}.get(contact)
     if (contact == "flat" and len(corners) < 3) or (contact == "line" and len(corners) != 2):
@@ -125,6 +127,13 @@ def _table(name: str, what: str, given: Any) -> dict[str, Any]:
     return given
 
 
+def _list(name: str, what: str, table: Mapping[str, Any]) -> list[Any]:
+    given = table.get(what, [])
+    if not isinstance(given, list):
+        raise BodyError(f"{name}: {what} is a list in brackets, got {str(given)[:40]!r}")
+    return given
+
+
 def _word(name: str, what: str, given: Any) -> str | None:
     if given is not None and not isinstance(given, str):
         raise BodyError(f"{name}: {what} is a name in quotes, got {given!r}")
@@ -138,8 +147,8 @@ def _words(name: str, what: str, given: Any) -> tuple[str, ...]:
 
 
 def _number(name: str, what: str, given: Any) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not np.isfinite(given):
-        raise BodyError(f"{name}: {what} is a finite number, got {given!r}")
+    if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) < LARGEST:
+        raise BodyError(f"{name}: {what} is a finite number below {LARGEST:g}, got {str(given)[:40]}")
     return float(given)
 
 

@@ -249,6 +249,8 @@ def shape_of(name: str, expression: SX) -> tuple[int, ...]:
 class SymbolicRobot:
     """The robot's equations on symbols, for users' own functions (`eq.compile`). Same names as `Robot`."""
 
+    tree: Tree
+
     def __init__(self, tree: Tree, place_of: Callable[[str], Place]) -> None:
         self.tree, self._place_of = tree, place_of
 

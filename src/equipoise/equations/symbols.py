@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import casadi
 import numpy as np
+
+from ..errors import missing_casadi
+
+try:
+    import casadi
+except ImportError:
+    raise missing_casadi() from None
 
 from .factors import factorised
 

@@ -39,6 +39,12 @@ class Chart:
         name: for messages.
     """
 
+    rho: Callable[[Any], Any]
+    constraint: Callable[[Any], Any] | None
+    dimension: int
+    whole_pose: bool
+    name: str
+
     def __init__(
         self,
         rho: Callable[[Any], Any],

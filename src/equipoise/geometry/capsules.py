@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algebra import rigid
 from ..errors import ModelError, ModelWarning
@@ -79,7 +80,7 @@ def _volume(length: float, radius: float) -> float:
     return float(np.pi * radius**2 * (length + 4 / 3 * radius))
 
 
-def smallest_capsule(points: Any, radii: Any = 0.0, frame: str | None = None) -> Round:
+def smallest_capsule(points: ArrayLike, radii: ArrayLike = 0.0, frame: str | None = None) -> Round:
     """The smallest capsule (or sphere, if that is smaller) around points with radii that a search finds.
 
     Whatever the search does, all points are inside: given an axis and a radius, the ends are placed where they must be.

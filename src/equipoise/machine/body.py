@@ -24,6 +24,17 @@ MAX_STACK = 2 << 20  # bytes; threads may have no more than a few megabytes
 class Body(Operations):
     """Writes one program. Use once: `lines()`. For single states the function is called `name`."""
 
+    operands: list[list[int]]
+    p: Program
+    name: str
+    slot_of: dict[int, int]
+    places: dict[int, list[tuple[int, int]]]
+    trig: dict[int, list[tuple[int, str]]]
+    order: list[int | list[int]]
+    registers: Registers
+    now: int
+    sources: list[tuple[str, int, int]]
+
     def __init__(self, program: Program, target: Target, name: str = "run") -> None:
         super().__init__(target)
         self.p, self.name = program, name

@@ -1,22 +1,39 @@
 """Programs and machine code on disk, so that a robot's second start compiles nothing.
 
-Machine code can do whatever its reader may. Files are therefore kept in a folder that only its owner can enter, written
-whole or not at all, and checked against their own digest and name before use. Whatever does not pass is made anew.
+Machine code can do whatever its reader may. A cached file is used only if
+
+  - the folder and the file belong to this user, nobody else may write to them, and the file is a plain file with one name;
+  - its header holds its own name and a digest of its content under a secret key that lies in the folder (HMAC-SHA256), so
+    that a file which somebody planted while the folder was open to others is not taken for ours, whoever owns it now.
+
+Files are written whole or not at all. Whatever does not pass is made anew. What was not used for `MAX_AGE`, and beyond
+`MAX_BYTES` what was used longest ago, is deleted.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
+import hmac
 import os
 import stat
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-MAGIC = b"EQCACHE1"
+MAGIC = b"EQCACHE2"
+KEY_FILE, KEY_BYTES, KEY_TRIES = ".key", 32, 10
+PARTIAL = ".writing-"  # how the names of files begin that are being written
+MAX_FILE = 2**28  # bytes; the largest object of a robot has some ten million
+MAX_BYTES = 2**31  # of all files together
+MAX_AGE = 90 * 86_400.0  # s since a file was last used
+PARTIAL_AGE = 3_600.0  # s after which a partial file is nobody's any more
+TOUCH_AGE = 86_400.0  # s; a file that is used gets a new date once a day, since many file systems keep none of reading
+PRUNE_EVERY = 64  # writes of a process between two looks at the whole folder
 
 
 class CacheWarning(UserWarning):
@@ -51,12 +68,17 @@ def key(*parts: object) -> str:
 class Cache:
     """Bytes by key."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    folder: Path
+    max_bytes: int
+
+    def __init__(self, folder: Path | None = None, *, max_bytes: int | None = None) -> None:
         self.folder = default_folder() if folder is None else Path(folder)
+        self.max_bytes = _limit() if max_bytes is None else max_bytes
         self._usable: bool | None = None
+        self._writes = 0
 
     def get(self, name: str, make: Callable[[], bytes]) -> bytes:
-        """The bytes of that name; made and kept if they are not there or do not check out."""
+        """The bytes of that name; made and cached if they are not there or do not check out."""
         data = self.read(name)
         if data is None:
             data = make()
@@ -67,31 +89,74 @@ class Cache:
         """The bytes of that name, or None if there are none that can be trusted."""
         if not self.usable:
             return None
-        try:
-            content = (self.folder / name).read_bytes()
-        except OSError:
-            return None
+        content = _trusted_bytes(self.folder / name)
         header = MAGIC + bytes.fromhex(name)
-        payload = content[len(header) + 32 :]
-        expected = header + hashlib.sha256(payload).digest()
-        return payload if content[: len(expected)] == expected else None
+        start = len(header) + KEY_BYTES
+        if content is None or len(content) < start or content[: len(header)] != header:
+            return None
+        payload = content[start:]
+        return payload if hmac.compare_digest(content[len(header) : start], self._digest(name, payload)) else None
 
     def write(self, name: str, payload: bytes) -> None:
-        """Keep bytes under a name: written aside, then moved into place in one step."""
+        """Cache bytes under a name: written aside, then moved into place in one step."""
         if not self.usable:
             return
-        content = MAGIC + bytes.fromhex(name) + hashlib.sha256(payload).digest() + payload
-        temporary = None
         try:
-            descriptor, temporary = tempfile.mkstemp(dir=self.folder, prefix=".writing-")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            os.replace(temporary, self.folder / name)
+            _write_whole(self.folder / name, MAGIC + bytes.fromhex(name) + self._digest(name, payload) + payload)
         except OSError as error:
-            if temporary is not None:
+            warnings.warn(f"cannot cache compiled code in {self.folder}: {error}", CacheWarning, stacklevel=2)
+        self._writes += 1
+        if self._writes % PRUNE_EVERY == 1:
+            self.prune()
+
+    def holds(self, name: str) -> bool:
+        """Whether a file of that name is there; whether it can be trusted shows when it is read."""
+        return self.usable and (self.folder / name).is_file()
+
+    def prune(self) -> None:
+        """Delete what is too old, then the longest unused beyond `max_bytes`, and left-over partial files."""
+        now, total = time.time(), 0
+        for entry, status in sorted(self._files(), key=lambda found: -found[1].st_mtime):
+            partial = entry.name.startswith(PARTIAL)
+            age = now - status.st_mtime
+            total += 0 if partial else status.st_size
+            if age > (PARTIAL_AGE if partial else MAX_AGE) or (total > self.max_bytes and not partial):
                 with contextlib.suppress(OSError):
-                    os.unlink(temporary)
-            warnings.warn(f"cannot keep compiled code in {self.folder}: {error}", CacheWarning, stacklevel=2)
+                    os.unlink(entry.path)
+
+    def _files(self) -> list[tuple[os.DirEntry[str], os.stat_result]]:
+        """Entries and partial files of this cache; neither its key nor what others put here."""
+        found = []
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(PARTIAL) or (len(entry.name) == 64 and entry.is_file(follow_symlinks=False)):
+                    with contextlib.suppress(OSError):  # another process may prune too
+                        found.append((entry, entry.stat(follow_symlinks=False)))
+        return found
+
+    def _digest(self, name: str, payload: bytes) -> bytes:
+        return hmac.digest(self._key, MAGIC + bytes.fromhex(name) + payload, "sha256")
+
+    @functools.cached_property
+    def _key(self) -> bytes:
+        """The secret of this folder, made once. One that is not ours is replaced, which makes all files worthless."""
+        path = self.folder / KEY_FILE
+        for _ in range(KEY_TRIES):
+            found = _trusted_bytes(path)
+            if found is not None and len(found) == KEY_BYTES:
+                return found
+            if not os.path.lexists(path):
+                break
+            time.sleep(0.005)  # another process may be about to write it
+        fresh = os.urandom(KEY_BYTES)
+        try:
+            path.unlink(missing_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            os.write(descriptor, fresh)
+            os.close(descriptor)
+        except OSError:  # another process was faster, or nothing can be written: good for this process alone
+            return _trusted_bytes(path) or fresh
+        return fresh
 
     @property
     def usable(self) -> bool:
@@ -100,7 +165,7 @@ class Cache:
             problem = self._problem()
             self._usable = problem is None
             if problem:
-                warnings.warn(f"compiled code is not kept: {problem}", CacheWarning, stacklevel=3)
+                warnings.warn(f"compiled code is not cached: {problem}", CacheWarning, stacklevel=3)
         return self._usable
 
     def _problem(self) -> str | None:
@@ -115,5 +180,61 @@ class Cache:
             if status.st_uid != os.getuid():
                 return f"the folder {self.folder} belongs to somebody else"
             if status.st_mode & 0o022:
-                return f"others may write to {self.folder}; chmod 700 makes it usable"
+                return (
+                    f"others may write to {self.folder}, so any file in it may be theirs. Delete its contents, then close it: "
+                    f"rm -rf {self.folder} && mkdir -m 700 {self.folder}"
+                )
         return None
+
+
+def _limit() -> int:
+    """$EQUIPOISE_CACHE_SIZE in MiB, as bytes."""
+    given = os.environ.get("EQUIPOISE_CACHE_SIZE", "")
+    if not given:
+        return MAX_BYTES
+    if not given.isdigit() or int(given) == 0:
+        warnings.warn(f"EQUIPOISE_CACHE_SIZE is a number of MiB, got {given!r}; {MAX_BYTES >> 20} is used", CacheWarning, 3)
+        return MAX_BYTES
+    return int(given) << 20
+
+
+def _trusted_bytes(path: Path) -> bytes | None:
+    """The content of a plain file that is ours alone; None for anything else. Never waits, as a FIFO would let it."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not _ours_alone(status) or status.st_size > MAX_FILE:
+            return None
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            content = file.read(MAX_FILE + 1)
+        if time.time() - status.st_mtime > TOUCH_AGE:
+            os.utime(descriptor if os.utime in os.supports_fd else path)
+        return content if len(content) == status.st_size else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _ours_alone(status: os.stat_result) -> bool:
+    """Whether it is a plain file under one name, belongs to this user, and nobody else may write to it."""
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        return False
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write aside, then move into place in one step."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -68,6 +68,13 @@ class ColumnBody(Body):
     All matrices go together: a single one would wait, because each number of a solution needs the one before.
     """
 
+    rows: int
+    n: int
+    group: int
+    matrices: int
+    shared: int
+    filled: int
+
     def __init__(self, program: Program, columns: Columns, target: Target, group: int) -> None:
         width = LANES * columns.matrices
         register = 8 * target.sincos_lanes  # bytes; a vector of eight columns may take several

@@ -37,6 +37,9 @@ class Kernel:
         strict: refuse states that are not finite or whose quaternions are not of unit length.
     """
 
+    program: Program
+    strict: bool
+
     def __init__(self, program: Program, objects: Callable[[Program, Target], bytes], *, strict: bool = True) -> None:
         self.program, self.strict, self._objects = program, strict, objects
         self._code: dict[tuple[str, bool], _Code] = {}
@@ -218,6 +221,10 @@ class _BoundCall(functools.partial):
 
 class _Code:
     """Machine code of one program for one target, loaded."""
+
+    program: Program
+    target: Target
+    run: Any
 
     def __init__(self, program: Program, target: Target, object_code: bytes) -> None:
         self.program, self.target = program, target

@@ -25,6 +25,14 @@ def padded(n: int, block: int = LANES) -> int:
 class Function:
     """A function under construction: `arguments` by name are "array" (of float64), "indices" (of int64) or "integer"."""
 
+    ir: Any
+    real: Any
+    integer: Any
+    vector: Any
+    function: Any
+    entry: Any
+    b: Any
+
     def __init__(self, module: Any, name: str, arguments: Mapping[str, str]) -> None:
         from llvmlite import ir
 
@@ -226,6 +234,9 @@ class Function:
 class Number:
     """A value in a register."""
 
+    f: Function
+    v: Any
+
     def __init__(self, f: Function, v: Any) -> None:
         self.f, self.v = f, v
 
@@ -252,7 +263,11 @@ class Number:
     def __truediv__(self, other: Any) -> Number:
         return self._with(other, "fdiv", "sdiv")
 
-    __radd__, __rmul__ = __add__, __mul__
+    def __radd__(self, other: Any) -> Number:
+        return self + other
+
+    def __rmul__(self, other: Any) -> Number:
+        return self * other
 
     def __rsub__(self, other: Any) -> Number:
         return self.f.number(float(other) if self._real else other) - self
@@ -294,6 +309,10 @@ class Number:
 class Variable:
     """A number that changes."""
 
+    slot: Any
+    f: Function
+    kind: Any
+
     def __init__(self, f: Function, value: Number) -> None:
         self.f, self.kind = f, value.v.type
         self.slot = f.entry.alloca(self.kind)
@@ -310,6 +329,10 @@ class Variable:
 
 class Row:
     """An array, or what is left of one from some place on."""
+
+    f: Function
+    v: Any
+    kind: Any
 
     def __init__(self, f: Function, v: Any, kind: Any) -> None:
         self.f, self.v, self.kind = f, v, kind

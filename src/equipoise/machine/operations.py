@@ -13,6 +13,8 @@ _INTRINSIC = {"sqrt": "sqrt", "abs": "fabs", "floor": "floor", "ceil": "ceil", "
 class Operations:
     """Collects IR text; each method appends instructions and returns the name of the result."""
 
+    uses_sincos: bool
+
     def __init__(self, target: Target) -> None:
         self.t = target
         self.V = target.value

@@ -20,6 +20,8 @@ class Registers:
         steps: for every step of the program, the values it uses.
     """
 
+    slot_count: int
+
     def __init__(self, capacity: int, steps: Sequence[Sequence[int]]) -> None:
         self.capacity = capacity
         self.names: dict[int, str] = {}  # value in a register → its name

@@ -146,4 +146,4 @@ def _object_key(program: Program, target: Target) -> str:
 
 
 def _is_cached(program: Program, target: Target) -> bool:
-    return (shared_cache().folder / _object_key(program, target)).is_file()
+    return shared_cache().holds(_object_key(program, target))

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import casadi
 import numpy as np
 
+from ..errors import CompileError, missing_casadi
+
+try:
+    import casadi
+except ImportError:
+    raise missing_casadi() from None
+
 from ..equations.factors import Columns as SymbolicColumns
-from ..errors import CompileError
 from .program import CODES, Argument, Columns, Output, Program
 
 MAX_INSTRUCTIONS = 300_000  # a minute or two of compiling; beyond, users should know before they wait

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..algebra.rigid import is_pose
 from ..errors import ShapeError, unknown_name
+from ..markup import html_table
 from . import assemble, changes
 from .builder import mass_properties
 from .checks import check
@@ -121,6 +122,15 @@ class Described:
         """S, (actuated velocities, nv), read-only: motor torques u are the generalised force Sᵀ u [ETH19, slide 15]."""
         return frozen(np.eye(self.nv)[self.actuated])
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, joint.type.name, f"{joint.limits.lower:.3g} … {joint.limits.upper:.3g}", f"{joint.limits.effort:.3g}")
+            for name, joint in self.joints.items()
+            if joint.mimic is None
+        ]
+        title = f"{self.name}: {len(self.links)} links, {self.mass:.1f} kg, nq = {self.nq}, nv = {self.nv}"
+        return html_table(title, ("joint", "type", "range", "effort"), rows)
+
     def __repr__(self) -> str:
         base = "floating" if self.floating else "fixed"
         parts = f"{len(self.links)} links, {len(self.joints)} joints, {base} base"
@@ -230,8 +240,24 @@ class Described:
         """The standing posture of the description (neutral if it has none), its lowest point on the ground."""
         return standing(self.model, self.neutral())
 
-    def random_state(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """(q, v): joints anywhere within limits, every orientation alike, and a base that moves."""
+    def random_state(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> tuple[Array, Array]:
+        """Random states: joints anywhere within limits, every orientation alike, and a base that moves.
+
+        Args:
+            rng: where the numbers come from.
+            size: of the batch; one state if None.
+
+        Returns:
+            (q, v): of shape (nq,) and (nv,), or (*size, nq) and (*size, nv). A batch holds what as many calls would give.
+        """
+        if size is not None:
+            shape = (size,) if isinstance(size, int | np.integer) else tuple(size)
+            states = [self._random_state(rng) for _ in range(int(np.prod(shape, dtype=int)))]
+            q, v = (np.array([state[k] for state in states]) for k in (0, 1))
+            return q.reshape(*shape, self.nq), v.reshape(*shape, self.nv)
+        return self._random_state(rng)
+
+    def _random_state(self, rng: np.random.Generator) -> tuple[Array, Array]:
         q, v = self.neutral(), rng.normal(size=self.nv)
         for joint in self.model.joints.values():
             if joint.mimic is not None or not joint.moving:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ModelError, UnknownNameError, unknown_name
+from ..errors import ModelError, UnknownNameError, missing_package, unknown_name
 from . import xml
 from .changes import with_base
 from .types import STANDARD_GRAVITY, Model
@@ -134,8 +134,25 @@ def _require_found(name: str) -> str | Path | Callable[..., Model]:
         return found
     if os.path.isfile(name):
         return name
+    _require_package_of(name)
     error = unknown_name("robot", xml.shortened(name), known_names())
     raise UnknownNameError(f"{error} The path of a URDF or MJCF file, or its text, works too.")
+
+
+def _require_package_of(name: str) -> None:
+    """Raise if a package that is not installed, or a download that was not made, would bring the robot."""
+    for package, names in {"example-robot-data": _EXAMPLE_ROBOTS, "jvrc_description": ("jvrc1",)}.items():
+        if name in names:
+            raise missing_package(package, "robots", f"robot {name!r}")
+    folder = _descriptions_folder()
+    if folder is None and name.endswith("_description"):
+        raise missing_package("robot_descriptions", "robots", f"robot {name!r}")
+    for module in (name, f"{name}_description"):
+        if folder is not None and module.isidentifier() and os.path.isfile(folder / f"{module}.py"):
+            raise ModelError(
+                f"robot {name!r} is known to robot_descriptions and is not on this machine; this downloads it once: "
+                f"python -c 'import robot_descriptions.{module}'"
+            )
 
 
 def _read_file(source: str | Path, floating: bool | None, gravity: Sequence[float]) -> Model:

@@ -20,6 +20,9 @@ class Meshes:
         inside: where MuJoCo would look for meshes, relative to the folder; None if the file does not say.
     """
 
+    folder: Path | None
+    inside: str | None
+
     def __init__(self, folder: Path | None, inside: str | None = None) -> None:
         self.folder, self.inside = folder, inside
         self.missing: dict[str, None] = {}  # a set that keeps the order of the file

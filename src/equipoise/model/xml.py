@@ -27,6 +27,11 @@ class MalformedError(ModelError):
 class Element:
     """One XML element: tag, attributes, children, own text, and the line where it starts."""
 
+    attributes: dict[str, str]
+    line: int
+    tag: str
+    text: str
+
     __slots__ = ("attributes", "children", "line", "tag", "text")
 
     def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from .viewer import Viewer, view
 
 
 def open_viewer(console: Console, source: str, *, host: str, port: int, browser: bool, quiet: bool, wait: bool = True) -> Viewer:
     """Show a robot or a saved run until Ctrl-C."""
-    with console.status(f"preparing {source} …") if not quiet else nullcontext():
+    with console.status(f"preparing {escape(source)} …") if not quiet else nullcontext():
         viewer = view(_robot_or_run(source), host=host, port=port)
     console.print(viewer.url, highlight=False, soft_wrap=True)
     if not quiet:

@@ -42,6 +42,10 @@ class Plant(Protocol):
 class OwnAccelerations:
     """The plant in which the robot moves exactly as the controller says: its accelerations, or its velocities, integrated."""
 
+    q: Array
+    v: Array
+    t: float
+
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
 
@@ -62,6 +66,19 @@ class OwnAccelerations:
 
 class Live:
     """The loop of controller and plant, and its curves."""
+
+    controller: Callable[[float, Array, Array], Any]
+    start: tuple[Array, Array]
+    lock: threading.RLock
+    q: Array
+    v: Array
+    scene: Scene
+    dt: float
+    plant: OwnAccelerations | Any
+    playing: bool
+    speed: float
+    debt: float
+    t: float
 
     def __init__(
         self, scene: Scene, controller: Callable[[float, Array, Array], Any], plant: Any, q: Array, v: Array, dt: float
@@ -181,6 +198,9 @@ class Live:
 
 class LivePanels:
     """Charts of a live run; each appears when its first numbers come."""
+
+    server: Any
+    folder: Any
 
     LIMITS: Mapping[str, float] = {"constraint margins": 0.0, "largest torque / limit": 1.0}
 

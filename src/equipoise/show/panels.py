@@ -17,6 +17,10 @@ MOST_POINTS = 400
 class Panel:
     """One chart of the side panel."""
 
+    names: tuple[str, ...]
+    limit: float | None
+    span: tuple[float, float]
+
     def __init__(self, server: Any, title: str, names: Sequence[str], limit: float | None, span: tuple[float, float]) -> None:
         self.names, self.limit, self.span = tuple(names[:MOST_NAMES]), limit, span
         lines = [{"label": "s"}] + [

@@ -13,6 +13,8 @@ from ..errors import missing_package
 from .charts import Chart, Spell, chosen, spells, thinned
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..simulate.run import Run
 
 SETTINGS = {
@@ -27,7 +29,7 @@ SETTINGS = {
 BAD = "#c92a2a"
 
 
-def plot(run: Run, names: Iterable[str] | None = None) -> dict[str, Any]:
+def plot(run: Run, names: Iterable[str] | None = None) -> dict[str, Figure]:
     """Matplotlib figures of a run by name: task errors, margins, torques against limits, forces in cones, cycle times.
 
     Args:
@@ -38,7 +40,7 @@ def plot(run: Run, names: Iterable[str] | None = None) -> dict[str, Any]:
     return {chart.key: figure(chart, run.t, strip, run.events) for chart in chosen(run, names)}
 
 
-def figure(chart: Chart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()) -> Any:
+def figure(chart: Chart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()) -> Figure:
     """One chart as a figure."""
     matplotlib = _matplotlib()
     from matplotlib.figure import Figure

@@ -75,6 +75,13 @@ def counted(things: Iterable[Any], what: str, progress: bool, total: int | None 
 class Scene:
     """Draws moments of one robot on a viser server."""
 
+    server: Any
+    robot: Robot
+    contacts: dict[str, ContactPlace]
+    obstacles: list[Obstacle]
+    frames: tuple[str, ...]
+    size: float
+
     def __init__(
         self,
         server: Any,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ..robot import Robot
@@ -30,14 +31,14 @@ def print_summary(console: Console, robot: Robot, doubts: Sequence[str] = ()) ->
     ]
     if robot.model.loops:
         facts.append(("loop closures", ", ".join(robot.model.loops)))
-    console.rule(f"[bold]{robot.name}", align="left")
+    console.rule(f"[bold]{escape(robot.name)}", align="left")
     grid = Table.grid(padding=(0, 2))
     for fact in facts:
         grid.add_row(*fact)
     console.print(grid)
     console.print(_joint_table(robot))
     for doubt in doubts:
-        console.print(f"[yellow]note:[/] {doubt}", highlight=False)
+        console.print(f"[yellow]note:[/] {escape(doubt)}", highlight=False)
 
 
 def _inertia_verdict(robot: Robot) -> str:

@@ -19,7 +19,10 @@ from .panels import panels
 from .scene import LAYERS, Scene, opened, stop
 
 if TYPE_CHECKING:
+    from ..simulate.contacts import Contacts
+    from ..simulate.plant import Plant
     from ..simulate.run import Run
+    from ..simulate.world import Solid
 
 LOOPBACK = "127.0.0.1"
 FRAME_TIME = 1 / 30  # s
@@ -28,16 +31,16 @@ SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 
 
 def view(
-    what: Any,
-    controller: Callable[[float, Array, Array], Any] | None = None,
+    what: Robot | Run,
+    controller: Callable[[float, Array, Array], object] | None = None,
     *,
-    plant: Any = None,
+    plant: str | Plant | None = None,
     q: Array | None = None,
     v: Array | None = None,
     dt: float | None = None,
     targets: Iterable[Target] | None = None,
-    contacts: Any = None,
-    obstacles: Sequence[Any] = (),
+    contacts: Contacts | None = None,
+    obstacles: Sequence[Solid | tuple[Solid, float]] = (),
     frames: Sequence[str] | None = None,
     host: str = LOOPBACK,
     port: int = 8080,
@@ -63,11 +66,12 @@ def view(
         port: the next free one is taken if it is in use; 0: any.
         block: return only when the viewer is closed, by Ctrl-C or `close()` from elsewhere.
     """
-    is_run = hasattr(what, "robot") and hasattr(what, "t")
-    if not is_run and not isinstance(what, Robot):
+    from ..simulate.run import Run
+
+    if not isinstance(what, Run | Robot):
         raise ShapeError(f"view takes a Robot or a Run, got {type(what).__name__}")
     with opened(host, port) as server:
-        if is_run:
+        if isinstance(what, Run):
             made = _run_viewer(server, what, frames)
         elif controller is None:
             made = _pose_viewer(server, what, q, obstacles, frames or ())
@@ -87,6 +91,9 @@ class Viewer:
         player: of a run: `time`, `playing`, `seek(t)`, `step(n)`.
         live: of a controller: `playing`, `step(n)`, `restart()`.
     """
+
+    server: Any
+    scene: Scene
 
     def __init__(self, server: Any, scene: Scene, tick: Callable[[float], None] | None = None) -> None:
         self.server, self.scene = server, scene
@@ -196,6 +203,15 @@ def _pose_viewer(server: Any, robot: Robot, q: Array | None, obstacles: Sequence
 
 class Player:
     """Where we are in a run."""
+
+    lock: threading.RLock
+    scene: Scene
+    run: Run
+    start: float
+    end: float
+    time: float
+    playing: bool
+    speed: float
 
     def __init__(self, scene: Scene, run: Run) -> None:
         if not len(run.t):

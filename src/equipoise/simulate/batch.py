@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ShapeError, StateError
+from ..machine.kernel import Kernel
 from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 
@@ -41,6 +42,12 @@ class BatchSimulation:
         slip_speed: m/s, below which friction grows with the speed.
         pushed: frame at whose origin the push acts; the base link if None.
     """
+
+    points: dict[str, Array]
+    kernel: Kernel
+    robot: Robot
+    dt: float
+    pushed: str
 
     def __init__(
         self,

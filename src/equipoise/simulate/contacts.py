@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+Contacts = Mapping[str, object] | Sequence[object]  # frames, (frame, points), or what has a frame and points; by name or not
 FRICTION = 0.8  # where nobody says otherwise
 
 
@@ -83,6 +84,14 @@ class ContactPoints:
         friction: of each point, (count,).
         names: contact of each point, (count,).
     """
+
+    robot: Robot
+    contacts: Mapping[str, ContactInfo]
+    count: int
+    frames: list[str]
+    parts: dict[str, slice[Any, Any, Any]]
+    friction: Array
+    names: Array
 
     def __init__(self, robot: Robot, contacts: Mapping[str, ContactInfo]) -> None:
         counts = [len(info.points) for info in contacts.values()]

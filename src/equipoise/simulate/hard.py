@@ -40,6 +40,12 @@ class HardPlant(OwnPlant):
     `solution` is that of the last contact problem, with its residual.
     """
 
+    v: Array
+    restitution: float
+    substeps: int
+    q: Array
+    t: float
+
     def __init__(self, robot: Robot, contacts: Any = (), *, restitution: float = 0.0, substeps: int = 1, **world: Any) -> None:
         super().__init__(robot, contacts, **world)
         if not 0 <= restitution <= 1:

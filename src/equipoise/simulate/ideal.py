@@ -48,6 +48,12 @@ class IdealPlant(OwnPlant):
         ground, obstacles, friction: as of every plant; friction is only watched.
     """
 
+    t: float
+    closed: Array
+    v: Array
+    restitution: float
+    q: Array
+
     def __init__(
         self, robot: Robot, contacts: Any = (), *, restitution: float = 0.0, integrator: str = "rk4", **world: Any
     ) -> None:

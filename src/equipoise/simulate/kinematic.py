@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .contacts import contacts_of
+from .contacts import ContactInfo, contacts_of
 from .plant import NO_WRENCHES, PlantState, Wrenches, checked_state
 
 if TYPE_CHECKING:
@@ -17,6 +17,12 @@ Array = np.ndarray
 
 class KinematicPlant:
     """Its step takes a velocity instead of a torque; nothing can push it."""
+
+    contacts: dict[str, ContactInfo]
+    robot: Robot
+    q: Array
+    v: Array
+    t: float
 
     command = "velocity"
 

@@ -14,21 +14,24 @@ import numpy as np
 
 from ..algebra.arrays import finite
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
+from ..geometry.primitives import Vector
 from ..model.types import frozen
 from .actuators import ActuatorBank, Actuators
-from .contacts import ContactInfo, ContactPoints
+from .contacts import ContactInfo, ContactPoints, Contacts
 from .off_ground import tell_contacts_off_ground
 from .perception import Perception
-from .plant import PlantState, make_plant
+from .plant import Plant, PlantState, make_plant
 from .run import Run
 from .sensors import Sensors
+from .world import Solid
 
 if TYPE_CHECKING:
+    from ..estimation.estimator import Estimator
     from ..robot import Robot
 
 Array = np.ndarray
 UNIT = 1e-9  # by which the length of a quaternion may differ from one
-Controller = Callable[[float, Array, Array], Any]
+Controller = Callable[[float, Array, Array], object]
 
 
 # --- what can be asked for ---------------------------------------------------------------------------------------------
@@ -44,10 +47,10 @@ class Push:
     """
 
     frame: str
-    force: Any
+    force: Vector
     start: float
     duration: float
-    torque: Any = (0.0, 0.0, 0.0)
+    torque: Vector = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         for name in ("force", "torque"):
@@ -150,7 +153,7 @@ def _up(q: Array) -> Array:
 def simulate(
     robot: Robot,
     controller: Controller,
-    plant: Any = "mujoco",
+    plant: str | Plant = "mujoco",
     duration: float = 1.0,
     dt: float = 1e-3,
     q0: Array | None = None,
@@ -158,19 +161,19 @@ def simulate(
     seed: int = 0,
     progress: bool = False,
     *,
-    contacts: Any = None,
-    obstacles: Sequence[Any] = (),
-    shown: Sequence[Any] = (),
-    pushes: Sequence[Push | Mapping[str, Any]] = (),
+    contacts: Contacts | None = None,
+    obstacles: Sequence[Solid | tuple[Solid, float]] = (),
+    shown: Sequence[Solid] = (),
+    pushes: Sequence[Push | Mapping[str, object]] = (),
     noise: Noise | Mapping[str, float] | None = None,
-    estimator: Any = None,
+    estimator: Estimator | None = None,
     sensors: Sensors | None = None,
     actuators: Actuators | None = None,
     delay: int = 0,
-    fall: Fall | Mapping[str, Any] | None = FALL,
+    fall: Fall | Mapping[str, float] | None = FALL,
     clip: bool = True,
-    scenario: Mapping[str, Any] | None = None,
-    **options: Any,
+    scenario: Mapping[str, object] | None = None,
+    **options: object,
 ) -> Run:
     """Run a controller on a plant and record everything. The same inputs give the same numbers, bit for bit.
 

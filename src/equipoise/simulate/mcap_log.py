@@ -17,7 +17,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +27,7 @@ import numpy as np
 from ..algebra import quaternions
 from ..algebra.rigid import rotation_to
 from ..errors import EquipoiseError, StateError, missing_package, unknown_name
-from ..files import written_whole
+from ..files import MAX_BYTES, written_whole
 from .archive import RunError
 
 if TYPE_CHECKING:
@@ -222,9 +221,9 @@ def read_joint_states(path: str | Path, topic: str = "/joint_states") -> JointLo
     return JointLog(t, names, values["position"], values["velocity"], values["effort"])
 
 
-def attached_run(path: str | Path) -> bytes:
+def attached_run(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
     """The bytes of the run in an MCAP file that `write_mcap` wrote."""
-    with _reader(path) as reader:
+    with _reader(path, max_bytes) as reader:
         for attachment in reader.iter_attachments():
             if attachment.name == ATTACHMENT:
                 return bytes(attachment.data)
@@ -232,17 +231,22 @@ def attached_run(path: str | Path) -> bytes:
 
 
 @contextmanager
-def _reader(path: str | Path) -> Iterator[Any]:
-    """A reader of an MCAP file; one that is damaged is told so."""
+def _reader(path: str | Path, max_bytes: int = MAX_BYTES) -> Iterator[Any]:
+    """A reader of an MCAP file; one that is damaged or unpacks to too much is told so."""
     package = _package()
     if not Path(path).is_file():
         raise RunError(f"no file {str(path)!r}")
     with Path(path).open("rb") as file:
         try:
-            yield package.reader.make_reader(file)
-        except (package.exceptions.McapError, struct.error, json.JSONDecodeError, KeyError, EOFError) as error:
-            if isinstance(error, EquipoiseError):
-                raise
+            reader = package.reader.make_reader(file)
+            summary = reader.get_summary()
+            unpacked = sum(chunk.uncompressed_size for chunk in summary.chunk_indexes) if summary else 0
+            if max(Path(path).stat().st_size, unpacked) > max_bytes:
+                raise RunError(f"{str(path)!r} has, or unpacks to, more than {max_bytes:,} bytes")
+            yield reader
+        except EquipoiseError:
+            raise
+        except Exception as error:  # hostile bytes can end the reader in any way
             raise RunError(f"{str(path)!r} is damaged or no MCAP file: {type(error).__name__}: {error}") from None
 
 

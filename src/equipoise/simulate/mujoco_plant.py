@@ -10,10 +10,10 @@ import numpy as np
 
 from ..algebra.arrays import finite
 from ..errors import StateError, unknown_name
-from .contacts import FRICTION, contacts_of, cross
+from .contacts import FRICTION, ContactInfo, contacts_of, cross
 from .mujoco_model import Physics, build, import_mujoco, layout
 from .plant import NO_WRENCHES, PlantState, Wrenches, checked_state
-from .world import GROUND, moves, placed, reference, solids
+from .world import GROUND, Solid, moves, placed, reference, solids
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -35,6 +35,12 @@ class MujocoPlant:
 
     `model` and `data` are MuJoCo's own, made at the first step, when the time step is known.
     """
+
+    contacts: dict[str, ContactInfo]
+    world: tuple[Solid, ...]
+    robot: Robot
+    substeps: int
+    physics: Physics
 
     def __init__(
         self,

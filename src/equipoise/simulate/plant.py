@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ShapeError, StateError, unknown_name
 from .contacts import ContactInfo, ContactPoints, contacts_of
-from .world import GROUND, solids
+from .world import GROUND, Solid, solids
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -48,6 +48,12 @@ class Plant(Protocol):
 
 class OwnPlant:
     """What the plants of this library share: the robot, its contact points, the world around it, the state."""
+
+    world: tuple[Solid, ...]
+    points: ContactPoints
+    q: Array
+    v: Array
+    t: float
 
     def __init__(
         self,

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..files import written_whole
-from ..model.types import Model
-from .archive import RunError, decoded, encoded
+from ..files import MAX_BYTES, written_whole
+from ..markup import html_table
+from .archive import RunError, encoded
 from .contacts import ContactInfo
+from .run_format import ARRAYS, FORMAT, KIND, MAPPINGS
+from .world import Solid
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-FORMAT = 1  # of the file; one that is higher comes from a later version
-ARRAYS = ("t", "q", "v", "torque", "acceleration", "com", "status", "cycle_time")
-MAPPINGS = ("forces", "measured", "task_errors", "margins", "readings", "estimates")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +45,7 @@ class Run:
         events: (t, text) of all that happened.
         obstacles: primitives and boxes; safe_distances: one for each.
         scenario: whatever the caller wants to keep, JSON. seed: of all random numbers.
-        outcome: "completed", "fell" or "failed".
+        outcome: "completed", "fell", "failed", or "missed" where a scenario's goals were.
     """
 
     robot: Robot
@@ -70,7 +66,7 @@ class Run:
     estimates: Mapping[str, Array] = field(default_factory=dict)
     status_names: tuple[str, ...] = ()
     events: tuple[tuple[float, str], ...] = ()
-    obstacles: tuple[Any, ...] = ()
+    obstacles: tuple[Solid, ...] = ()
     safe_distances: tuple[float, ...] = ()
     scenario: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
@@ -97,6 +93,10 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run of {self.robot.name!r}: {self.duration:g} s in {len(self.t)} rows, {self.outcome}>"
 
+    def _repr_html_(self) -> str:
+        rows = [(f"{t:.3f} s", text) for t, text in self.events]
+        return html_table(repr(self)[1:-1], ("event", ""), rows)
+
     # --- files ----------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
@@ -108,7 +108,7 @@ class Run:
         target = target if target.suffix else target.with_suffix(".npz")
         return written_whole(target, self.write)
 
-    def write(self, file: Any) -> None:
+    def write(self, file: IO[bytes]) -> None:
         """The same into a file that is open for writing bytes."""
         header = json.dumps(self._header(), ensure_ascii=False, allow_nan=False).encode()
         arrays = {name: getattr(self, name) for name in ARRAYS} | {"header": np.frombuffer(header, dtype=np.uint8)}
@@ -134,7 +134,7 @@ class Run:
         except RunError:
             model = None  # a joint type of the user's own: the robot must be given again when the file is read
         return {
-            "format": "equipoise run",
+            "format": KIND,
             "version": FORMAT,
             "robot": {"name": self.robot.name, "digest": self.robot.tree.digest, "model": model},
             "names": {name: list(getattr(self, name)) for name in MAPPINGS},
@@ -149,79 +149,20 @@ class Run:
         }
 
     @classmethod
-    def load(cls, path: str | Path, robot: Robot | None = None) -> Run:
-        """Read a run, from a file of `save` or of `to_mcap`. The robot is in it; one that is given is checked to be the same.
+    def load(cls, path: str | Path, robot: Robot | None = None, *, max_bytes: int = MAX_BYTES) -> Run:
+        """Read a run, from a file of `save` or of `to_mcap`. Nothing in the file is executed.
+
+        Args:
+            robot: the robot of the run, checked to be the same; without it the one in the file.
+            max_bytes: that the file may unpack to.
 
         Raises:
-            RunError: the file is not there, damaged, not a run, or written by a later version.
+            RunError: the file is not there, damaged, too large, not a run, or written by a later version.
         """
-        path = Path(path)
-        if not path.is_file():
-            raise RunError(f"no file {str(path)!r}")
-        try:
-            with np.load(_source(path), allow_pickle=False) as archive:
-                header = _header_of(path, archive)
-                arrays: dict[str, Any] = {name: archive[name] for name in ARRAYS}
-                mappings: dict[str, Any] = {
-                    name: {key: archive[f"{name}/{k}"] for k, key in enumerate(header["names"].get(name, ()))}
-                    for name in MAPPINGS
-                }
-            rest = _rest(header)
-        except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
-            raise RunError(f"{str(path)!r} is damaged or not a run: {type(error).__name__}: {error}") from None
-        return cls(robot=_robot(path, header["robot"], robot), **arrays, **mappings, **rest)
+        from .run_reader import read_run
 
-
-def _source(path: Path) -> Any:
-    """What NumPy reads: the file itself, or the run within an MCAP file."""
-    if path.suffix != ".mcap":
-        return path
-    from .mcap_log import attached_run
-
-    return io.BytesIO(attached_run(path))
-
-
-def _header_of(path: Path, archive: Any) -> dict[str, Any]:
-    if "header" not in archive.files:
-        raise RunError(f"{str(path)!r} is not a run: it has no header. Its arrays are: {', '.join(archive.files) or 'none'}")
-    header = json.loads(archive["header"].tobytes().decode())
-    if header.get("format") != "equipoise run":
-        raise RunError(f"{str(path)!r} is not a run: its header says {header.get('format')!r}")
-    if header["version"] > FORMAT:
-        raise RunError(
-            f"{str(path)!r} is of format {header['version']}; this version of Equipoise reads up to {FORMAT}. "
-            "A later version wrote it: upgrade with pip install -U equipoise"
-        )
-    return header
-
-
-def _rest(header: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "contacts": decoded(header["contacts"]),
-        "status_names": tuple(header["status_names"]),
-        "events": tuple((float(t), str(text)) for t, text in header["events"]),
-        "obstacles": decoded(header["obstacles"]),
-        "safe_distances": tuple(header["safe_distances"]),
-        "scenario": header["scenario"],
-        "seed": header["seed"],
-        "outcome": header["outcome"],
-    }
-
-
-def _robot(path: Path, saved: Mapping[str, Any], given: Robot | None) -> Robot:
-    from ..model.tree import tree_of
-    from ..robot import Robot
-
-    if given is not None:
-        if given.tree.digest != saved["digest"]:
-            raise RunError(f"{str(path)!r} is a run of {saved['name']!r}, and the robot given ({given.name!r}) moves differently")
-        return given
-    if saved["model"] is None:
-        raise RunError(
-            f"{str(path)!r} does not hold its robot, {saved['name']!r}, which has joints of its own type: give robot=…"
-        )
-    model: Model = decoded(saved["model"])
-    return Robot(model, tree_of(model))
+        robot, parts = read_run(Path(path), robot, max_bytes)
+        return cls(robot=robot, **parts)
 
 
 def _sealed(array: Any) -> Array:

@@ -45,8 +45,9 @@ from .world import Box
 __all__ = ["Scenario", "ScenarioError", "load_scenario", "parse_scenario"]
 
 FOLDER = Path(__file__).parent / "scenarios_data"
+MAX_STEPS = 10_000_000  # of a run: almost three hours at 1 kHz, and some gigabytes of record
 LEVELS = ("torque", "acceleration", "velocity")
-three = vector(3)
+three: Reader = vector(3)
 
 # --- places and motions ----------------------------------------------------------------------------------------------------
 
@@ -294,6 +295,9 @@ def parse_scenario(source: Source, overrides: Mapping[str, Any] | None = None) -
                 place.at("disturbance", "noise", name).unknown("sort of noise", name, known)
     if scenario.duration is None and not scenario.stance:
         place.fail("without [[stance]] a scenario needs a duration (s)")
+    if scenario.duration is not None and scenario.duration > MAX_STEPS * min(scenario.plant.dt, scenario.control.dt):
+        shortest = min(scenario.plant.dt, scenario.control.dt)
+        place.at("duration").fail(f"{scenario.duration:g} s in steps of {shortest:g} s are more than {MAX_STEPS:,} steps")
     if not scenario.goal and not scenario.stance:
         place.fail("a scenario needs a [[goal]] or a [[stance]]: without, nobody can tell whether it succeeded")
     return scenario

@@ -23,7 +23,7 @@ from ..control.stances.machine import Stances
 from ..control.stances.postures import find_posture
 from ..control.stances.stance import Stance
 from ..control.tasks import ForceTask
-from ..errors import EquipoiseError
+from ..errors import EquipoiseError, MissingPackageError, require_packages
 from ..geometry.primitives import Plane
 from ..model.shapes import placement
 from .loop import Push
@@ -66,7 +66,7 @@ def told(place: Place | None) -> Iterator[None]:
     """Errors of what is built are told with the line that asked for it."""
     try:
         yield
-    except ScenarioError:
+    except (ScenarioError, MissingPackageError):
         raise
     except (EquipoiseError, TypeError, ValueError) as error:
         if place is None:
@@ -76,6 +76,8 @@ def told(place: Place | None) -> Iterator[None]:
 
 def build(scenario: Scenario, robot: str | None = None) -> Built:
     """Make a scenario for a robot, the file's own if none is given."""
+    if scenario.plant.kind == "mujoco":
+        require_packages("mujoco", "the MuJoCo plant", "mujoco")
     return _builder(scenario, robot).built()
 
 

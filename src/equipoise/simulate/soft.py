@@ -65,6 +65,17 @@ class SoftPlant(OwnPlant):
         ground, obstacles, friction: as of every plant.
     """
 
+    v: Array
+    law: str
+    substeps: int
+    tolerance: float
+    stiffness: float
+    damping: float
+    exponent: float
+    slip_speed: float
+    q: Any
+    t: Any
+
     def __init__(
         self,
         robot: Robot,

@@ -15,9 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-import numpy as np
-
 from ..errors import EquipoiseError
+from ..files import MAX_TEXT, read_bounded
 
 Key = tuple[str | int, ...]
 Reader = Callable[[Any, "Place"], Any]
@@ -26,6 +25,10 @@ T = TypeVar("T")
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _ENTRY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _NAME = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+
+
+LARGEST = 1e12  # of any number: beyond, units are mistaken, and squares of sums lose all digits
+MOST = 1_000_000  # of anything that is counted
 
 
 class ScenarioError(EquipoiseError, ValueError):
@@ -42,8 +45,8 @@ class Source:
     @classmethod
     def of_file(cls, path: Path) -> Source:
         try:
-            return cls(str(path), path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
+            return cls(str(path), read_bounded(path, MAX_TEXT).decode("utf-8"))
+        except (OSError, ValueError) as error:
             raise ScenarioError(f"{path}: cannot be read: {error}") from None
 
     def read(self) -> dict[str, Any]:
@@ -54,6 +57,8 @@ class Source:
             found = re.search(r"\(at line (\d+), column \d+\)", str(error))
             line = int(found.group(1)) if found else self.text.count("\n") + 1
             raise ScenarioError(f"{self.name}, line {line}: this is not TOML: {error}") from None
+        except (RecursionError, ValueError) as error:  # brackets in brackets without end; numbers of a million digits
+            raise ScenarioError(f"{self.name}: this cannot be read as TOML: {error}") from None
 
     @cached_property
     def lines(self) -> dict[Key, int]:
@@ -138,6 +143,15 @@ class Place:
         self.fail(f"no {kind} {name!r}.{hint} There are: {', '.join(names)}.")
 
 
+def _short(value: object) -> str:
+    """A value as it was written, not longer than a line."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer with more digits than Python will print
+        text = "a number with thousands of digits"
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
 # --- readers: a value and its place, to what it means ---------------------------------------------------------------------
 
 
@@ -146,8 +160,8 @@ def text(value: Any, place: Place) -> str:
 
 
 def number(value: Any, place: Place) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        place.fail(f"{place.what} is a number, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        place.fail(f"{place.what} is a number, got {_short(value)}")
     return float(value)
 
 
@@ -160,8 +174,8 @@ def not_negative(value: Any, place: Place) -> float:
 
 
 def whole(value: Any, place: Place) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        place.fail(f"{place.what} is a whole number, 0 or more, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
+        place.fail(f"{place.what} is a whole number from 0 to {MOST:,}, got {_short(value)}")
     return value
 
 
@@ -174,8 +188,8 @@ def vector(count: int, nan: bool = False) -> Reader:
 
     def read(value: Any, place: Place) -> tuple[float, ...]:
         good = isinstance(value, list) and len(value) == count
-        if not good or not all(type(x) in (int, float) and (np.isfinite(x) or (nan and np.isnan(x))) for x in value):
-            place.fail(f"{place.what} is {count} numbers in brackets, got {value!r}")
+        if not good or not all(type(x) in (int, float) and (abs(x) <= LARGEST or (nan and x != x)) for x in value):
+            place.fail(f"{place.what} is {count} numbers in brackets, got {_short(value)}")
         return tuple(float(x) for x in value)
 
     return read

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..geometry.motion import displacement
-from ..geometry.primitives import Capsule, GeometryError, Plane, Primitive, Sphere, six_numbers
+from ..geometry.primitives import Capsule, GeometryError, Plane, Primitive, Sphere, Twist, Vector, six_numbers
 from ..model.shapes import is_positive, placement
 from ..model.types import frozen
 
@@ -29,10 +29,10 @@ class Box:
         velocity: twist (linear, angular) of its centre in world axes, where it moves; three numbers are the linear part.
     """
 
-    size: Any
-    position: Any = (0.0, 0.0, 0.0)
-    rpy: Any = (0.0, 0.0, 0.0)
-    velocity: Any = None
+    size: Vector
+    position: Vector = (0.0, 0.0, 0.0)
+    rpy: Vector = (0.0, 0.0, 0.0)
+    velocity: Twist = None
     frame: None = None  # boxes are in the world
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ __all__ = ["Choice", "Draws", "Grid", "Integers", "LogUniform", "Normal", "Study
 class _Package(types.ModuleType):
     """A package that is also the function `study`."""
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, *arguments: Any, **options: Any) -> Table:
         from .run import study
 
         return study(*arguments, **options)

@@ -28,7 +28,7 @@ KILLED = "its worker died each time it was tried: killed, out of memory, or a cr
 
 
 def records(
-    engine: str, function: Function, jobs: Sequence[Job], *, workers: int | None = None, scheduler: Any = None
+    engine: str, function: Function, jobs: Sequence[Job], *, workers: int | None = None, scheduler: object = None
 ) -> Iterator[Record]:
     """The records of all jobs, in the order in which they end."""
     if engine not in ENGINES:

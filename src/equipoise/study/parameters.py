@@ -30,7 +30,7 @@ class StudyError(EquipoiseError):
 class Distribution(Protocol):
     """What a parameter is drawn from. Your own needs this one method."""
 
-    def quantile(self, u: Array) -> Sequence[Any]:
+    def quantile(self, u: Array) -> Sequence[Value]:
         """Values for even random numbers u in (0, 1)."""
 
 
@@ -99,14 +99,14 @@ class Integers:
 class Choice:
     """One of some values, each as likely."""
 
-    values: Sequence[Any]
+    values: Sequence[Value]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
         if not self.values:
             raise StudyError("Choice: wanted one value or more, got none")
 
-    def quantile(self, u: Array) -> list[Any]:
+    def quantile(self, u: Array) -> list[Value]:
         return [self.values[int(len(self.values) * x)] for x in u.tolist()]
 
 
@@ -121,7 +121,9 @@ def _require_range(which: Any, low: float, high: float) -> None:
 class Grid:
     """Every combination of values, the last parameter changing fastest: `Grid(friction=[0.3, 0.8], mass=[20, 30, 40])`."""
 
-    def __init__(self, values: Mapping[str, Sequence[Any]] | None = None, /, **named: Sequence[Any]) -> None:
+    values: dict[str, list[Value]]
+
+    def __init__(self, values: Mapping[str, Sequence[Value]] | None = None, /, **named: Sequence[Value]) -> None:
         self.values = {name: _values(name, given) for name, given in {**(values or {}), **named}.items()}
         if not self.values:
             raise StudyError("Grid: wanted one parameter or more, such as Grid(friction=[0.3, 0.8])")
@@ -145,8 +147,17 @@ class Draws:
         distributions: by parameter; a plain value is the same in every run.
     """
 
+    count: int
+    seed: int
+
     def __init__(
-        self, count: int, distributions: Mapping[str, Any] | None = None, /, *, seed: int = 0, **named: Distribution | Value
+        self,
+        count: int,
+        distributions: Mapping[str, Distribution | Value] | None = None,
+        /,
+        *,
+        seed: int = 0,
+        **named: Distribution | Value,
     ) -> None:
         if count != int(count) or count < 1:
             raise StudyError(f"Draws: the count is a whole number, 1 or more; got {count!r}")
@@ -171,14 +182,16 @@ class Draws:
             yield dict(zip(self._columns, combination, strict=True))
 
 
-def rows_of(parameters: Any) -> list[Row]:
+Parameters = Grid | Draws | Mapping[str, Sequence[Value]] | Sequence[Mapping[str, Value]]
+
+
+def rows_of(parameters: Parameters) -> list[Row]:
     """The parameters of every run, checked. A mapping to lists is a grid; a list of mappings is what it is."""
-    if isinstance(parameters, Mapping):
-        parameters = Grid(parameters)
-    if isinstance(parameters, str) or not hasattr(parameters, "__iter__"):
-        raise StudyError(f"wanted a Grid, Draws, a mapping of lists or a list of mappings; got {parameters!r}")
-    rows = []
-    for k, row in enumerate(parameters):
+    given: Any = Grid(parameters) if isinstance(parameters, Mapping) else parameters
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise StudyError(f"wanted a Grid, Draws, a mapping of lists or a list of mappings; got {given!r}")
+    rows: list[Row] = []
+    for k, row in enumerate(given):
         if not isinstance(row, Mapping):
             raise StudyError(f"run {k}: parameters are a mapping from names to values, got {row!r}")
         rows.append({str(name): plain(f"run {k}, parameter {name!r}", value) for name, value in row.items()})

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from . import engines
-from .parameters import rows_of
+from .parameters import Parameters, rows_of
 from .store import Folder, Identity, Memory
 from .table import Record, Table
 from .task import Function, Job, name_of, require_fit, source_digest
@@ -16,11 +15,11 @@ from .task import Function, Job, name_of, require_fit, source_digest
 
 def study(
     function: Function,
-    parameters: Any,
+    parameters: Parameters,
     engine: str = "local",
     *,
     workers: int | None = None,
-    scheduler: Any = None,
+    scheduler: object = None,
     folder: str | Path | None = None,
     resume: bool = True,
     retry_failed: bool = False,

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ..files import written_whole
+from ..files import MAX_BYTES, MAX_TEXT, read_bounded, written_whole
 from .parameters import Row, StudyError, digest
 from .table import FORMAT, Record, Table
 
@@ -71,6 +71,8 @@ class Memory:
 class Folder(Memory):
     """The folder of one study, open for more runs; only one process at a time can have it open."""
 
+    path: Path
+
     def __init__(self, path: str | Path, identity: Identity, *, resume: bool = True) -> None:
         super().__init__()
         self.path = Path(path)
@@ -83,8 +85,10 @@ class Folder(Memory):
         try:
             _lock(self._file, self.path)
             self._write_json(HEADER, identity.header())
-            content = (self.path / RUNS).read_bytes()
-            self.done = {r.run: r for r in _records(content.splitlines(), self.path) if r.run < len(identity.rows)}
+            content = _log(self.path)
+            names = list(identity.rows[0])
+            found = _records(content.splitlines(), self.path, names)
+            self.done = {record.run: record for record in found if record.run < len(identity.rows)}
         except BaseException:
             self._file.close()
             raise
@@ -122,17 +126,30 @@ def _ours(path: Path) -> bool:
 def read_folder(path: Path) -> Table:
     """What a folder holds so far, as a table; the study may still be running."""
     header = _header(path)
-    lines = (path / RUNS).read_bytes().splitlines() if (path / RUNS).exists() else []
-    last = {record.run: record for record in _records(lines, path, warn=False)}
+    lines = _log(path).splitlines() if (path / RUNS).exists() else []
+    last = {record.run: record for record in _records(lines, path, header["parameters"], warn=False)}
     return Table.of(list(last.values()), header["function"])
+
+
+def _log(path: Path) -> bytes:
+    """The lines of the runs that ended."""
+    try:
+        return read_bounded(path / RUNS, MAX_BYTES)
+    except (OSError, ValueError) as error:
+        raise StudyError(f"{str(path / RUNS)!r} cannot be read: {error}") from None
 
 
 def _header(path: Path) -> dict[str, Any]:
     try:
-        header = json.loads((path / HEADER).read_bytes())
+        header = json.loads(read_bounded(path / HEADER, MAX_TEXT))
         if header["format"] != KIND:
             raise ValueError(f"it says {header['format']!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        for key, kind in {"version": int, "function": str, "source": str, "runs": int, "digest": str}.items():
+            if not isinstance(header[key], kind):
+                raise ValueError(f"{key} is {str(header[key])[:40]!r}")
+        if not isinstance(header["parameters"], list) or not all(isinstance(name, str) for name in header["parameters"]):
+            raise ValueError("parameters is not a list of names")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StudyError(f"{str(path)!r} is not the folder of a study: {HEADER}: {type(error).__name__}: {error}") from None
     if header["version"] > FORMAT:
         raise StudyError(f"{str(path)!r} is of format {header['version']}; this version of Equipoise reads up to {FORMAT}")
@@ -164,18 +181,33 @@ def _require_same(path: Path, identity: Identity, resume: bool) -> None:
         warnings.warn(text, StudyWarning, stacklevel=4)
 
 
-def _records(lines: Iterable[bytes], path: Path, *, warn: bool = True) -> list[Record]:
-    """Every line that is a record."""
+def _records(lines: Iterable[bytes], path: Path, parameters: Sequence[str], *, warn: bool = True) -> list[Record]:
+    """Every line that is a record of a run with such parameters."""
     records, lost = [], 0
     for line in lines:
         try:
-            records.append(Record(**json.loads(line)))
-        except (ValueError, TypeError):
+            records.append(_record(json.loads(line), parameters))
+        except (ValueError, TypeError, RecursionError):
             lost += bool(line.strip())
     if lost > 1 and warn:  # one is the mark of a killed study
         text = f"{lost} lines of {str(path / RUNS)!r} are damaged; the runs that have no other line are done again"
         warnings.warn(text, StudyWarning, stacklevel=4)
     return records
+
+
+def _record(data: Any, parameters: Sequence[str]) -> Record:
+    """A record as `add` wrote it; ValueError or TypeError for anything else."""
+    record = Record(**data)
+    if not isinstance(record.run, int) or isinstance(record.run, bool) or record.run < 0:
+        raise ValueError("run is a whole number")
+    if not isinstance(record.wall_time, int | float) or not isinstance(record.failure, str):
+        raise ValueError("wall_time is a number and failure a text")
+    if sorted(record.parameters) != sorted(parameters):
+        raise ValueError("it is of other parameters")
+    values = [*dict(record.parameters).values(), *dict(record.results).values()]
+    if not all(isinstance(value, bool | int | float | str) for value in values):
+        raise ValueError("tables hold numbers and texts")
+    return record
 
 
 def _lock(file: Any, path: Path) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import missing_package, unknown_name
-from ..files import written_whole
-from .parameters import Row, StudyError
+from ..errors import MissingPackageError, missing_package, unknown_name
+from ..files import MAX_BYTES, read_arrays, written_whole
+from ..markup import html_table
+from .parameters import Row, StudyError, Value
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Array = np.ndarray
 FORMAT = 1  # of the file; one that is higher comes from a later version
@@ -83,7 +86,7 @@ class Table:
         """Which runs failed, (N,) of bool."""
         return self.columns["failure"] != ""
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Value]]:
         """Every row as a dictionary."""
         lists = [column.tolist() for column in self.columns.values()]
         return [dict(zip(self.columns, values, strict=True)) for values in zip(*lists, strict=True)]
@@ -94,6 +97,17 @@ class Table:
             f"<Table of {self.function or 'a study'}: {len(self)} runs{f', {failed} failed' if failed else ''}; "
             f"{', '.join(self.parameters)} → {', '.join(self.results) or 'nothing'}>"
         )
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self)[1:-1], list(self.columns), zip(*(c.tolist() for c in self.columns.values()), strict=True))
+
+    def to_pandas(self) -> DataFrame:
+        """The table as a data frame of pandas, which needs the extra `study`."""
+        try:
+            import pandas
+        except ImportError:
+            raise missing_package("pandas", "study", "a table as a data frame") from None
+        return pandas.DataFrame({name: np.array(column) for name, column in self.columns.items()})
 
     # --- files ----------------------------------------------------------------------------------------------------
 
@@ -140,21 +154,47 @@ class Table:
             header, columns = read(path)
             if header.get("format") != KIND:
                 raise ValueError(f"its header says {header.get('format')!r}")
-        except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+            version = int(header["version"])
+            if version <= FORMAT:
+                _require_table(header, columns)
+        except MissingPackageError:
+            raise
+        except Exception as error:  # hostile bytes can end a parser in any way
             raise StudyError(f"{str(path)!r} is damaged or not a table: {type(error).__name__}: {error}") from None
-        if header["version"] > FORMAT:
-            raise StudyError(f"{str(path)!r} is of format {header['version']}; this version of Equipoise reads up to {FORMAT}")
+        if version > FORMAT:
+            raise StudyError(f"{str(path)!r} is of format {version}; this version of Equipoise reads up to {FORMAT}")
         return cls(columns, tuple(header["parameters"]), tuple(header["results"]), header["function"])
 
 
+def _require_table(header: Mapping[str, Any], columns: Mapping[str, Array]) -> None:
+    """Raise ValueError unless the columns are those of one table."""
+    rows = columns["run"].shape
+    for name, column in columns.items():
+        if column.shape != rows or column.ndim != 1:
+            raise ValueError(f"column {name!r} has shape {column.shape}, and column 'run' {rows}")
+    if columns["run"].dtype.kind not in "iu" or columns["wall_time"].dtype.kind != "f" or columns["failure"].dtype.kind != "U":
+        raise ValueError("run, wall_time and failure are columns of integers, numbers and texts")
+    if not isinstance(header["function"], str):
+        raise ValueError("the name of its function is not a text")
+    for name in (*header["parameters"], *header["results"]):
+        if name not in columns:
+            raise ValueError(f"it has no column {name!r}")
+
+
 def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    with np.load(path, allow_pickle=False) as archive:
-        header = json.loads(archive["header"].tobytes().decode())
-        return header, {name: archive[f"column {k}"] for k, name in enumerate(header["columns"])}
+    arrays = read_arrays(path)
+    header = json.loads(arrays["header"].tobytes().decode())
+    return header, {str(name): arrays[f"column {k}"] for k, name in enumerate(header["columns"])}
 
 
 def _read_parquet(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     _, parquet = _pyarrow()
+    about = parquet.ParquetFile(path).metadata
+    unpacked = max(
+        sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups)), 8 * about.num_rows * about.num_columns
+    )  # runs of one value take next to nothing in the file
+    if unpacked > MAX_BYTES:
+        raise ValueError(f"it unpacks to {unpacked:,} bytes; up to {MAX_BYTES:,} are read")
     table = parquet.read_table(path)
     header = json.loads((table.schema.metadata or {})[b"equipoise"])
     columns = {name: np.asarray(table[name].to_numpy(zero_copy_only=False)) for name in header["columns"]}

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import io
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -79,7 +80,7 @@ def packed(function: Function) -> bytes:
     try:
         if by_value:
             cloudpickle.register_pickle_by_value(module)
-        return cloudpickle.dumps(function)
+        return _dumped(cloudpickle, function)
     except Exception as error:
         raise StudyError(
             f"{name_of(function)} cannot be sent to workers: {type(error).__name__}: {error}. "
@@ -88,6 +89,27 @@ def packed(function: Function) -> bytes:
     finally:
         if by_value:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+def _dumped(cloudpickle: Any, function: Function) -> bytes:
+    """The function by cloudpickle; cached functions that workers cannot import go with their code, and an empty cache."""
+
+    class Pickler(cloudpickle.Pickler):
+        def reducer_override(self, item: Any) -> Any:
+            if isinstance(item, functools._lru_cache_wrapper):
+                module = item.__module__ or ""
+                if module == "__main__" or module in cloudpickle.list_registry_pickle_by_value() or not _importable(module):
+                    return _cached_again, (item.__wrapped__, *item.cache_parameters().values())
+            return super().reducer_override(item)
+
+    file = io.BytesIO()
+    Pickler(file).dump(function)
+    return file.getvalue()
+
+
+def _cached_again(function: Function, maxsize: int | None, typed: bool) -> Function:
+    """A function under `functools.cache` or `lru_cache`, as it was."""
+    return functools.lru_cache(maxsize=maxsize, typed=typed)(function)
 
 
 def _importable(module: str) -> bool:

@@ -14,6 +14,13 @@ from .protocol import Contender, serve
 class Placo:
     """The solver with its tasks, built once."""
 
+    scene: dict[str, Any]
+    problem: Problem
+    robot: Any
+    order: PinocchioOrder
+    solver: Any
+    contacts: dict[str, Any]
+
     def __init__(self, scene: dict[str, Any], *, hard: bool = True) -> None:
         import placo
 

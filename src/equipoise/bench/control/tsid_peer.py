@@ -14,6 +14,16 @@ from .protocol import Contender, serve
 class Tsid:
     """The formulation, built once."""
 
+    pin: Any
+    tsid: Any
+    scene: dict[str, Any]
+    hard: bool
+    problem: Problem
+    robot: Any
+    order: PinocchioOrder
+    form: Any
+    solver: Any
+
     def __init__(self, scene: dict[str, Any], *, hard: bool = True) -> None:
         import pinocchio as pin
         import tsid.tsid_pywrap as tsid

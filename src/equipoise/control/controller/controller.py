@@ -18,6 +18,7 @@ import numpy as np
 
 from ...errors import unknown_name
 from ...machine.target import NOT_UNIT, QUATERNION_TOLERANCE
+from ...markup import html_table
 from ..constraints.constraint import Constraint
 from ..constraints.outside import Seen
 from ..contacts.contact import Contact
@@ -97,6 +98,16 @@ class WholeBodyController:
         self._build(force_weight, motion_weight)
         self.counts = counted()
         self.reset()
+
+    def __repr__(self) -> str:
+        items = self.items
+        counts = f"{len(items.tasks)} tasks, {len(items.contacts)} contacts, {len(items.constraints)} constraints"
+        return f"<WholeBodyController of {self.robot.name!r}: {counts}; {self.level} level, {self.priorities}>"
+
+    def _repr_html_(self) -> str:
+        kinds = {"task": self.items.tasks, "contact": self.items.contacts, "constraint": self.items.constraints}
+        rows = [(kind, item.label, type(item).__name__) for kind, items in kinds.items() for item in items]
+        return html_table(repr(self)[1:-1], ("", "label", "kind"), rows)
 
     # --- before the loop ------------------------------------------------------------------------------------------------
 

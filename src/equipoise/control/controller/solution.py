@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ...algebra.arrays import length
+from ...markup import html_table
 from .. import qp
 from ..qp import QuadraticProgram, Residuals
 from .step import Step
@@ -83,6 +84,15 @@ class Solution:
     residuals: Residuals
     events: tuple[object, ...]
     step: Step = field(repr=False)
+
+    def __repr__(self) -> str:
+        largest = np.abs(self.torque).max(initial=0.0)
+        relaxed = f", relaxed: {', '.join(self.relaxed)}" if self.relaxed else ""
+        return f"<Solution at {self.t:g} s: {self.status.value}, torques up to {largest:.3g} N m{relaxed}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, " ".join(f"{x:.4g}" for x in wrench)) for name, wrench in self.forces.items()]
+        return html_table(repr(self)[1:-1], ("contact", "force (N) and torque (N m), world axes"), rows)
 
     @property
     def x(self) -> Array:

@@ -27,6 +27,9 @@ class Usage:
 class DeviceFunction:
     """One function on one device; it lives as long as this object."""
 
+    threads: int
+    shared: int
+
     def __init__(self, source: str, name: str, threads: int, shared: int = 0) -> None:
         self._module = cupy().cuda.function.Module()
         self._module.load(_binary(source))

@@ -61,6 +61,14 @@ class Body:
         registers: values to keep in registers at once; the others wait in `WAIT(place)`. None: the compiler decides.
     """
 
+    read: Callable[[int], str]
+    write: Callable[[int, str], list[str]]
+    p: Program
+    dtype: str
+    order: list[int]
+    divisors: set[int]
+    now: int
+
     def __init__(
         self,
         program: Program,

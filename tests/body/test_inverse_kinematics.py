@@ -1,0 +1,97 @@
+"""`eq.solve_ik`: targets that can be reached are reached, limits hold, and what cannot be reached is said with its reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import equipoise as eq
+
+ARM = eq.load("arm7")
+TIP = list(ARM.frames)[-1]
+
+
+def within_limits(robot, q) -> bool:
+    singles = [j for j in robot.joints.values() if j.mimic is None and j.type.nq == 1]
+    return all((q[..., j.q] >= j.limits.lower - 1e-12).all() and (q[..., j.q] <= j.limits.upper + 1e-12).all() for j in singles)
+
+
+def test_a_pose_that_was_somewhere_is_reached_again():
+    q, _ = ARM.random_state(np.random.default_rng(1))
+    found = eq.solve_ik(ARM, {TIP: ARM.pose(q, TIP)}, ARM.neutral())
+    assert found and found.reason == "converged"
+    assert_allclose(ARM.pose(found.q, TIP), ARM.pose(q, TIP), atol=1e-6)
+    assert found.residuals[TIP].shape == (2,) and found.residuals[TIP].max() <= 1e-6
+    assert within_limits(ARM, found.q)
+    assert "converged" in repr(found)
+
+
+def test_a_batch_is_solved_at_once_and_each_as_alone():
+    rng = np.random.default_rng(2)
+    Q = np.array([ARM.random_state(rng)[0] for _ in range(60)])
+    X = ARM.pose(Q, TIP)
+    found = eq.solve_ik(ARM, {TIP: X}, ARM.neutral())
+    assert found.converged.shape == (60,) and found.converged.mean() >= 0.95
+    good = found.converged
+    assert_allclose(ARM.pose(found.q[good], TIP), X[good], atol=2e-6)
+    assert within_limits(ARM, found.q)
+    first = int(np.flatnonzero(good)[0])
+    alone = eq.solve_ik(ARM, {TIP: X[first]}, ARM.neutral())
+    assert alone.converged
+
+
+def test_roles_of_the_body_and_the_centre_of_mass_are_targets():
+    human = eq.load("human")
+    q0 = human.standing()
+    feet = {foot: human.pose(q0, foot) for foot in ("left_foot", "right_foot")}
+    body = eq.Body.of(human)
+    hand = body.robot.pose(q0, body.frames["left hand"])[:3, 3] + (0.1, 0.0, 0.2)
+    com = human.com(q0) * (1, 1, np.nan)
+    found = eq.solve_ik(human, {"left hand": hand, "com": com, **feet}, q0)
+    assert found, found.reason
+    assert_allclose(body.robot.pose(found.q, body.frames["left hand"])[:3, 3], hand, atol=1e-6)
+    assert_allclose(human.com(found.q)[:2], com[:2], atol=1e-6)
+    for foot, X in feet.items():
+        assert_allclose(human.pose(found.q, foot), X, atol=2e-6)
+
+
+def test_what_cannot_be_reached_is_said_with_its_reason():
+    found = eq.solve_ik(ARM, {TIP: (9.0, 0.0, 0.0)}, ARM.neutral(), attempts=2)
+    assert not found
+    assert found.reason.startswith(f"{TIP!r} is missed by")
+    reach = np.linalg.norm(ARM.pose(found.q, TIP)[:3, 3])
+    assert_allclose(found.residuals[TIP][0], np.linalg.norm(ARM.pose(found.q, TIP)[:3, 3] - (9, 0, 0)))
+    assert reach > 0.8  # stretched towards it
+    many = eq.solve_ik(ARM, {TIP: np.array([[9.0, 0, 0], ARM.pose(ARM.neutral(), TIP)[:3, 3]])}, ARM.neutral(), attempts=2)
+    assert_array_equal(many.converged, [False, True])
+    assert "1 of 2 did not converge" in many.reason
+
+
+def test_locked_joints_and_a_fixed_base_stay():
+    human = eq.load("human")
+    q0 = human.standing()
+    hand = human.pose(q0, "left_hand")[:3, 3] + (0.15, 0.0, 0.1)
+    found = eq.solve_ik(human, {"left_hand": hand}, q0, base=False, locked=["left_elbow"])
+    assert found, found.reason
+    assert_array_equal(found.q[:7], q0[:7])
+    assert_array_equal(found.q[human.joints["left_elbow"].q], q0[human.joints["left_elbow"].q])
+    assert found.q.flags.writeable is False
+
+
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda: eq.solve_ik(ARM, {}), eq.ShapeError, "at least one target"),
+        (lambda: eq.solve_ik(ARM, {"tipp": np.eye(4)}), eq.UnknownNameError, "'tipp'"),
+        (lambda: eq.solve_ik(ARM, {TIP: np.zeros(5)}), eq.ShapeError, "a pose, .* or a place"),
+        (lambda: eq.solve_ik(ARM, {TIP: 2 * np.eye(4)}), eq.StateError, "not a rigid motion"),
+        (lambda: eq.solve_ik(ARM, {TIP: [np.inf, 0, 0]}), eq.StateError, "finite"),
+        (lambda: eq.solve_ik(ARM, {TIP: [np.nan] * 3}), eq.StateError, "finite"),
+        (lambda: eq.solve_ik(ARM, {TIP: np.eye(4)}, np.zeros(3)), eq.ShapeError, "q0 is finite and of shape"),
+        (lambda: eq.solve_ik(ARM, {TIP: np.eye(4)}, locked=["elbow_9"]), eq.UnknownNameError, "joint"),
+    ],
+)
+def test_bad_requests_teach(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
