@@ -45,15 +45,16 @@ def test_targets_are_the_models_motion_at_half_the_step(standing, rng):
 
 
 def test_targets_go_on_from_the_last_ones(arm, rng):
-    """With `previous` targets integrate the wanted motion, and leak to what is measured: a joint that is held back feels a
-    torque that grows to kp v / leak."""
+    """With `previous` targets integrate the wanted motion, and leak to what is measured: a joint that is held back is led by
+    about (v + a / leak) / leak, and its drive pushes."""
     controller = eq.WholeBodyController(arm, [eq.PostureTask(arm.random_state(rng)[0], weight=1.0)], dt=DT)
     q, v = arm.random_state(rng)
     solution, command = controller(0.0, q, v), None
     for _ in range(2000):
         command = solution.joint_command(10.0, 0.0, previous=command, leak=5.0)
-    wanted = v + solution.acceleration * DT / 2
-    ahead = wanted * DT / np.expm1(5.0 * DT)
+    a, leaks = solution.acceleration, np.expm1(5.0 * DT)
+    assert_allclose(command.velocity - (v + a * DT / 2), a * DT / leaks, rtol=1e-6, atol=1e-9)
+    ahead = command.velocity * DT / leaks
     assert_allclose(command.position - (q + v * DT / 2 + solution.acceleration * DT**2 / 8), ahead, rtol=1e-6, atol=1e-9)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 Numbers = float | Mapping[str, float]
 STICK = 1e-3  # rad or m: how far a joint gives before Coulomb friction is at its full
+FASTEST = 500.0  # rad/s: of a drive's own loop
 BOUNDS = ("bandwidth", "torque_rate", "power", "no_load_speed")
 
 
@@ -94,6 +95,18 @@ class Actuators:
         motors = robot.actuated[6 if robot.floating else 0 :]
         top, corner, power = (self.array(robot, name)[motors] for name in ("no_load_speed", "corner_speed", "power"))
         return TorqueLimits(no_load_speed=top, corner_speed=np.minimum(corner, 0.999 * top), power=power, **options)
+
+    def drive_gains(self, robot: Robot) -> tuple[Array, Array]:
+        """(kp, kd) of loops that these drives can close on this robot, (nv − base,): for `eq.control.JointCommander`.
+
+        Damping is 6 % of the effort limit per rad/s, or what a third of the torque's bandwidth allows on the inertia that a
+        motor feels when all other joints give way, if that is less; stiffness is fifty times that.
+        """
+        effort = _finite_limits(robot)[0]
+        inertia = _seen_inertia(self.loaded(robot), robot.standing())
+        fastest = np.minimum(2 * pi * self.array(robot, "bandwidth"), FASTEST) / 3
+        kd = np.minimum(np.where(np.isfinite(effort), 0.06 * effort, inf), fastest * inertia)
+        return 50 * kd, kd
 
     def loaded(self, robot: Robot) -> Robot:
         """The robot with the rotors in its equations; itself, where there are none."""

@@ -50,7 +50,7 @@ class JointCommander:
         leak: 1/s at which targets return to what was measured; the larger, the less the drives insist on the model's motion.
     """
 
-    def __init__(self, controller: Any, kp: Gain, kd: Gain, *, leak: float = 20.0) -> None:
+    def __init__(self, controller: Any, kp: Gain, kd: Gain, *, leak: float = 10.0) -> None:
         if not (np.isfinite(leak) and leak >= 0):
             raise TaskError(f"leak is a number from 0 on, in 1/s; got {leak!r}")
         self.controller, self.kp, self.kd, self.leak = controller, kp, kd, leak
@@ -74,7 +74,7 @@ class JointCommander:
 
 
 def joint_command(
-    solution: Solution, kp: Gain, kd: Gain, previous: JointCommand | None = None, leak: float = 20.0
+    solution: Solution, kp: Gain, kd: Gain, previous: JointCommand | None = None, leak: float = 10.0
 ) -> JointCommand:
     """The command to joint drives of a solution, see `Solution.joint_command`."""
     step = solution.step
@@ -92,6 +92,7 @@ def joint_command(
     q_to = robot.integrate(step.q, v * dt / 2 + a * dt**2 / 8)
     v_to = v + a * dt / 2
     if previous is not None:
+        v_to[base_v:] += np.exp(-leak * dt) * (previous.velocity + a[base_v:] * dt - v_to[base_v:])
         q_to = _continued(robot, previous, q_to, v_to, dt, leak)
     return JointCommand(q_to[base_q:], v_to[base_v:], solution.torque.copy(), *gains, solution)
 

@@ -137,7 +137,7 @@ class Solution:
             return ()
         return tuple(qp.conflict(self.program))
 
-    def joint_command(self, kp: Gain, kd: Gain, *, previous: JointCommand | None = None, leak: float = 20.0) -> JointCommand:
+    def joint_command(self, kp: Gain, kd: Gain, *, previous: JointCommand | None = None, leak: float = 10.0) -> JointCommand:
         """The same command for joint drives: position and velocity targets, the torque as feed-forward, and gains.
 
         Targets are where the model has the joints in the middle of the step that the command is for. So over the step the
