@@ -72,6 +72,9 @@ def run(
     seeds: Annotated[int, typer.Option(help="try so many seeds, and count")] = 1,
     out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
     report: Annotated[str | None, typer.Option(help="write a report (.html)")] = None,
+    estimated: Annotated[
+        bool, typer.Option("--estimated", help="control on estimates only, through realistic sensors and motors")
+    ] = False,
     listed: Annotated[bool, typer.Option("--list", help="show the shipped scenarios")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print the outcome only")] = False,
 ) -> None:
@@ -84,7 +87,10 @@ def run(
         return
     if report is not None:
         require_packages("view", "a report", "viser", "matplotlib")
-    if not run_command(console, scenario, robot=robot, seed=seed, seeds=seeds, out=out, report=report, quiet=quiet):
+    done = run_command(
+        console, scenario, robot=robot, seed=seed, seeds=seeds, out=out, report=report, quiet=quiet, estimated=estimated
+    )
+    if not done:
         raise typer.Exit(1)
 
 

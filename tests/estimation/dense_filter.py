@@ -40,7 +40,7 @@ def adjoint(X):
 
 
 def predict(X, bg, ba, P, w, a, noise, g, dt):
-    """[HGEG20, Eqs. (8), (14), (27)] with the IMU held for dt."""
+    """[HGEG20, IMU and contact dynamics, and their linear error] with the IMU held for dt."""
     k = X.shape[0] - 5
     n = 15 + 3 * k
     R, v, p = X[:3, :3], X[:3, 3], X[:3, 4]
@@ -65,7 +65,7 @@ def predict(X, bg, ba, P, w, a, noise, g, dt):
 
 
 def correct(X, bg, ba, P, i, h, J, noise):
-    """[HGEG20, Eqs. (18)–(20)]."""
+    """[HGEG20, right-invariant correction by forward kinematics]."""
     n = len(P)
     R = X[:3, :3]
     H = np.zeros((3, n))
@@ -87,7 +87,7 @@ def correct(X, bg, ba, P, i, h, J, noise):
 
 
 def place(X, P, i, h, J, noise):
-    """[HGEG20, Eqs. (31), (32)]."""
+    """[HGEG20, adding contact points]."""
     n = len(P)
     R, d = X[:3, :3], slice(9 + 3 * i, 12 + 3 * i)
     F = np.eye(n)

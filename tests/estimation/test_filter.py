@@ -88,7 +88,7 @@ def test_a_step_is_that_of_dense_matrices(robot, estimator, rng, held):
 
 @pytest.mark.paper("X5")
 def test_large_errors_obey_their_linear_equation_whatever_the_motion(robot, estimator, rng):
-    """ξ̇ = A ξ holds exactly for errors of any size [HGEG20, Theorem 2]: here 2 rad, metres and metres per second."""
+    """ξ̇ = A ξ holds exactly for errors of any size [HGEG20, log-linear property of the error]: here 2 rad, metres and metres per second."""
     xi = rng.normal(size=15)
     xi[:3] *= 2 / np.linalg.norm(xi[:3])
     zero = np.zeros((2, 3))

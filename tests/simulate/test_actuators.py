@@ -115,7 +115,7 @@ def test_a_robot_stands_with_realistic_motors(plant):
     assert run.outcome == "completed"
     assert np.abs(run.v[-1]).max() < 0.05
     bank = ActuatorBank(dog, motors, dog.standing(), DT)
-    said = bank(np.zeros(dog.nv), PlantState(dog.standing(), np.zeros(dog.nv), 0.0), None)
+    said = bank(np.zeros(dog.nv), PlantState(dog.standing(), np.zeros(dog.nv), 0.0))
     assert_allclose(said, 0)
 
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from .constraints import BoundedRows as BoundedRows
     from .contacts import ContactTerms as ContactTerms
     from .controller.context import Context as Context
+    from .controller.joint_command import JointCommand as JointCommand
+    from .controller.joint_command import JointCommander as JointCommander
     from .controller.scene import Affine as Affine
     from .controller.scene import Scene as Scene
     from .controller.solution import ControlStatus as ControlStatus
@@ -120,6 +122,8 @@ _HOMES = {
     "ActiveSetSolver": "qp",
     "QpsolversSolver": "qp",
     "ControlStatus": "controller.solution",
+    "JointCommand": "controller.joint_command",
+    "JointCommander": "controller.joint_command",
     "Solution": "controller.solution",
     "WholeBodyProblem": "closed_form.chart_programs",
     "chart_program": "closed_form.chart_programs",

@@ -167,6 +167,22 @@ class Estimator:
         return dict(zip(self.contacts, self._touching.tolist(), strict=True))
 
     @property
+    def wrenches(self) -> dict[str, Array]:
+        """What the torques say of contacts that stand: (force, torque) on the robot at their frames, world axes, smoothed;
+        zeros of those that do not. Empty where the torques were not asked."""
+        if self.touch is None:
+            return {}
+        made = {}
+        for name, (frame, point) in self._points.items():
+            force = self.touch.smoothed[name] if self._touching_now(name) else np.zeros(6)
+            arm = self.robot.pose(self._q, frame)[:3, :3] @ point if point.any() else point
+            made[name] = np.concatenate([force[:3], force[3:] + np.cross(arm, force[:3])])
+        return made
+
+    def _touching_now(self, name: str) -> bool:
+        return self.touch is not None and self.touch.touching[name]
+
+    @property
     def squares(self) -> dict[str, float]:
         """Innovations of the last step, squared in their own covariance: 3 on average, 0 where a contact is not held."""
         return dict(zip(self.contacts, self._out["squares"].tolist(), strict=True))

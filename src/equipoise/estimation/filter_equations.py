@@ -2,14 +2,14 @@
 
 The state of the IMU frame I in the world is an element of SE_{k+2}(3) with k contact points, and two biases:
 
-    X = (R_WI, v_WI, p_WI, d_1 … d_k),   θ = (b_g, b_a)                     [HGEG20, Sec. 5.1 and 7]
+    X = (R_WI, v_WI, p_WI, d_1 … d_k),   θ = (b_g, b_a)                     [HGEG20, state with contacts and biases]
 
 The error is right-invariant, X̄ = exp(ξ) X, and θ̄ = θ + ζ. Without biases ξ obeys a linear equation that knows nothing of
 the estimate, and the measurement of a foot by the encoders is linear in ξ with a constant matrix. A contact that is not
 held is placed anew by kinematics at each step: what a foot does in the air leaves no trace, and it is ready to touch.
 
 [HGEG20]: Hartley, Ghaffari, Eustice, Grizzle: Contact-aided invariant extended Kalman filtering for robot state
-estimation, IJRR 39(4), 2020; equations are numbered as in arXiv:1904.09251v2.
+estimation, IJRR 39(4), 2020. Its equations are named by what they state; the numbers differ between its versions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class State:
         return quaternions.rotation(self.turn, SYMBOLS)
 
     def moved(self, xi: SX) -> State:
-        """exp(ξ) X and θ + ζ [HGEG20, Eq. (18), App. B]."""
+        """exp(ξ) X and θ + ζ [HGEG20, state update of the filter; closed form of the exponential]."""
         turn = quaternions.exp(entries(xi[0:3]), SYMBOLS)
         R, J = quaternions.rotation(turn, SYMBOLS), left_jacobian(xi[0:3])
         vectors = [R @ x + J @ xi[3 * i + 3 : 3 * i + 6] for i, x in enumerate([self.v, self.p, *self.d])]
@@ -68,7 +68,7 @@ class Kinematics:
 
 
 def left_jacobian(w: SX) -> SX:
-    """∫ exp(s w^) ds from 0 to 1 [HGEG20, App. B]."""
+    """∫ exp(s w^) ds from 0 to 1, the left Jacobian of SO(3) [HGEG20, exponential of SE_K(3)]."""
     s = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     small = s < quaternions.SMALL_ANGLE_SQUARED
     angle = casadi.sqrt(casadi.if_else(small, 1.0, s))
@@ -83,7 +83,8 @@ def left_jacobian(w: SX) -> SX:
 
 
 def predicted(state: State, P: SX, w: SX, a: SX, noise: dict[str, SX], gravity: SX, dt: SX) -> tuple[State, SX]:
-    """Mean and covariance after dt with the IMU's rates held [HGEG20, Eqs. (8), (14), (27)].
+    """Mean and covariance after dt with the IMU's rates held [HGEG20, IMU and contact dynamics; Riccati
+    equation of the right-invariant error with biases].
 
     Φ = exp(A dt) is exact in what gravity does, and of first order in the biases.
     """
@@ -100,7 +101,7 @@ def predicted(state: State, P: SX, w: SX, a: SX, noise: dict[str, SX], gravity: 
 
 
 def _transition(state: State, R: SX, gravity: SX, dt: SX) -> SX:
-    """Φ = 1 + A dt + …, with A of [HGEG20, Eq. (27)]."""
+    """Φ = 1 + A dt + …, with A of the linear error dynamics with biases [HGEG20]."""
     n = 15 + 3 * len(state.d)
     Phi, g = constant(_identity(n)), skew(gravity)
     Phi[3:6, 0:3] = g * dt
@@ -114,7 +115,10 @@ def _transition(state: State, R: SX, gravity: SX, dt: SX) -> SX:
 
 
 def _process_noise(state: State, noise: dict[str, SX]) -> SX:
-    """Q̄ = Ad_X Cov(w) Ad_Xᵀ [HGEG20, Eq. (14)]; R drops out, because the noises are the same in all directions."""
+    """Q̄ = Ad_X Cov(w) Ad_Xᵀ [HGEG20, noise of the right-invariant error].
+
+    R drops out, because the noises are the same in all directions.
+    """
     count = 5 + len(state.d)
     Q, one = zeros(3 * count, 3 * count), constant(_identity(3))
     gyroscope = noise["gyroscope"] ** 2
@@ -133,7 +137,7 @@ def _process_noise(state: State, noise: dict[str, SX]) -> SX:
 
 
 def kinematic_noise(R: SX, seen: Kinematics, noise: dict[str, SX]) -> SX:
-    """N̄ = R J Cov Jᵀ Rᵀ [HGEG20, Eq. (20)], and what the robot's geometry itself is wrong by."""
+    """N̄ = R J Cov Jᵀ Rᵀ [HGEG20, noise of the kinematic measurement], and what the robot's geometry itself is wrong by."""
     J = R @ seen.J
     return noise["encoder"] ** 2 * J @ J.T + noise["kinematics"] ** 2 * constant(_identity(3))
 
@@ -141,7 +145,8 @@ def kinematic_noise(R: SX, seen: Kinematics, noise: dict[str, SX]) -> SX:
 def corrected(state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]) -> tuple[State, SX, SX, SX]:
     """(mean, covariance, squared innovation, log-likelihood) after contact i is seen; as before where it is not held.
 
-    H ξ = ξ_d − ξ_p is the same at every state; the covariance is in Joseph's form [HGEG20, Eqs. (18)–(20)].
+    H ξ = ξ_d − ξ_p is the same at every state; the covariance is in Joseph's form [HGEG20,
+    right-invariant correction by forward kinematics].
     """
     R, n = state.R, P.shape[0]
     d = slice(9 + 3 * i, 12 + 3 * i)
@@ -159,7 +164,8 @@ def corrected(state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: di
 
 
 def placed(state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]) -> tuple[State, SX]:
-    """Contact i put where kinematics see it, unless it is held: d = p + R h, ξ_d = ξ_p + R J w [HGEG20, Eqs. (31), (32)]."""
+    """Contact i put where kinematics see it, unless it is held: d = p + R h, ξ_d = ξ_p + R J w [HGEG20, adding contact
+    points]."""
     R, d = state.R, slice(9 + 3 * i, 12 + 3 * i)
     fresh = SX(P)
     fresh[d, :] = P[6:9, :]

@@ -32,7 +32,8 @@ class Touch:
 
     Attributes:
         residual: generalised force from outside, behind the observer's filter, (nv,).
-        wrenches: by contact, (6,) force and torque on the robot at the contact point, world axes.
+        wrenches: by contact, (6,) force and torque on the robot at the contact point, world axes. smoothed: the same, over
+            `settling`.
         external: (6,) at the watched frame, world axes, smoothed; None where none is watched.
         probability: of each contact, 0 to 1.
         touching: which contacts stand, with hysteresis.
@@ -42,6 +43,7 @@ class Touch:
 
     residual: Array
     wrenches: Mapping[str, Array]
+    smoothed: Mapping[str, Array]
     external: Array | None
     probability: Mapping[str, float]
     touching: Mapping[str, bool]
@@ -192,6 +194,7 @@ class TouchObserver:
             chance[name] = _logistic((push - 1) / s.softness - high)
             self._touching[name] = chance[name] > (lost if self._touching[name] else 0.5)
         wrenches = dict(zip(self.contacts, forces, strict=False))
+        smoothed = dict(zip(self.contacts, self._smooth.copy(), strict=True))
         speeds = out["speeds"].reshape(-1, 6)
         slipping = tuple(
             name
@@ -201,7 +204,8 @@ class TouchObserver:
         if self.watch is not None:
             self._pushed = self._pushed + (forces[-1] - self._pushed) * (dt / (s.push_settling + dt))
         external = None if self.watch is None else self._pushed
-        return Touch(out["residual"].copy(), wrenches, external, chance, dict(self._touching), slipping, self._unexpected())
+        told = external, chance, dict(self._touching), slipping, self._unexpected()
+        return Touch(out["residual"].copy(), wrenches, smoothed, *told)
 
     def _unexpected(self) -> tuple[str, ...]:
         """The last joints of their branches that feel what nothing explains: whatever touches is at or behind them."""

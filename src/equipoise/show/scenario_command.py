@@ -29,15 +29,24 @@ def list_scenarios(console: Console) -> None:
 
 
 def run_command(
-    console: Console, name: str, *, robot: str | None, seed: int, seeds: int, out: str | None, report: str | None, quiet: bool
+    console: Console,
+    name: str,
+    *,
+    robot: str | None,
+    seed: int,
+    seeds: int,
+    out: str | None,
+    report: str | None,
+    quiet: bool,
+    estimated: bool = False,
 ) -> bool:
-    """Run a scenario, once or for many seeds; whether it succeeded."""
+    """Run a scenario, once or for many seeds, perhaps on estimates only; whether it succeeded."""
     if seeds < 1:
         raise EquipoiseError(f"seeds is how many to try, 1 or more; got {seeds}")
     built = _prepared(console, name, robot, quiet)
     if seeds > 1:
-        return _many(console, built, range(seed, seed + seeds), out, quiet)
-    run = _run(console, built, seed, quiet)
+        return _many(console, built, range(seed, seed + seeds), out, quiet, estimated)
+    run = _run(console, built, seed, quiet, estimated)
     if quiet:
         console.print(f"{built.scenario.name}: {run.outcome}", highlight=False)
     else:
@@ -76,19 +85,19 @@ def _prepared(console: Console, name: str, robot: str | None, quiet: bool) -> Bu
         return prepare(name, robot=robot)
 
 
-def _run(console: Console, built: Built, seed: int, quiet: bool) -> Run:
+def _run(console: Console, built: Built, seed: int, quiet: bool, estimated: bool = False) -> Run:
     from ..simulate.scenarios import run_built
 
-    return run_built(built, seed=seed, progress=not quiet and console.is_terminal)
+    return run_built(built, seed=seed, progress=not quiet and console.is_terminal, estimated=estimated)
 
 
-def _many(console: Console, built: Built, seeds: range, out: str | None, quiet: bool) -> bool:
+def _many(console: Console, built: Built, seeds: range, out: str | None, quiet: bool, estimated: bool) -> bool:
     """One line for each seed, and how many succeeded; enough are nineteen of twenty."""
     from ..simulate.scenarios import run_built, verdict
 
     good = 0
     for seed in seeds:
-        run = run_built(built, seed=seed)
+        run = run_built(built, seed=seed, estimated=estimated)
         good += run.outcome == "completed"
         if out is not None:
             path = Path(out)
@@ -96,7 +105,8 @@ def _many(console: Console, built: Built, seeds: range, out: str | None, quiet: 
         reasons = "; ".join(verdict(run).reasons)
         if not quiet:
             console.print(f"seed {seed:3d}  {run.outcome}  {escape(reasons)}".rstrip(), highlight=False)
-    console.print(f"{built.scenario.name} on {built.robot.name}: {good} of {len(seeds)} succeeded", highlight=False)
+    how = f"{built.scenario.name} on {built.robot.name}{', estimated' if estimated else ''}"
+    console.print(f"{how}: {good} of {len(seeds)} succeeded", highlight=False)
     return good >= 0.95 * len(seeds)
 
 
@@ -156,6 +166,9 @@ def figures(run: Run) -> list[tuple[str, str]]:
             ("speed", f"{run.duration:.1f} s of motion in {seconds:.1f} s: {run.duration / seconds:.1f} times real time")
         )
     shares = [f"{np.mean(run.status == k):.1%} {name}" for k, name in enumerate(run.status_names) if np.any(run.status == k)]
+    if run.estimates:
+        off = np.linalg.norm(run.estimates["q"][:, :3] - run.q[:, :3], axis=1)
+        lines.append(("estimate", f"base within {1e3 * off.max():.1f} mm, {1e3 * off[-1]:.1f} mm off at the end"))
     lines.append(("steps", f"{len(run.t)}: {', '.join(shares)}"))
     return lines
 

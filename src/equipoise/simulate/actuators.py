@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ShapeError, StateError, unknown_name
+from ..control.constraints import TorqueLimits
+from ..errors import StateError, unknown_name
 from ..model.tree import tree_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 Numbers = float | Mapping[str, float]
 STICK = 1e-3  # rad or m: how far a joint gives before Coulomb friction is at its full
+FASTEST = 500.0  # rad/s: of a drive's own loop
 BOUNDS = ("bandwidth", "torque_rate", "power", "no_load_speed")
 
 
@@ -34,8 +36,8 @@ class Actuators:
         corner_speed: rad/s up to which the full torque (the effort limit) is there.
         coulomb: dry friction, N m; it holds a joint that rests. viscous: N m s/rad.
         reflected_inertia: of the rotor, seen at the joint, kg m², besides the description's own.
-        kp, kd: N m/rad and N m s/rad of the motors' own loops. Where they are not zero, a controller's result may have
-            `position` (nq − 7,) and `velocity` (nv − 6,), targets of the joints, and its `torque` is added.
+        kp, kd: N m/rad and N m s/rad of the drives' own loops, for controllers whose result has `position` (nq − 7,) and
+            perhaps `velocity` (nv − 6,), targets of the joints, but no gains; its `torque` is added.
     """
 
     bandwidth: Numbers = inf
@@ -82,6 +84,29 @@ class Actuators:
             if joint not in names:
                 raise unknown_name("joint", joint, dict.fromkeys(names))
         return np.array([float(given.get(joint, default)) for joint in names])
+
+    def torque_limits(self, robot: Robot, **options: Any) -> TorqueLimits:
+        """What a controller may ask of these motors: torque limits that depend on speed.
+
+        Args:
+            robot: whose motors they are.
+            options: of `eq.TorqueLimits`, such as `scale`.
+        """
+        motors = robot.actuated[6 if robot.floating else 0 :]
+        top, corner, power = (self.array(robot, name)[motors] for name in ("no_load_speed", "corner_speed", "power"))
+        return TorqueLimits(no_load_speed=top, corner_speed=np.minimum(corner, 0.999 * top), power=power, **options)
+
+    def drive_gains(self, robot: Robot) -> tuple[Array, Array]:
+        """(kp, kd) of loops that these drives can close on this robot, (nv − base,): for `eq.control.JointCommander`.
+
+        Damping is 6 % of the effort limit per rad/s, or what a third of the torque's bandwidth allows on the inertia that a
+        motor feels when all other joints give way, if that is less; stiffness is fifty times that.
+        """
+        effort = _finite_limits(robot)[0]
+        inertia = _seen_inertia(self.loaded(robot), robot.standing())
+        fastest = np.minimum(2 * pi * self.array(robot, "bandwidth"), FASTEST) / 3
+        kd = np.minimum(np.where(np.isfinite(effort), 0.06 * effort, inf), fastest * inertia)
+        return 50 * kd, kd
 
     def loaded(self, robot: Robot) -> Robot:
         """The robot with the rotors in its equations; itself, where there are none."""
@@ -154,10 +179,10 @@ class ActuatorBank:
         self.bent = np.zeros(len(inertia))
         self.torque: Array | None = None
 
-    def __call__(self, wanted: Array, state: PlantState, solution: Any) -> Array:
+    def __call__(self, wanted: Array, state: PlantState) -> Array:
         """What acts on the robot in the step from `state` on, (nv,), for a commanded torque (nv,)."""
         rates = state.v[self.base :]
-        asked = wanted[self.base :] + self._loops(state, solution)
+        asked = wanted[self.base :]
         most = self._most(rates)
         asked = np.clip(asked, -most[0], most[1])
         if self.torque is None:
@@ -168,20 +193,6 @@ class ActuatorBank:
         result = wanted.copy()
         result[self.base :] = self.torque - self._friction(rates)
         return result
-
-    def _loops(self, state: PlantState, solution: Any) -> Array:
-        """The motors' own position loops."""
-        kp, kd = self.part["kp"], self.part["kd"]
-        position, velocity = getattr(solution, "position", None), getattr(solution, "velocity", None)
-        push = np.zeros(len(kp))
-        if position is not None and kp.any():
-            goal = state.q.copy()
-            goal[7 if self.base else 0 :] = _sized("position", position, self.robot.nq - (7 if self.base else 0))
-            push += kp * self.robot.difference(state.q, goal)[self.base :]
-        if kd.any() and (position is not None or velocity is not None):
-            target = 0.0 if velocity is None else _sized("velocity", velocity, len(kd))
-            push += kd * (target - state.v[self.base :])
-        return push
 
     def _most(self, rates: Array) -> tuple[Array, Array]:
         """(largest torque downwards, upwards) at these speeds: full when braking, less when driving, power at most."""
@@ -200,10 +211,3 @@ class ActuatorBank:
         bend = np.divide(coulomb, self.bristle, out=np.zeros_like(coulomb), where=self.bristle > 0)
         self.bent = np.clip(self.bent + rates * self.dt, -bend, bend)
         return np.clip(self.bristle * self.bent + self.bristle_damping * rates, -coulomb, coulomb) + self.viscous * rates
-
-
-def _sized(name: str, values: Any, size: int) -> Array:
-    array = np.asarray(values, dtype=float)
-    if array.shape != (size,):
-        raise ShapeError(f"the controller's {name} has shape ({size},), the joints without the base; got {array.shape}")
-    return array

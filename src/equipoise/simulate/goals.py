@@ -13,6 +13,7 @@ from .toml_source import Item
 from .world import GROUND, gaps, solids
 
 if TYPE_CHECKING:
+    from .actuators import Actuators
     from .run import Run
     from .scenario_build import Built
 
@@ -61,15 +62,15 @@ class Verdict:
         return cls(tuple(Check(**check) for check in plain["checks"]))
 
 
-def judged(run: Run, built: Built) -> Verdict:
-    """The verdict on a run of a scenario."""
-    return Verdict((*_always(run, built), *(_goal(run, built, item) for item in built.scenario.goal)))
+def judged(run: Run, built: Built, actuators: Actuators | None = None) -> Verdict:
+    """The verdict on a run of a scenario; `actuators` are those of the run, if it had any."""
+    return Verdict((*_always(run, built, actuators), *(_goal(run, built, item) for item in built.scenario.goal)))
 
 
 # --- what always counts ---------------------------------------------------------------------------------------------------
 
 
-def _always(run: Run, built: Built) -> Iterator[Check]:
+def _always(run: Run, built: Built, actuators: Actuators | None) -> Iterator[Check]:
     ended = run.outcome == "completed"
     why = next((text for _, text in reversed(run.events) if "fell" in text or "failed" in text), run.outcome)
     yield Check("no fall", ended, "stands to the end" if ended else why, "none")
@@ -80,7 +81,7 @@ def _always(run: Run, built: Built) -> Iterator[Check]:
     if built.options["plant"] == "kinematic":
         yield from _margins(run)
         return
-    yield _torques(run)
+    yield _torques(run, actuators)
     yield from _margins(run)
     yield _penetration(run, built)
     unsolved = [name for name in set(run.statuses.tolist()) if name not in SOLVED]
@@ -88,9 +89,11 @@ def _always(run: Run, built: Built) -> Iterator[Check]:
     yield Check("every step solved", share == 0.0, f"{1 - share:.2%} of them", "all")
 
 
-def _torques(run: Run) -> Check:
-    """Motors cut what is above their limits, and tell: then it was above."""
-    limit = np.asarray(run.robot.limits.effort)
+def _torques(run: Run, actuators: Actuators | None) -> Check:
+    """Motors cut what is above their limits, and tell: then it was above. Dry friction of a joint comes on top of its motor."""
+    limit = np.array(run.robot.limits.effort)
+    if actuators is not None:
+        limit[6 if run.robot.floating else 0 :] += actuators.array(run.robot, "coulomb")
     finite = np.isfinite(limit) & (limit > 0)
     part = np.abs(run.torque[:, finite]) / limit[finite]
     worst = float(part.max(initial=0.0))

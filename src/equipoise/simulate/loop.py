@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -18,6 +17,7 @@ from ..geometry.primitives import Vector
 from ..model.types import frozen
 from .actuators import ActuatorBank, Actuators
 from .contacts import ContactInfo, ContactPoints, Contacts
+from .motor import DriveCommand, Motor
 from .off_ground import tell_contacts_off_ground
 from .perception import Perception
 from .plant import Plant, PlantState, make_plant
@@ -179,8 +179,9 @@ def simulate(
 
     Args:
         controller: `controller(t, q, v)`, its result has `torque` (nv,) and, if it likes, `forces`, `status`, `task_errors`,
-            `margins`; `velocity` on the kinematic plant. Its `reset()` is called first. Where it has its own `dt`, it is
-            called so often, and its command held in between.
+            `margins`; `velocity` on the kinematic plant. Where it has `position` of the joints too, as a `JointCommand` has,
+            drives follow it with its `kp` and `kd`, or those of the actuators, in every step of the plant. Its `reset()` is
+            called first. Where it has its own `dt`, it is called so often, and its command held in between.
         plant: "mujoco", "ideal", "hard", "soft", "kinematic", or an object with `reset` and `step`.
         duration: s. dt: s, of one step.
         q0, v0: start; standing and at rest if not given.
@@ -215,7 +216,7 @@ def simulate(
         robot, controller, made, dt, every, shoves, record,
         sense=None if noise is None else _asked(Noise, noise).sensor(robot, rng),
         fallen=_watcher(robot, made, fall if fall is None else _asked(Fall, fall), state.q),
-        motor=_Motor(robot, delay, clip, getattr(made, "command", "torque")),
+        motor=Motor(robot, delay, clip, getattr(made, "command", "torque"), actuators),
         perception=perception,
         actuators=None if actuators is None else ActuatorBank(robot, actuators, q, dt),
     )  # fmt: skip
@@ -327,56 +328,6 @@ def _bar(progress: bool, steps: int) -> Iterator[Callable[[int], None]]:
         yield lambda k: bar.update(task, completed=k) if k % every == 0 else None
 
 
-class _Motor:
-    """From what the controller says to what acts: delay, limits; and the count of what was cut off."""
-
-    def __init__(self, robot: Robot, delay: int, clip: bool, command: str) -> None:
-        if delay < 0 or delay != int(delay):
-            raise StateError(f"delay is a number of steps, 0 or more; got {delay!r}")
-        self.robot, self.command = robot, command
-        limits = robot.limits
-        self.most = np.asarray(limits.effort if command == "torque" else limits.velocity) if clip else np.full(robot.nv, np.inf)
-        self.over = self.most * (1 + 1e-9)  # a solver is at a limit within rounding
-        self.waiting: deque[Array] = deque()
-        self.delay, self.cut = int(delay), np.zeros(robot.nv, dtype=int)
-
-    def wanted(self, solution: Any) -> Array:
-        """What the controller commands, checked."""
-        value = getattr(solution, self.command, None)
-        wanted = np.array(np.nan if value is None else value, dtype=float)
-        if wanted.shape != (self.robot.nv,):
-            raise ShapeError(
-                f"the controller's result must have {self.command!r} of shape ({self.robot.nv},), the six zeros of a free base "
-                f"first; got {'none' if value is None else wanted.shape}"
-            )
-        if self.command == "torque" and self.robot.actuated.any():  # a body without any motor is pushed as it is asked
-            wanted[~self.robot.actuated] = 0.0
-        return wanted
-
-    def acting(self, wanted: Array) -> tuple[Array, list[str]]:
-        """(what acts in this step, joints that are cut for the first time)."""
-        over, limited = np.abs(wanted) > self.over, list[str]()
-        if over.any():
-            limited = self._names(over & (self.cut == 0))
-            self.cut += over
-            wanted = np.clip(wanted, -self.most, self.most)
-        if not self.delay:
-            return wanted, limited
-        if not self.waiting:
-            self.waiting.extend([wanted] * self.delay)
-        self.waiting.append(wanted)
-        return self.waiting.popleft(), limited
-
-    def report(self) -> str | None:
-        """All that was cut off, in one line."""
-        names = {name: int(self.cut[joint.v].max()) for name, joint in self.robot.joints.items() if self.cut[joint.v].any()}
-        counts = ", ".join(f"{name} {count}" for name, count in names.items())
-        return f"{self.command} cut at its limit, cycles: {counts}" if counts else None
-
-    def _names(self, which: Array) -> list[str]:
-        return [name for name, joint in self.robot.joints.items() if joint.mimic is None and which[joint.v].any()]
-
-
 @dataclass
 class _Loop:
     robot: Robot
@@ -388,30 +339,31 @@ class _Loop:
     record: _Record
     sense: Callable[[Array, Array], tuple[Array, Array]] | None
     fallen: Callable[[Array], str | None] | None
-    motor: _Motor
+    motor: Motor
     perception: Perception | None
     actuators: ActuatorBank | None
     drifted: bool = False  # whether quaternions of the plant were told to drift
 
     def run(self, state: PlantState, steps: int, tick: Callable[[int], None]) -> str:
         """All steps; how it ended. A status of the controller never ends it."""
-        outcome, told, solution, wanted = "completed", set[int](), None, np.zeros(self.robot.nv)
+        outcome, told, solution, wanted = "completed", set[int](), None, DriveCommand(np.zeros(self.robot.nv))
         for k in range(steps + 1):
             t = k * self.dt
             if self.perception is not None:
-                self.perception.update(t, state, self.record.torque[-1] if k else wanted)
+                self.perception.update(t, state, self.record.torque[-1] if k else wanted.feed_forward)
             if k % self.every == 0:
-                solution, seconds = self._call(t, state)
-                wanted = self.motor.wanted(solution)
+                answer, seconds = self._call(t, state)
+                wanted = self.motor.wanted(answer)
+                solution = getattr(answer, "solution", None) or answer  # of a command to drives, what it was made of
                 for text in getattr(solution, "events", ()):
                     self.record.tell(t, str(text))
             else:
                 seconds = 0.0
-            acting, limited = self.motor.acting(wanted)
+            acting, limited = self.motor.acting(wanted, state)
             for name in limited:
                 self.record.tell(t, f"{self.motor.command} of {name} reaches its limit")
             if self.actuators is not None:
-                acting = self.actuators(acting, state, solution)
+                acting = self.actuators(acting, state)
             self.record.row(t, state, solution, acting, seconds)
             if not finite(acting):
                 outcome = "failed"

@@ -75,10 +75,11 @@ class Perception:
         return result
 
     def wrenches(self) -> Mapping[str, Array]:
-        """What a controller may observe: measured forces of the plant's contacts in world axes, by the estimated pose."""
+        """What a controller may observe of contacts, in world axes: measured forces by the estimated pose, or what the estimator
+        has from the torques."""
         forces = self.readings[-1].forces if self.readings else None
         if forces is None:
-            return SILENT
+            return getattr(self.estimator, "wrenches", SILENT)
         said = {}
         for name, wrench in forces.items():
             R = self.robot.pose(self.q, self.contacts[name].frame)[:3, :3]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .estimated import driven, estimated_options
 from .goals import Verdict, judged
 from .loop import Push, simulate
 from .scenario import FOLDER, load_scenario
@@ -57,6 +58,7 @@ def run_scenario(
     robot: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     progress: bool = True,
+    estimated: bool = False,
 ) -> Run:
     """Run a scenario.
 
@@ -66,22 +68,26 @@ def run_scenario(
         robot: another one than the file's: "human", "jvrc1", "talos", "g1".
         overrides: values by dotted keys, such as {"duration": 2.0, "plant.friction": 0.5}; None takes a key out.
         progress: show a bar on the terminal.
+        estimated: whether the controller sees estimates only, through realistic sensors and motors, instead of the true state
+            with the file's noise.
     """
-    return run_built(prepare(name, robot=robot, overrides=overrides), seed=seed, progress=progress)
+    return run_built(prepare(name, robot=robot, overrides=overrides), seed=seed, progress=progress, estimated=estimated)
 
 
-def run_built(built: Built, *, seed: int = 0, progress: bool = False) -> Run:
+def run_built(built: Built, *, seed: int = 0, progress: bool = False, estimated: bool = False) -> Run:
     """Run a scenario that is made already; once for each seed."""
     options = dict(built.options)
     options["pushes"] = [*options["pushes"], *_random_pushes(built, seed)]
-    noise = built.scenario.disturbance.noise
+    options["noise"] = dict(built.scenario.disturbance.noise or {}) or None
+    controller = built.controller
+    if estimated:
+        options, controller = options | estimated_options(built), driven(built)
     begin = perf_counter()
     run = simulate(
-        built.robot, built.controller, duration=built.duration, q0=built.start, seed=seed, progress=progress,
-        noise=None if not noise else dict(noise), **options,
+        built.robot, controller, duration=built.duration, q0=built.start, seed=seed, progress=progress, **options
     )  # fmt: skip
     seconds = perf_counter() - begin
-    result = judged(run, built)
+    result = judged(run, built, options.get("actuators"))
     outcome = run.outcome if run.outcome != "completed" or result.reached else "missed"
     kept = {
         "name": built.scenario.name,
@@ -90,6 +96,7 @@ def run_built(built: Built, *, seed: int = 0, progress: bool = False) -> Run:
         "plant": built.options["plant"],
         "toml": built.scenario.place.source.text,
         "seconds": seconds,
+        "estimated": estimated,
         "verdict": result.as_plain(),
     }
     return replace(run, outcome=outcome, scenario=kept)

@@ -130,7 +130,7 @@ class Sensors:
         """A good robot's sensors.
 
         IMU: noise and walks of the ADIS16448 as the EuRoC data set gives them (Burri et al., IJRR 35(10), 2016), its ranges
-        from the data sheet (±1000 °/s, ±18 g), biases at the start from [HGEG20, Table 1]. Encoders: 14 bits and 0.06° RMS
+        from the data sheet (±1000 °/s, ±18 g), biases at the start as [HGEG20] draws them. Encoders: 14 bits and 0.06° RMS
         (ams AS5048 data sheet) on the motor's side of a gear of 10, the rate by differences over 10 ms. Torques and forces:
         half a percent of the limit, 1 N and 0.05 N m; these and the delay of one millisecond of a field bus are assumed.
 

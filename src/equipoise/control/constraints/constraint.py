@@ -89,11 +89,12 @@ class Constraint(Item):
         """One sentence for each row that cannot be promised from where the robot starts."""
         return iter(())
 
-    def torque_bounds(self, numbers: Mapping[str, Array], previous: Array | None) -> tuple[Array, Array] | None:
+    def torque_bounds(self, numbers: Mapping[str, Array], previous: Array | None, rates: Array) -> tuple[Array, Array] | None:
         """(lower, upper) of the motors' torques, if it bounds them: the fallback obeys them too.
 
         Args:
             numbers: its parameters.
             previous: torques of the last step, N m; None before the first.
+            rates: of the motors, rad/s.
         """
         return None

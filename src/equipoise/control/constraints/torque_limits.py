@@ -10,27 +10,40 @@ import numpy as np
 
 from ..at_rest import AtRest
 from ..controller.context import Context
-from ..item import NamedNumbers, Parameters, Setting, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
 from .constraint import BoundedRows, Constraint
 
 if TYPE_CHECKING:
+    from ...equations.symbols import SX
     from ...robot import Robot
     from ..controller.scene import Scene
 
 Array = np.ndarray
 
 
+SLOWEST = 1e-9  # rad/s below which power bounds no torque
+
+
 @dataclass(frozen=True, eq=False)
 class TorqueLimits(Constraint):
-    """Torques of the motors within the limits of the description, or within given ones.
+    """Torques of the motors within the limits of the description, or within given ones; less at speed, if asked.
+
+    A motor that drives has its full torque up to `corner_speed`; from there it falls in a straight line to nothing at
+    `no_load_speed`. A motor that brakes has all of it. `power` bounds both.
 
     Args:
         scale: factor on the limits.
         limits: N m or N, one number or one per motor; the description's if not given.
+        no_load_speed: rad/s or m/s, one number or one per motor; infinite where torque does not fall.
+        corner_speed: likewise, below `no_load_speed`.
+        power: W, likewise.
     """
 
     scale: Setting = 1.0
     limits: Setting | None = None
+    no_load_speed: Setting = np.inf
+    corner_speed: Setting = 0.0
+    power: Setting = np.inf
     rank: int = field(default=0, kw_only=True)
     levels: ClassVar[tuple[str, ...]] = ("torque",)
 
@@ -42,8 +55,12 @@ class TorqueLimits(Constraint):
         return [f"{self.label} of {context.rate_names[k]}" for k in context.motors]
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
-        shapes = {"largest": (len(context.motors),)}
-        return {"limits": Parameters(("scale", "limits"), shapes, lambda *x: [self._largest(context, *x)], unbounded=True)}
+        n = len(context.motors)
+        limits = Parameters(("scale", "limits"), {"largest": (n,)}, lambda *x: [self._largest(context, *x)], unbounded=True)
+        curve = {"stall": (n,), "slope": (n,)}
+        falling = Parameters(("no_load_speed", "corner_speed"), curve, lambda *x: self._line(context, *x))
+        power = Parameters(("power",), {"power": (n,)}, lambda x: [self._power(context, x)], unbounded=True)
+        return {"limits": limits, "curve": falling, "power": power}
 
     def _largest(self, context: Context, scale: Any, limits: Any) -> Array:
         n = len(context.motors)
@@ -52,14 +69,52 @@ class TorqueLimits(Constraint):
             raise TaskError(f"{self.label}: limits must be one number or {n}, not negative, and scale positive")
         return np.broadcast_to(scale * given, (n,))
 
+    def _line(self, context: Context, no_load: Any, corner: Any) -> tuple[Array, Array]:
+        """(stall, slope): the part of the torque that is left at a speed ω is stall − slope ω, between 0 and 1."""
+        n = len(context.motors)
+        top, full = np.asarray(no_load, dtype=float), np.asarray(corner, dtype=float)
+        good = top.shape in ((), (n,)) and full.shape in ((), (n,)) and bool((full >= 0).all() and (full < top).all())
+        if not good:
+            raise TaskError(f"{self.label}: speeds are one number or {n}, 0 ≤ corner_speed < no_load_speed")
+        top, full = np.broadcast_to(top, (n,)), np.broadcast_to(full, (n,))
+        falls = np.isfinite(top)
+        slope = np.divide(1.0, top - full, out=np.zeros(n), where=falls)
+        return np.where(falls, np.where(falls, top, 0.0) * slope, 1.0), slope
+
+    def _power(self, context: Context, power: Any) -> Array:
+        n, given = len(context.motors), np.asarray(power, dtype=float)
+        if given.shape not in ((), (n,)) or not (given > 0).all():
+            raise TaskError(f"{self.label}: power is one number or {n}, positive")
+        return np.broadcast_to(given, (n,))
+
     def at_rest(self, robot: Robot) -> AtRest:
         context = Context(robot)
         effort = np.full(robot.nv, np.inf)
-        effort[context.motors] = self._largest(context, self.scale, self.limits)
+        effort[context.motors] = self._largest(
+            context, at_first(self.scale), None if self.limits is None else at_first(self.limits)
+        )
         return AtRest(effort=effort)
 
     def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
-        return BoundedRows(scene.torque, -numbers.largest, numbers.largest)
+        import casadi
 
-    def torque_bounds(self, numbers: Mapping[str, Array], previous: Array | None) -> tuple[Array, Array]:
-        return -numbers["largest"], numbers["largest"]
+        speed = scene.v[scene.context.motors.tolist()]
+        by_power = numbers.power / casadi.fmax(casadi.fabs(speed), SLOWEST)
+
+        def most(towards: SX) -> SX:
+            left = casadi.fmin(casadi.fmax(numbers.stall - numbers.slope * towards, 0.0), 1.0)
+            unbounded = numbers.largest == np.inf  # and stays so at rest, where 0 times it would be no number
+            return casadi.fmin(casadi.if_else(unbounded, numbers.largest, numbers.largest * left), by_power)
+
+        return BoundedRows(scene.torque, -most(-speed), most(speed))
+
+    def torque_bounds(self, numbers: Mapping[str, Array], previous: Array | None, rates: Array) -> tuple[Array, Array]:
+        by_power = numbers["power"] / np.maximum(np.abs(rates), SLOWEST)
+
+        def most(towards: Array) -> Array:
+            left = np.clip(numbers["stall"] - numbers["slope"] * towards, 0.0, 1.0)
+            falls = np.isfinite(numbers["largest"])
+            limit = np.where(falls, np.where(falls, numbers["largest"], 0.0) * left, np.inf)
+            return np.minimum(limit, by_power)
+
+        return -most(-rates), most(rates)

@@ -66,7 +66,7 @@ class Commands:
             found, motors = self._map.dot(x), len(context.motors)
             found += self._offset
             tau = found[:motors]
-            torque[context.motor_places] = self._bounded(tau, relaxable=True) if at_limits else tau
+            torque[context.motor_places] = self._bounded(tau, v, relaxable=True) if at_limits else tau
             a[context.motor_places], a[context.passive_places] = x[:motors], found[motors:]
         return torque, a, velocity, isfinite(block.dot(block))
 
@@ -79,7 +79,7 @@ class Commands:
         if context.level == "torque":
             effort = context.robot.limits.effort[at]
             wanted = self.last_good[at] - self.hold_damping * rates[at]
-            torque[at] = self._bounded(np.minimum(np.maximum(wanted, -effort), effort), relaxable=False)
+            torque[at] = self._bounded(np.minimum(np.maximum(wanted, -effort), effort), rates, relaxable=False)
         elif context.level == "acceleration":
             a = -self.hold_damping * rates
         return torque, a, still
@@ -90,12 +90,13 @@ class Commands:
             self.previous = torque[self.layout.context.motor_places].copy()
             self.settings.feed_back(self.previous)
 
-    def _bounded(self, torque: Array, relaxable: bool) -> Array:
+    def _bounded(self, torque: Array, v: Array, relaxable: bool) -> Array:
         """Torques of the motors within the bounds that constraints set; `relaxable`: only within those never relaxed."""
+        rates = v[self.layout.context.motor_places]
         for constraint, numbers in self._bounding:
             if relaxable and constraint.rank > 0:
                 continue
-            bounds = constraint.torque_bounds(numbers, self.previous)
+            bounds = constraint.torque_bounds(numbers, self.previous, rates)
             if bounds is not None:
                 torque = np.minimum(np.maximum(torque, bounds[0]), bounds[1])
         return torque

@@ -12,6 +12,7 @@ from ...algebra.arrays import length
 from ...markup import html_table
 from .. import qp
 from ..qp import QuadraticProgram, Residuals
+from .joint_command import Gain, JointCommand, joint_command
 from .step import Step
 
 Array = np.ndarray
@@ -145,6 +146,22 @@ class Solution:
         if self.status not in (ControlStatus.RELAXED, ControlStatus.FAILED) or not self.saw_state or not self.step.finite:
             return ()
         return tuple(qp.conflict(self.program))
+
+    def joint_command(self, kp: Gain, kd: Gain, *, previous: JointCommand | None = None, leak: float = 10.0) -> JointCommand:
+        """The same command for joint drives: position and velocity targets, the torque as feed-forward, and gains.
+
+        Targets are where the model has the joints in the middle of the step that the command is for. So over the step the
+        drives add nothing while the robot moves as the model has it, and resist what the model does not know. Of a fallback
+        there is no motion to follow: kp is zero, and drives damp.
+
+        Args:
+            kp: N m/rad, one number, one for each joint rate, or numbers by joint.
+            kd: N m s/rad, likewise.
+            previous: the last command. Targets then go on from its own, and what friction and a wrong model hold back adds up,
+                as in a leaky integrator; without it they start from what was measured.
+            leak: 1/s at which targets return to what was measured.
+        """
+        return joint_command(self, kp, kd, previous, leak)
 
     @property
     def _reason(self) -> str:
