@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-VERSION = 9  # of what the cache holds: change it when the search finds otherwise
+VERSION = 12  # of what the cache holds: change it when the search finds otherwise
 KINDS = {1: "one-legged", 2: "biped", 3: "tripod", 4: "quadruped", 6: "hexapod"}
 SOURCES = {"collision shapes": 0.9, "visual shapes": 0.8}  # how sure a sole from them is
 
@@ -92,7 +92,7 @@ def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profil
     if anatomy.feet and robot.floating:
         preferred = {**_described(robot), **semantics.standing, **known.standing}
         stance = standing_posture(anatomy, fingers, preferred)
-        findings += _about_standing(stance, preferred)
+        findings += _about_standing(stance)
         posture = _joints(robot, stance.q)
         motion = anatomy.skeleton.at(stance.q)
     for (role, leg), patch in zip(anatomy.feet, anatomy.soles, strict=True):
@@ -178,8 +178,8 @@ def _about_sole(role: str, patch: Patch) -> Finding:
     return Finding(f"sole of the {role}", size, words, sure)
 
 
-def _about_standing(stance: StandingPosture, preferred: Mapping[str, float]) -> list[Finding]:
-    how = "the posture of the description" if preferred else "by optimisation"
+def _about_standing(stance: StandingPosture) -> list[Finding]:
+    how = "the posture of the description" if stance.given else "by optimisation"
     off = f"soles {stance.height * 1e3:.1f} mm and {stance.tilt:.3f} rad off, centre of mass {stance.offset * 1e3:.0f} mm off"
     said = [Finding("standing", how, off, 0.9 if stance.good else 0.2)]
     if stance.collisions:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..algebra.quaternions import from_rotation
+from ..algebra.rigid import smallest_rotation_up
 from .parts import Part
 from .skeleton import Skeleton
 
@@ -63,11 +64,4 @@ def _level(poses: list[Array], feet: Mapping[str, Part], points: Array) -> Array
         normal = turn[2] * np.sign(turn[2][2] or 1.0)
     else:
         return np.eye(3)
-    normal = normal / np.linalg.norm(normal)
-    axis = np.cross(normal, [0.0, 0.0, 1.0])
-    sine, cosine = float(np.linalg.norm(axis)), float(normal[2])
-    if sine < 1e-12:
-        return np.eye(3)
-    from ..algebra.rigid import rotation_about
-
-    return rotation_about(axis / sine, float(np.arctan2(sine, cosine)))
+    return smallest_rotation_up(normal / np.linalg.norm(normal))

@@ -29,6 +29,7 @@ FOOT = 0.25  # of the limb's reach: how far a foot's links may be from its ankle
 USUAL = (0.24, 0.11)  # of the limb's reach: length and width of feet
 DEEP = 0.08  # of the limb's reach: height of an ankle
 ANKLE = 6  # bodies from a foot with an ankle to the root, at least
+NEAR_FRAME = float(np.cos(np.radians(35)))  # principal axes of a foot this near to its frame's are meant to be them
 FILLED = 0.9  # of a rectangle: polygons that fill more of it are taken for it
 FEWEST = 4  # points of a hull in space
 
@@ -118,6 +119,7 @@ def _without_shapes(skeleton: Skeleton, body: int, down: Array, reach: float) ->
     c = skeleton.com[body]
     about = inertia.I - inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
     moments, axes = np.linalg.eigh(about)
+    axes = _along_frame(axes)  # a foot's heel and toes tilt its axes, not its sole
     edges = np.sqrt(np.maximum(6 / inertia.mass * (moments.sum() - 2 * moments), 0.0))
     source = "the box of its inertia: no shapes"
     if not POINT * reach < edges.max() < 2 * FOOT * reach or float(np.linalg.norm(c)) > FOOT * reach:
@@ -128,6 +130,14 @@ def _without_shapes(skeleton: Skeleton, body: int, down: Array, reach: float) ->
         )
     signs = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1]), axis=-1).reshape(-1, 3)
     return c + (signs * edges / 2) @ axes.T, np.zeros(8), source
+
+
+def _along_frame(axes: Array) -> Array:
+    """The axes of the frame where principal axes (columns) are near them, one each; else themselves."""
+    nearest = np.abs(axes).argmax(axis=0)
+    if len(set(nearest.tolist())) < 3 or np.abs(axes).max(axis=0).min() < NEAR_FRAME:
+        return axes
+    return np.eye(3)[:, nearest]
 
 
 def _usual(skeleton: Skeleton, body: int, lowest: Array, down: Array, reach: float) -> Array:

@@ -32,6 +32,7 @@ STRADDLED = 0.55  # of the level distance at zero: where insects put their feet
 OUTWARD = (0.15, 0.28, 0.42, 0.6)  # of an arm's reach: how far the hand hangs outside the shoulder, until nothing touches
 CLEAR = 0.01  # m between the arms and the rest
 TOUCHING, FLAT, OVER = 0.002, 0.01, 0.01  # m, rad, m: what counts as standing
+ASIDE = 0.12  # of the feet's distance from their middle: how far aside of it three and more feet may carry
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +44,12 @@ class StandingPosture:
     tilt: float  # rad: of the soles
     offset: float  # m: of the centre of mass from the middle of the feet, level
     collisions: tuple[tuple[str, str], ...]  # links of the arms that touch others
+    given: bool = False  # near the posture of the description
+    over: float = OVER  # m: an offset below this stands well
 
     @property
     def good(self) -> bool:
-        return self.height <= TOUCHING and self.tilt <= FLAT and self.offset <= OVER
+        return self.height <= TOUCHING and self.tilt <= FLAT and self.offset <= self.over
 
 
 def standing_posture(
@@ -105,18 +108,28 @@ class _Problem:
     def best(self) -> StandingPosture:
         """Of the ways to bend the knees the one that costs least; knees forward first."""
         free = replace(self, given=False)
-        highest, _ = solved(self.skeleton, self._lifted(self.rest), free.rows, self.bounds)
-        height = self._hips(self.skeleton.at(highest))
+        height = free._highest()
         if self.given:
             found, _ = self._from(self.rest)
             if found.good and self._hips(self.skeleton.at(found.q)) <= STRAIGHT * height:
                 return found
-        part = BENT.get(len(self.legs), CROUCHED)
-        bent = replace(free, hip_height=part * height)
-        tried = [bent._from(self._bent(way)) for way in (1.0, -1.0)]
-        if len(self.legs) > 2:
-            tried.reverse()  # quadrupeds stand with their knees back, as most do
-        return min(tried, key=lambda x: (not x[0].good, round(x[1], 2)))[0]
+        best, cost = free._both_ways(height)
+        if self.given and not best.good:  # a squat, or anything that somebody did: all joints at zero may be nearer
+            free = replace(free, rest=self.skeleton.zero)
+            other, other_cost = free._both_ways(free._highest())
+            best = min((best, cost), (other, other_cost), key=lambda x: (not x[0].good, x[1]))[0]
+        return best
+
+    def _highest(self) -> float:
+        """m: the hips when the legs are as straight as they get."""
+        q, _ = solved(self.skeleton, self._lifted(self.rest), self.rows, self.bounds)
+        return self._hips(self.skeleton.at(q))
+
+    def _both_ways(self, height: float) -> tuple[StandingPosture, float]:
+        """The better of knees forward and knees back, and its cost; quadrupeds stand with their knees back, as most do."""
+        bent = replace(self, hip_height=BENT.get(len(self.legs), CROUCHED) * height)
+        tried = [bent._from(self._bent(way)) for way in ((1.0, -1.0) if len(self.legs) <= 2 else (-1.0, 1.0))]
+        return min(tried, key=lambda x: (not x[0].good, round(x[1], 2)))
 
     def _from(self, start: Array) -> tuple[StandingPosture, float]:
         q, cost = solved(self.skeleton, self._lifted(start), self.rows, self.bounds)
@@ -271,7 +284,9 @@ class _Problem:
                 tilts.append(float(np.arccos(np.clip(-(motion.R[leg.end] @ patch.normal)[2], -1.0, 1.0))))
         c, _ = self.skeleton.centre_of_mass(motion)
         offset = float(np.linalg.norm(c[:2] - np.mean(middles, axis=0)))
-        return StandingPosture(q, max(heights), max(tilts), offset, tuple(self._collisions(motion)))
+        apart = float(np.linalg.norm(np.array(middles) - np.mean(middles, axis=0), axis=1).mean())
+        over = max(OVER, ASIDE * apart) if len(middles) > 2 else OVER
+        return StandingPosture(q, max(heights), max(tilts), offset, tuple(self._collisions(motion)), self.given, over)
 
     def _collisions(self, motion: Motion) -> list[tuple[str, str]]:
         """Links of arms that touch the trunk, the legs or the other arm; those that do so at zero are not counted."""
