@@ -143,7 +143,9 @@ def _upright(skeleton: Skeleton, hints: Hints, findings: list[Finding]) -> tuple
         drop = -np.mean([(limb.tip - limb.shoulder) / max(limb.reach, 1e-9) for limb in longest], axis=0)
         axis = int(np.argmax(np.abs(drop)))
         up = np.sign(drop[axis]) * np.eye(3)[axis]
-        if abs(drop[2]) < DROP and abs(drop[axis]) > STRAIGHT and _rises(skeleton, trunk, limbs, longest, up):
+        plain = abs(drop[2]) < DROP and abs(drop[axis]) > STRAIGHT
+        slanted = len(longest) == len(limbs) > 2 and abs(drop[axis]) > 2 * abs(drop[2])  # knees bent at zero
+        if (plain or slanted) and _rises(skeleton, trunk, limbs, longest, up):
             skeleton = Skeleton(skeleton.robot, rotation_to(up).T @ skeleton.upright)
             limbs = limbs_of(skeleton, trunk)
             findings.append(

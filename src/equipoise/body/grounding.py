@@ -14,6 +14,7 @@ from .skeleton import Skeleton
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .body import Body
 
 Array = np.ndarray
 
@@ -34,6 +35,13 @@ def grounded(robot: Robot, q: Array, feet: Mapping[str, Part], up: Array, front:
     points = points @ level.T
     middle = np.mean([X[:3, 3] @ level.T for X in poses], axis=0)
     return _placed(q, level @ upright, -np.array([middle[0], middle[1], points[:, 2].min()]))
+
+
+def foot_points(body: Body) -> Array:
+    """(n, 3) all points that touch in the standing posture, m, in the world."""
+    poses = _frames(body.robot, body.standing, body.feet)
+    parts = body.feet.values()
+    return np.concatenate([X[:3, 3] + part.points @ X[:3, :3].T for X, part in zip(poses, parts, strict=True)])
 
 
 def _placed(q: Array, R: Array, p: Array) -> Array:

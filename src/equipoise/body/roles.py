@@ -1,4 +1,4 @@
-"""Roles of limbs by their place: left and right, front and hind; which of those that do not carry are arms, and which is the head."""
+"""Roles of limbs by their place: left and right, front and hind; which of those that do not carry are arms, which is the head."""
 
 from __future__ import annotations
 
