@@ -22,6 +22,7 @@ Array = np.ndarray
 Kind = Literal["flat", "line", "point"]
 FLAT = 0.004  # m: points this near the lowest plane belong to it
 TILTS = tuple(np.cos(np.radians([35, 75])))  # a facet farther from the wanted direction is not the sole; where none is, wider
+STEEP = 0.5  # cosine: how far a bar may be from level at zero and still be a foot
 PLANE = np.cos(np.radians(4))  # facets within this angle are one patch
 POINT = 0.12  # of the limb's reach: a patch shorter than this is a point
 LINE = 0.03  # of the limb's reach: a patch narrower than this is a line
@@ -180,7 +181,7 @@ def _facet(points: Array, down: Array, reach: float, turns: bool) -> Array:
     from scipy.spatial import ConvexHull, QhullError
 
     if len(points) < FEWEST:
-        return down
+        return _lying(points, down, reach) if turns else down
     try:
         hull = ConvexHull(points)
     except QhullError:  # all in one plane, or in one line
@@ -198,6 +199,17 @@ def _facet(points: Array, down: Array, reach: float, turns: bool) -> Array:
             mean = same[best] @ normals[near]
             return mean / np.linalg.norm(mean)
     return down
+
+
+def _lying(points: Array, down: Array, reach: float) -> Array:
+    """Normal of a bar that is laid on the ground, if it is not too steep; else `down`."""
+    bar = points[-1] - points[0]
+    length = float(np.linalg.norm(bar))
+    if length < POINT * reach:
+        return down
+    normal = down - bar * (bar @ down) / length**2
+    size = float(np.linalg.norm(normal))
+    return normal / size if size > STEEP else down
 
 
 def _across(normal: Array) -> Array:

@@ -19,10 +19,11 @@ from .hulls import Hull, overlap
 from .least_squares import Bounds, positions, solved
 from .limbs import Limb
 from .patches import Patch
-from .skeleton import Motion, Skeleton
+from .skeleton import Motion, Skeleton, elastic_joints
 
 Array = np.ndarray
 GROUND, LEVEL, PLACE, COM, UPRIGHT, HEIGHT, ARMS, REST, LOOP = 100.0, 50.0, 20.0, 40.0, 10.0, 20.0, 2.0, 0.15, 100.0
+LOADED = 2.0  # weight of gravity torques of the trunk, as parts of their limits
 BENT = {1: 0.94, 2: 0.94}  # part of the highest stance, by feet; four and more stand lower
 CROUCHED = 0.75
 STRAIGHT = 0.985  # of the highest stance: a posture of the description that is higher has its knees straight
@@ -90,7 +91,8 @@ class _Problem:
         skeleton = anatomy.skeleton
         bounds = _bounds(skeleton, locked)
         rest = skeleton.zero.copy()
-        for name, position in preferred.items():
+        slack = {name: skeleton.robot.joints[name].dynamics.rest for name in elastic_joints(skeleton.robot)}
+        for name, position in {**preferred, **slack}.items():
             if name in skeleton.robot.joints and np.size(position) == skeleton.robot.joints[name].type.nq:
                 rest[skeleton.robot.joints[name].q] = position
         return cls(anatomy, bounds, rest, _places(anatomy), bool(preferred))
@@ -172,7 +174,7 @@ class _Problem:
     def rows(self, q: Array, motion: Motion) -> tuple[Array, Array]:
         """All wishes at a configuration."""
         blocks = [self._on_the_ground(motion), self._balanced(motion), *self._upright(motion), self._high(motion)]
-        blocks += [self._arms(motion), self._near_rest(q), *self._loops(q, motion)]
+        blocks += [self._arms(motion), self._near_rest(q), self._effortless(motion), *self._loops(q, motion)]
         return np.concatenate([r for r, _ in blocks]), np.concatenate([J for _, J in blocks])
 
     def _sole(self, leg: Limb, patch: Patch, motion: Motion) -> tuple[Array, Array]:
@@ -256,6 +258,24 @@ class _Problem:
         single = np.flatnonzero((at >= 0) & self.bounds.free)
         weight = 10 * REST if self.given else REST
         return weight * (q - self.rest)[at[single]], weight * np.eye(self.skeleton.robot.nv)[single]
+
+    def _effortless(self, motion: Motion) -> tuple[Array, Array]:
+        """Gravity torques of the trunk's joints beside their limits: a waist that can hardly carry the torso stands under it."""
+        skeleton, robot = self.skeleton, self.skeleton.robot
+        rows, columns = [np.zeros(0)], [np.zeros((0, robot.nv))]
+        for i in self.anatomy.trunk:
+            joint = robot.joints.get(skeleton.joint(i)) if i >= 0 and i != skeleton.root else None
+            if joint is None or joint.type.nv != 1 or joint.mimic is not None or not np.isfinite(joint.limits.effort):
+                continue
+            above = skeleton.subtree(i)
+            share = skeleton.mass[above] / skeleton.subtree_mass[i]
+            x, J = skeleton.points(motion, [*above, i], np.concatenate([skeleton.com[above], np.zeros((1, 3))]))
+            arm, turn = share @ x[:-1] - x[-1], motion.R[i] @ skeleton.robot.tree.bodies[i].joint.spin()[:, 0]
+            per = LOADED * skeleton.subtree_mass[i] * 9.81 / max(joint.limits.effort, 1e-6)
+            across = per * np.array([turn[1], -turn[0], 0.0])
+            rows.append(np.array([across @ arm]))
+            columns.append((across @ (np.einsum("m,miv->iv", share, J[:-1]) - J[-1]))[None])
+        return np.concatenate(rows), np.concatenate(columns)
 
     def _loops(self, q: Array, motion: Motion) -> list[tuple[Array, Array]]:
         """Loops of the mechanism stay closed where they are closed by places."""

@@ -23,6 +23,12 @@ Array = np.ndarray
 LEANING = 0.8  # cosine: an axis of the base this near to up in the description's posture is up
 
 
+def elastic_joints(robot: Robot) -> list[str]:
+    """Joints that a spring holds and no motor moves."""
+    joints = [j for j in robot.joints.values() if j.type.nq == 1 and j.mimic is None and not j.actuated]
+    return [joint.name for joint in joints if joint.dynamics.stiffness > 0]
+
+
 @dataclass(frozen=True, eq=False)
 class Motion:
     """All bodies at one configuration. The last row is the world, so that index −1, the parent of roots, finds it."""
