@@ -231,6 +231,17 @@ class Robot(Described):
             friction[joint.v] += abs(factor) * joint.dynamics.friction
         return damping * v + friction * np.sign(v)
 
+    def spring_force(self, q: Array) -> Array:
+        """Force with which springs of joints pull back, stiffness · (q − rest); subtract it from tau to apply it."""
+        q = np.asarray(q, dtype=float)
+        if q.shape[-1:] != (self.nq,):
+            raise ShapeError(f"spring_force: q must have shape (…, {self.nq}), got {q.shape}")
+        force = np.zeros((*q.shape[:-1], self.nv))
+        for joint in self.joints.values():
+            if joint.dynamics.stiffness and joint.type.nq == 1 and joint.mimic is None:
+                force[..., joint.v] = joint.dynamics.stiffness * (q[..., joint.q] - joint.dynamics.rest)
+        return force
+
     # --- centre of mass -----------------------------------------------------------------------------------------
 
     def com(self, q: Array) -> Array:

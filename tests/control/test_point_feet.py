@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ from numpy.testing import assert_allclose
 import equipoise as eq
 from equipoise.algebra.rigid import rotation_about
 from equipoise.balance import support_polygon
+from equipoise.control.body_contacts import contacts_of
 from equipoise.control.stances.events import EventKind, Outcome
 from equipoise.control.stances.places import middle
 from equipoise.control.stances.stance import StepKind
+from equipoise.model import library
 
 GROUND = eq.Plane((0.0, 0.0, 1.0))
 FAST = {"speed": (0.3, 0.6, 2.0), "load_time": 0.15, "clearance": 0.04}
@@ -197,23 +200,58 @@ def test_a_quadruped_crawls_a_metre(robot, feet):
         assert_allclose(middle(foot, robot.pose(run.q[-1], foot.frame)), at[foot.label], atol=5e-3)
 
 
+def body_of(source):
+    """The body of a quadruped that somebody else described."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = ROBOTS / source
+        if source.endswith("urdf") and not path.is_file():
+            pytest.skip(f"{source} is not here")
+        if not source.endswith("urdf") and library.find(source) is None:
+            pytest.skip(f"{source} is not installed")
+        return eq.Body.of(eq.load(path if source.endswith("urdf") else source))
+
+
+QUADRUPEDS = {"go2": 0.1, "anymal_c/anymal.urdf": 0.125, "solo12/solo12.urdf": 0.0625}
+
+
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::equipoise.ModelWarning")
-@pytest.mark.parametrize(
-    ("path", "point", "hip", "knee", "stride"),
-    [("anymal_c/anymal.urdf", (0, 0, -0.0075), 0.5, -1.0, 0.125), ("solo12/solo12.urdf", (0, 0, 0), 0.7, -1.4, 0.0625)],
-)
-def test_quadrupeds_of_others_crawl(path, point, hip, knee, stride):
-    robot = eq.load(ROBOTS / path)
-    feet = [eq.PointContact(frame, point=point) for frame in robot.frames if frame.endswith("FOOT")]
-    sides = {name: 1.0 if name[:2] in ("LF", "RF", "FL", "FR") else -1.0 for name in robot.joints}
-    bent = {name: sign * (hip if "HFE" in name else knee) for name, sign in sides.items() if not name.endswith("HAA")}
-    start = eq.find_posture(robot, dict.fromkeys(feet, GROUND), posture=bent)
-    assert start.converged, start.reason
-    machine, _ = crawl(robot, feet, 1.0, stride, start.q)
-    run = eq.simulate(robot, machine, q0=machine.q0, duration=1.1 * machine.seconds + 1.0)
+@pytest.mark.parametrize("source", QUADRUPEDS)
+def test_quadrupeds_of_others_lift_each_leg(source):
+    body = body_of(source)
+    names = list(body.feet)
+    for name in names:
+        place = body.robot.pose(body.standing, name)[:3, 3]
+        up = place + np.array([0.0, 0.0, 0.1 * body.height])
+        rest = [other for other in names if other != name]
+        stances = [eq.Stance(names), eq.Stance(rest, targets={name: up}), eq.Stance(names, places={name: place})]
+        machine = eq.Stances(body.robot, stances, body, **{**FAST, "clearance": 0.1 * body.height})
+        run = eq.simulate(body.robot, machine, q0=machine.q0, duration=machine.seconds + 0.5)
+        assert run.outcome == "completed" and machine.outcome is Outcome.COMPLETED, name
+        heights = [body.robot.pose(q, name)[2, 3] for q in run.q[::20]]
+        assert max(heights) > 0.09 * body.height
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", QUADRUPEDS)
+def test_quadrupeds_of_others_crawl(source):
+    body = body_of(source)
+    feet = contacts_of(body)
+    machine, _ = crawl(body.robot, feet, 1.0, QUADRUPEDS[source], body.standing)
+    run = eq.simulate(body.robot, machine, q0=machine.q0, duration=1.1 * machine.seconds + 1.0)
     assert run.outcome == "completed" and machine.outcome is Outcome.COMPLETED
     assert_allclose(run.q[-1][:2] - run.q[0][:2], [1.0, 0.0], atol=0.01)
+
+
+def test_stances_take_a_body_for_its_contacts():
+    """Feet are contacts by their roles, and the first posture is near that of the body."""
+    body = eq.Body.of(eq.load("quadruped"))
+    names = list(body.feet)
+    machine = eq.Stances(body.robot, [eq.Stance(names, name="four")], body)
+    assert [contact.label for contact in machine.contacts] == names
+    assert_allclose(machine.q0[7:], body.standing[7:], atol=0.05)
+    left_out = eq.Stances(body.robot, [eq.Stance(names[1:], name="three")], body)
+    assert [contact.label for contact in left_out.contacts] == names[1:]
 
 
 @pytest.mark.slow

@@ -10,7 +10,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.control.standing import COM, HEAD, SETTLED, _Way, foot_contacts
+from equipoise.control.body_contacts import contacts_of, part_contacts
+from equipoise.control.standing import COM, HEAD, SETTLED, _Way
+from equipoise.model import shapes
 from equipoise.simulate.trials import reach_of, trials
 
 
@@ -119,14 +121,61 @@ def test_who_has_no_feet_cannot_stand():
 
 def test_feet_touch_as_their_parts_say():
     part = eq.Body.of(eq.load("human")).feet["left foot"]
-    (flat,) = foot_contacts("left foot", "left foot", part, 0.5)
+    (flat,) = part_contacts("left foot", "left foot", part, 0.5)
     assert isinstance(flat, eq.FlatContact) and flat.friction == 0.5
     assert_allclose(flat.points, part.points, atol=1e-12)
     from equipoise.body import Part
 
-    ends = foot_contacts("f", "foot", Part("x", contact="line", corners=((0.1, 0.0), (-0.05, 0.0))), 0.5)
+    ends = part_contacts("f", "foot", Part("x", contact="line", corners=((0.1, 0.0), (-0.05, 0.0))), 0.5)
     assert [type(c) for c in ends] == [eq.PointContact] * 2
     assert_allclose([c.point for c in ends], [(0.1, 0, 0), (-0.05, 0, 0)])
+
+
+def test_contacts_of_a_body_are_named_by_roles():
+    body = eq.Body.of(eq.load("human"))
+    assert [c.label for c in contacts_of(body)] == ["left foot", "right foot"]
+    (hand,) = contacts_of(body, ["left hand"], friction=0.3)
+    assert hand.frame == body.frames["left hand"] and hand.friction == 0.3
+    with pytest.raises(eq.EquipoiseError, match="no part named 'tail'"):
+        contacts_of(body, ["tail"])
+
+
+def test_effort_limits_that_cannot_carry_the_robot_are_told_and_left_out():
+    """Many descriptions have one number for all joints; the others keep what they have."""
+    robot = eq.load("quadruped")
+    knees = [name for name in robot.joints if "knee" in name]
+    weak = robot.with_limits(knees, effort=0.1)
+    with pytest.warns(eq.ModelWarning, match="knee.*cannot carry it"):
+        made = eq.Standing(weak)
+    limits = {name: made.robot.limits.effort[made.robot.joints[name].v][0] for name in made.robot.joints}
+    assert all(np.isinf(limits[name]) for name in knees)
+    assert all(limits[name] == robot.limits.effort[robot.joints[name].v][0] for name in limits if name not in knees)
+    solution = made(0.0, made.q0, np.zeros(made.robot.nv))
+    assert np.abs(solution.acceleration).max() < 0.5
+    assert made.log == [] and not made.waiting
+
+
+def test_legs_without_motors_cannot_stand():
+    robot = eq.load("quadruped")
+    knees = [name for name in robot.joints if "knee" in name]
+    with pytest.raises(eq.BodyError, match=r"knee.*have no motors.*actuated="):
+        eq.Standing(robot.with_passive(knees))
+
+
+def test_two_point_feet_cannot_stand_still():
+    builder = eq.RobotBuilder("points", floating=True)
+    builder.link("trunk", mass=5.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1))
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        parent, at = "trunk", (0.0, y, 0.0)
+        for name, axis in (("roll", (1, 0, 0)), ("hip", (0, 1, 0)), ("knee", (0, 1, 0))):
+            ball = [shapes.sphere(0.02, (0, 0, -0.3))] if name == "knee" else []
+            builder.link(f"{side}_{name}", mass=0.5, com=(0, 0, -0.1), inertia=(0.01, 0.01, 0.01), shapes=ball)
+            builder.joint(
+                f"{side}_{name}_joint", "revolute", parent, f"{side}_{name}", axis=axis, position=at, lower=-2.0, upper=2.0
+            )
+            parent, at = f"{side}_{name}", (0.0, 0.0, -0.3 if name == "hip" else 0.0)
+    with pytest.raises(eq.BodyError, match=r"cannot stand still.*has to step.*corners"):
+        eq.Standing(builder.build())
 
 
 # --- standing -----------------------------------------------------------------------------------------------------------------

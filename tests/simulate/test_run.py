@@ -15,6 +15,7 @@ from things import FEET, SOLE, crate, hold, mixture, nothing, quadruped
 
 import equipoise as eq
 from equipoise.simulate.archive import RunError, decoded, encoded
+from equipoise.simulate.loop import Fall
 from equipoise.simulate.plant import PlantState
 from equipoise.simulate.run_format import ARRAYS, MAPPINGS
 
@@ -330,6 +331,25 @@ def test_falls_are_seen_and_end_the_run():
     assert named.outcome == "fell" and f"{robot.base_link} touches" in named.events[-1][1]
     on = eq.simulate(robot, nothing(robot), "hard", 0.4, 4e-3, contacts=FEET, fall=None)
     assert on.outcome == "completed"
+
+
+def test_a_base_whose_origin_is_on_the_ground_has_not_fallen():
+    """Descriptions may put the base's frame anywhere: heights count from the point of the base where the centre of mass is."""
+    builder = eq.RobotBuilder("low", floating=True)
+    builder.link("origin", mass=0.5, com=(0, 0, 0.9), inertia=(0.01, 0.01, 0.01))
+    builder.link("ball", mass=1.0, com=(0, 0, 0), inertia=(0.01, 0.01, 0.01))
+    builder.joint("swing", "revolute", "origin", "ball", axis=(1, 0, 0), position=(0, 0, 0.9))
+    low = builder.build()
+    q = low.neutral()
+    q[2] = -0.1  # the base's origin is below the ground
+    seen = Fall().watcher(low, {}, q)
+    assert seen(q) is None
+    lower = q.copy()
+    lower[2] -= 0.55 * float(low.com(q)[2])
+    assert seen(lower).startswith("the base is")
+    turned = q.copy()
+    turned[3:7] = np.cos(0.55), np.sin(0.55), 0.0, 0.0  # 1.1 rad: the trunk comes down though the origin stays
+    assert seen(turned).startswith("the base is")
 
 
 def test_what_is_not_finite_fails_without_an_exception():

@@ -54,6 +54,16 @@ def rotation_to(axis: Array) -> Array:
     return np.column_stack([x, np.cross(z, x), z])
 
 
+def smallest_rotation_up(axis: Array) -> Array:
+    """The smallest rotation that carries a unit vector to z; about x by half a turn for −z."""
+    normal = np.asarray(axis, dtype=float)
+    across = np.cross(normal, [0.0, 0.0, 1.0])
+    sine = float(np.linalg.norm(across))
+    if sine < 1e-12:
+        return np.eye(3) if normal[2] > 0 else np.diag([1.0, -1.0, -1.0])
+    return rotation_about(across / sine, float(np.arctan2(sine, float(normal[2]))))
+
+
 def pose(R: Array | None = None, p: Array | None = None) -> Array:
     """The 4×4 matrix of a rotation and an origin."""
     X = np.eye(4)

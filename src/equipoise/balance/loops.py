@@ -19,6 +19,7 @@ from ..model.types import Frame, LoopClosure
 from ..robot import Robot
 
 if TYPE_CHECKING:
+    from ..equations.symbols import SX
     from ..machine.program import Program
 
 Array = np.ndarray
@@ -213,27 +214,50 @@ def _label(end: Any) -> object:
     return (end[0], end[1].tobytes()) if isinstance(end, tuple) else repr(end)
 
 
+def loop_rows(robot: Robot, q: SX, v: SX) -> tuple[SX, SX, SX]:
+    """(J, J̇v, violation) of the loops of the robot's description on symbols, as `loop_constraints` has them in numbers.
+
+    The rotation vector of a weld is that of a small turn.
+    """
+    loops = tuple(robot.model.loops.values())
+    J, bias, violation, turns = _stacked(robot.tree, loops, [_ends(robot, loop) for loop in loops], q, v)
+    for row, turn in zip(_turn_rows(loops), turns, strict=True):
+        for k, (i, j) in enumerate(((2, 1), (0, 2), (1, 0))):
+            violation[row + k] = (turn[i, j] - turn[j, i]) / 2
+    return J, bias, violation
+
+
 def _traced(tree: Tree, loops: Sequence[LoopClosure], ends: Sequence[tuple[Any, Any]]) -> Program:
-    """The rows on symbols, loop above loop."""
-    from ..equations.symbols import SX, stack
+    """The rows of numbers, loop above loop."""
+    from ..equations.symbols import SX
     from ..machine.trace import trace
 
     symbols = {"q": SX.sym("q", tree.nq), "v": SX.sym("v", tree.nv)}
-    parts: list[Sequence[Any]] = []
-    turns: dict[str, Any] = {}
-    for loop, (a, b) in zip(loops, ends, strict=True):
-        if loop.kind == "joint":
-            parts.append(_joint_rows(tree, **symbols, a=a, b=b, polynomial=loop.polynomial))
-            continue
-        *rows, turn = _frame_rows(tree, **symbols, a=a, b=b)
-        parts.append(rows if loop.kind == "weld" else [x[:3, :] for x in rows])
-        if loop.kind == "weld":
-            turns[f"turn {len(turns)}"] = turn
-    J, bias, violation = (stack(*column) for column in zip(*parts, strict=True))
-    outputs = {"J": J, "bias": bias, "violation": violation, **turns}
+    J, bias, violation, turns = _stacked(tree, loops, ends, **symbols)
+    outputs = {"J": J, "bias": bias, "violation": violation, **{f"turn {k}": turn for k, turn in enumerate(turns)}}
     starts = [(0, start) for start in tree.quaternions]
     shapes = {"J": J.shape, "bias": (J.shape[0],), "violation": (J.shape[0],)}
     return trace("loops", symbols, outputs, shapes=shapes, quaternions=starts)
+
+
+def _stacked(
+    tree: Tree, loops: Sequence[LoopClosure], ends: Sequence[tuple[Any, Any]], q: SX, v: SX
+) -> tuple[SX, SX, SX, list[SX]]:
+    """J, bias and violation on symbols, loop above loop, and the rotation R_bᵀ R_a of every weld."""
+    from ..equations.symbols import stack
+
+    parts: list[Sequence[Any]] = []
+    turns: list[SX] = []
+    for loop, (a, b) in zip(loops, ends, strict=True):
+        if loop.kind == "joint":
+            parts.append(_joint_rows(tree, q, v, a=a, b=b, polynomial=loop.polynomial))
+            continue
+        *rows, turn = _frame_rows(tree, q, v, a=a, b=b)
+        parts.append(rows if loop.kind == "weld" else [x[:3, :] for x in rows])
+        if loop.kind == "weld":
+            turns.append(turn)
+    J, bias, violation = (stack(*column) for column in zip(*parts, strict=True))
+    return J, bias, violation, turns
 
 
 def _frame_rows(tree: Tree, q: Any, v: Any, a: Any, b: Any) -> tuple[Any, Any, Any, Any]:

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..algebra.rigid import rotation_to
 from . import names
-from .facing import Evidence, evidence, opposed
+from .facing import Evidence, all_names, evidence, opposed, partners
 from .limbs import Limb, limb_to, limbs_of, trunk_of
 from .patches import Patch, Surfaces, lowest_patch
+from .roles import Named, arms_and_head, height, named, trunk_parts
 from .skeleton import Skeleton
 from .symmetry import Symmetry, alike, symmetry_of
 from .wheels import is_wheel
@@ -20,14 +21,14 @@ Array = np.ndarray
 TO_WRITE = 'if it has feet, name their links in its profile: [parts."left foot"] link = "…"'
 UP = np.array([0.0, 0.0, 1.0])
 DROP = 0.3  # of the reach: legs that drop less along z at zero may drop along another axis
+LEVEL = 0.2  # of the reach: how far hips may be from one height
 STRAIGHT = 0.75  # of the reach: how much they must drop along that one
 LOW = 0.25  # of the reach: how much higher than the lowest a limb may be and still carry
 BELOW = 0.1  # of the reach: how far below the trunk feet can reach
 ABOVE = 0.6  # of the reach: how far above the lowest point of the trunk legs may begin
 RAISED = 0.5  # of the reach: limbs that point up farther at zero do not carry
+SHORT = 0.2  # of the reach: how far from its end a leg may stand on the body before it
 HANGS = 0.3  # of the reach: how far below the trunk a single leg is at zero
-ARM = 0.3  # of the longest limb's reach: shorter ones are no arms
-HEAD = 4  # joints of a neck at most
 ANKLE = 5  # joints of a leg that can turn its foot
 
 
@@ -90,14 +91,14 @@ def anatomy_of(skeleton: Skeleton, hints: Hints | None = None) -> Anatomy:
     if hints.feet:
         feet: Named = list(zip(hints.feet, legs, soles, strict=True))
     else:
-        feet = _named(legs, soles, "foot")
+        feet = named(legs, soles, "foot")
     taken = {leg.chain[0] for leg in legs} | {wheel.chain[0] for wheel in wheels}
-    arms, head = _arms_and_head([limb for limb in limbs if limb.chain[0] not in taken], feet, trunk, skeleton)
+    arms, head = arms_and_head([limb for limb in limbs if limb.chain[0] not in taken], feet, trunk, skeleton)
     if hints.hands:
         hands: Named = [(role, limb_to(skeleton, trunk, body), None) for role, body in hints.hands.items()]
     else:
-        hands = _named(arms, None, "hand")
-    torso, pelvis = _trunk_parts(skeleton, trunk, feet, hands, head)
+        hands = named(arms, None, "hand")
+    torso, pelvis = trunk_parts(skeleton, trunk, feet, hands, head)
     head = None if head is not None and torso in head.chain else head
     _report(findings, feet, hands, head, wheels, symmetry, skeleton)
     return Anatomy(
@@ -142,7 +143,9 @@ def _upright(skeleton: Skeleton, hints: Hints, findings: list[Finding]) -> tuple
         drop = -np.mean([(limb.tip - limb.shoulder) / max(limb.reach, 1e-9) for limb in longest], axis=0)
         axis = int(np.argmax(np.abs(drop)))
         up = np.sign(drop[axis]) * np.eye(3)[axis]
-        if abs(drop[2]) < DROP and abs(drop[axis]) > STRAIGHT and _rises(skeleton, trunk, limbs, longest, up):
+        plain = abs(drop[2]) < DROP and abs(drop[axis]) > STRAIGHT
+        slanted = len(longest) == len(limbs) > 2 and abs(drop[axis]) > 2 * abs(drop[2])  # knees bent at zero
+        if (plain or slanted) and _rises(skeleton, trunk, limbs, longest, up):
             skeleton = Skeleton(skeleton.robot, rotation_to(up).T @ skeleton.upright)
             limbs = limbs_of(skeleton, trunk)
             findings.append(
@@ -152,7 +155,13 @@ def _upright(skeleton: Skeleton, hints: Hints, findings: list[Finding]) -> tuple
 
 
 def _rises(skeleton: Skeleton, trunk: tuple[int, ...], limbs: Sequence[Limb], legs: Sequence[Limb], up: Array) -> bool:
-    """Whether the rest of the robot lies along `up` from the legs, rather than along z: arms may point ahead at zero."""
+    """Whether the rest of the robot lies along `up` from the legs, rather than along z: arms may point ahead at zero.
+
+    Of a robot that is all legs the hips tell: they are level.
+    """
+    hips = np.array([leg.shoulder for leg in legs])
+    if len(legs) > 2 and len(legs) == len(limbs):
+        return bool(np.ptp(hips @ up) < LEVEL * legs[0].reach < np.ptp(hips[:, 2]))
     places = [limb.shoulder for limb in limbs if limb not in legs] + [skeleton.rest.p[i] for i in trunk if i >= 0]
     above = np.mean(places, axis=0) - np.mean([leg.shoulder for leg in legs], axis=0)
     return bool(above @ up > max(above[2], 0.1 * legs[0].reach))
@@ -197,13 +206,8 @@ def _carries(skeleton: Skeleton, trunk: tuple[int, ...], group: Sequence[Limb]) 
         return False
     if len(trunk) == 1:
         return True
-    height = {i: _height(skeleton, i) for i in trunk}
-    return height[group[0].attached] <= min(height.values()) + LOW * group[0].reach
-
-
-def _height(skeleton: Skeleton, body: int) -> float:
-    """m, of a body's centre of mass at zero."""
-    return 0.0 if body < 0 else float((skeleton.rest.p[body] + skeleton.rest.R[body] @ skeleton.com[body])[2])
+    heights = {i: height(skeleton, i) for i in trunk}
+    return heights[group[0].attached] <= min(heights.values()) + LOW * group[0].reach
 
 
 def _trunk_low(skeleton: Skeleton, surfaces: Surfaces, trunk: tuple[int, ...]) -> float:
@@ -229,7 +233,8 @@ def _to_the_ground(leg: Limb, surfaces: Surfaces) -> Limb:
     """The leg with the body as its end that is lowest at zero: a toe is too short, an ankle's rods do not carry."""
     skeleton = leg.skeleton
     below = [i for i in skeleton.subtree(leg.end) if i != leg.end]
-    before = [leg.chain[-2]] if len(leg.chain) > 2 else []
+    short = float(np.linalg.norm(skeleton.robot.tree.bodies[leg.end].p)) < SHORT * leg.reach  # a shank is no ankle
+    before = [leg.chain[-2]] if len(leg.chain) > 2 and short else []
 
     def lowest(i: int) -> float:
         return float(skeleton.rest.p[i][2]) - surfaces.extent(i, -skeleton.rest.R[i].T @ UP)
@@ -288,99 +293,18 @@ def _direction(d: Array) -> str:
     return "(" + ", ".join(f"{x:.2f}" for x in d) + ") in the base"
 
 
-Named = list[tuple[str, Limb, Patch | None]]
-
-
-def _named(limbs: Sequence[Limb], patches: Sequence[Patch] | None, word: str) -> Named:
-    """Roles by place: sides by y, ends by x."""
-    none: list[Patch | None] = [None] * len(limbs)
-    given = list(zip(limbs, patches or none, strict=True))
-
-    def side(limb: Limb) -> float:
-        return float(limb.skeleton.rest.p[list(limb.chain)][:, 1].mean())
-
-    def along(limb: Limb) -> float:
-        return float(limb.shoulder[0])
-
-    if len(given) == 1:
-        return [(word, *given[0])]
-    middle = float(np.mean([side(limb) for limb in limbs])) if limbs else 0.0
-    left = sorted((x for x in given if side(x[0]) >= middle), key=lambda x: -along(x[0]))
-    right = sorted((x for x in given if side(x[0]) < middle), key=lambda x: -along(x[0]))
-    if len(left) != len(right):
-        return [(f"{word} {k + 1}", *x) for k, x in enumerate(given)]
-    ends = {1: ("",), 2: ("front ", "hind "), 3: ("front ", "middle ", "hind ")}.get(
-        len(left), tuple(f"{k + 1}. " for k in range(len(left)))
-    )
-    rows: Named = []
-    for end, one, other in zip(ends, left, right, strict=True):
-        rows += [(f"left {end}{word}", *one), (f"right {end}{word}", *other)]
-    return rows
-
-
-# --- the others ---------------------------------------------------------------------------------------------------------------
-
-
-def _arms_and_head(
-    rest: Sequence[Limb], feet: Named, trunk: tuple[int, ...], skeleton: Skeleton
-) -> tuple[list[Limb], Limb | None]:
-    """Long limbs with joints enough are arms; a short one in the middle and on top is the head."""
-    longest = max((limb.reach for limb in [*rest, *(leg for _, leg, _ in feet)]), default=0.0)
-    paired = [limb for pair in symmetry_of(rest).pairs for limb in pair.limbs] if rest else []
-    arms, heads = [], []
-    for limb in rest:
-        lone = not any(limb is other for other in paired)
-        only = lone and not paired and not feet
-        if len(limb.chain) >= (2 if only or not lone else HEAD + 1) and limb.reach >= ARM * longest:
-            arms.append(_without_gripper(limb))
-        elif lone and len(limb.chain) <= HEAD + 1 and limb.tip[2] > max(_height(skeleton, i) for i in trunk):
-            heads.append(limb)
-    head = max(heads, key=lambda limb: limb.mass, default=None)
-    return arms, head if head is None or arms or feet else None
-
-
-def _without_gripper(limb: Limb) -> Limb:
-    """The arm up to its wrist: sliding ends, ends that others mimic, and what names call a finger are the hand's own."""
-    skeleton = limb.skeleton
-    joints = skeleton.robot.model.joints
-    followed = {joint.mimic.leader for joint in joints.values() if joint.mimic is not None}
-    chain = list(limb.chain)
-    while len(chain) > 3:
-        name = skeleton.joint(chain[-1])
-        light = skeleton.mass[chain[-1]] < 0.5 * skeleton.mass[chain[-2]] or len(chain) > 7
-        own = joints[name].type.name == "prismatic" or name in followed or joints[name].mimic is not None
-        if own or (light and names.is_finger(name)):
-            chain.pop()
-        else:
-            break
-    beyond = tuple(i for i in skeleton.subtree(chain[0]) if i not in chain)
-    return replace(limb, chain=tuple(chain), beyond=beyond)
-
-
-def _trunk_parts(skeleton: Skeleton, trunk: tuple[int, ...], feet: Named, hands: Named, head: Limb | None) -> tuple[int, int]:
-    """(torso, pelvis): what arms or the head hang on, and what legs hang on."""
-    pelvis = feet[0][1].attached if feet else skeleton.root
-    if hands:
-        return hands[0][1].attached, pelvis
-    if head is not None:
-        heaviest = max(head.chain, key=lambda i: float(skeleton.mass[i]))
-        return (
-            heaviest if len(head.chain) == 1 and skeleton.mass[heaviest] > 0.03 * skeleton.mass.sum() else head.attached
-        ), pelvis
-    return max(trunk, key=lambda i: _height(skeleton, i)), pelvis
-
-
 def _report(
     findings: list[Finding], feet: Named, hands: Named, head: Limb | None, wheels: Sequence[Limb], symmetry: Symmetry,
     skeleton: Skeleton,
 ) -> None:  # fmt: skip
     sure = {limb.chain[0]: pair.score for pair in symmetry.pairs for limb in pair.limbs}
+    rows = [limb for _, limb, _ in [*feet, *hands]]
     for role, limb, _ in [*feet, *hands]:
         score = sure.get(limb.chain[0], 0.5)
         how = "mirror image of the other side" if score > 0.5 else "no exact mirror image at zero"
         what = "reaches lowest" if "foot" in role else f"a chain of {len(limb.chain)} joints that does not carry"
         findings.append(Finding(role, skeleton.main_link(limb.end), f"{what}; {how}", round(min(score, 1.0), 2)))
-        said = names.side([*limb.joints, skeleton.main_link(limb.end)])
+        said = names.side(all_names(limb), [name for other in partners(limb, rows) for name in all_names(other)])
         if said and ((said > 0 and role.startswith("right")) or (said < 0 and role.startswith("left"))):
             findings.append(Finding(f"side of the {role}", role.split()[0], "its names say the other side", 0.3))
     if head is not None:

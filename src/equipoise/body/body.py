@@ -17,6 +17,7 @@ from .gains import BodyGains
 from .grounding import grounded
 from .parts import Part
 from .profile import BodyError, Profile, check, read, text
+from .skeleton import Skeleton, elastic_joints
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -136,16 +137,12 @@ class Body:
     @cached_property
     def height(self) -> float:
         """m, of the centre of mass above the ground when it stands."""
-        from .skeleton import Skeleton
-
         skeleton = Skeleton(self.robot)
         return float(skeleton.centre_of_mass(skeleton.at(self.standing))[0][2])
 
     @cached_property
     def leg_length(self) -> float:
         """m, from the ground to the first joints of the legs when it stands; 0 without feet."""
-        from .skeleton import Skeleton
-
         skeleton = Skeleton(self.robot)
         first = {part.joints[0] for part in self.feet.values() if part.joints}
         moved = [k for k in range(skeleton.count) if skeleton.joint(k) in first]
@@ -159,8 +156,10 @@ class Body:
         return BodyGains.of(self.robot.mass, self.height, float(np.linalg.norm(self.robot.model.gravity)))
 
     def still(self) -> Body:
-        """The same body with its fingers locked where they stand: what a controller of the whole body moves."""
-        joints = [name for name in self.fingers if name in self.robot.joints and self.robot.joints[name].mimic is None]
+        """What a controller of the whole body moves: fingers locked where they stand, and joints that nothing but a spring holds,
+        as if it were stiff."""
+        locked = [*self.fingers, *elastic_joints(self.robot)]
+        joints = [name for name in dict.fromkeys(locked) if name in self.robot.joints and self.robot.joints[name].mimic is None]
         if not joints:
             return self
         robot = self.robot.with_locked({name: self.standing[self.robot.joints[name].q] for name in joints})

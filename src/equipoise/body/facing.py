@@ -116,13 +116,16 @@ def knee_of(limb: Limb, left: Array) -> int | None:
 
 def _sided(limbs: Sequence[Limb], left: Array) -> float:
     """+1 where limbs called left are on the left, −1 on the right."""
-    votes = [names.side(_all_names(limb)) * np.sign(_centre(limb) @ left) for limb in limbs]
+    votes = []
+    for limb in limbs:
+        others = [name for other in partners(limb, limbs) for name in all_names(other)]
+        votes.append(names.side(all_names(limb), others) * np.sign(_centre(limb) @ left))
     return float(np.sign(sum(votes)))
 
 
 def _ended(limbs: Sequence[Limb], front: Array) -> float:
     middle = np.mean([_centre(limb) for limb in limbs], axis=0)
-    votes = [names.end(_all_names(limb)) * np.sign((_centre(limb) - middle) @ front) for limb in limbs]
+    votes = [names.end(all_names(limb)) * np.sign((_centre(limb) - middle) @ front) for limb in limbs]
     return float(np.sign(sum(votes)))
 
 
@@ -130,6 +133,12 @@ def _centre(limb: Limb) -> Array:
     return limb.skeleton.rest.p[list(limb.chain)].mean(axis=0)
 
 
-def _all_names(limb: Limb) -> list[str]:
+def partners(limb: Limb, limbs: Sequence[Limb]) -> list[Limb]:
+    """Limbs that may be the same one of the other side."""
+    return [other for other in limbs if other.chain[0] != limb.chain[0] and len(other.chain) == len(limb.chain)]
+
+
+def all_names(limb: Limb) -> list[str]:
+    """Names of its joints and links."""
     links = [name for body in limb.chain for name in limb.skeleton.links[body]]
     return [*limb.joints, *links]

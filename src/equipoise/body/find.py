@@ -18,13 +18,13 @@ from .parts import Part, foot_part, link_part, palm_part, squared
 from .patches import Patch, shapes_digest
 from .posture import StandingPosture, standing_posture
 from .profile import BodyError, Profile, check, fits, read, text
-from .skeleton import Skeleton
+from .skeleton import Skeleton, elastic_joints
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-VERSION = 9  # of what the cache holds: change it when the search finds otherwise
+VERSION = 16  # of what the cache holds: change it when the search finds otherwise
 KINDS = {1: "one-legged", 2: "biped", 3: "tripod", 4: "quadruped", 6: "hexapod"}
 SOURCES = {"collision shapes": 0.9, "visual shapes": 0.8}  # how sure a sole from them is
 
@@ -91,8 +91,9 @@ def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profil
     motion = anatomy.skeleton.rest
     if anatomy.feet and robot.floating:
         preferred = {**_described(robot), **semantics.standing, **known.standing}
-        stance = standing_posture(anatomy, fingers, preferred)
-        findings += _about_standing(stance, preferred)
+        preferred = {name: x for name, x in preferred.items() if name not in elastic_joints(robot)}
+        stance = standing_posture(anatomy, [*fingers, *elastic_joints(robot)], preferred)
+        findings += [*_about_standing(stance), *_about_springs(robot)]
         posture = _joints(robot, stance.q)
         motion = anatomy.skeleton.at(stance.q)
     for (role, leg), patch in zip(anatomy.feet, anatomy.soles, strict=True):
@@ -178,14 +179,20 @@ def _about_sole(role: str, patch: Patch) -> Finding:
     return Finding(f"sole of the {role}", size, words, sure)
 
 
-def _about_standing(stance: StandingPosture, preferred: Mapping[str, float]) -> list[Finding]:
-    how = "the posture of the description" if preferred else "by optimisation"
+def _about_standing(stance: StandingPosture) -> list[Finding]:
+    how = "the posture of the description" if stance.given else "by optimisation"
     off = f"soles {stance.height * 1e3:.1f} mm and {stance.tilt:.3f} rad off, centre of mass {stance.offset * 1e3:.0f} mm off"
     said = [Finding("standing", how, off, 0.9 if stance.good else 0.2)]
     if stance.collisions:
         names = ", ".join(f"{a} and {b}" for a, b in stance.collisions[:4])
         said.append(Finding("self-collision", names, "arms touch in the standing posture; give it in [standing]", 0.4))
     return said
+
+
+def _about_springs(robot: Robot) -> list[Finding]:
+    names = elastic_joints(robot)
+    said = "nothing but springs holds them: locked where those are slack, as if they were stiff"
+    return [Finding("springs", ", ".join(names), said, 0.6)] if names else []
 
 
 def _missing_shapes(anatomy: Anatomy) -> list[Finding]:

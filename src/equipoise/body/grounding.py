@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..algebra.quaternions import from_rotation
+from ..algebra.rigid import smallest_rotation_up
 from .parts import Part
 from .skeleton import Skeleton
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .body import Body
 
 Array = np.ndarray
 
@@ -33,6 +35,13 @@ def grounded(robot: Robot, q: Array, feet: Mapping[str, Part], up: Array, front:
     points = points @ level.T
     middle = np.mean([X[:3, 3] @ level.T for X in poses], axis=0)
     return _placed(q, level @ upright, -np.array([middle[0], middle[1], points[:, 2].min()]))
+
+
+def foot_points(body: Body) -> Array:
+    """(n, 3) all points that touch in the standing posture, m, in the world."""
+    poses = _frames(body.robot, body.standing, body.feet)
+    parts = body.feet.values()
+    return np.concatenate([X[:3, 3] + part.points @ X[:3, :3].T for X, part in zip(poses, parts, strict=True)])
 
 
 def _placed(q: Array, R: Array, p: Array) -> Array:
@@ -63,11 +72,4 @@ def _level(poses: list[Array], feet: Mapping[str, Part], points: Array) -> Array
         normal = turn[2] * np.sign(turn[2][2] or 1.0)
     else:
         return np.eye(3)
-    normal = normal / np.linalg.norm(normal)
-    axis = np.cross(normal, [0.0, 0.0, 1.0])
-    sine, cosine = float(np.linalg.norm(axis)), float(normal[2])
-    if sine < 1e-12:
-        return np.eye(3)
-    from ..algebra.rigid import rotation_about
-
-    return rotation_about(axis / sine, float(np.arctan2(sine, cosine)))
+    return smallest_rotation_up(normal / np.linalg.norm(normal))

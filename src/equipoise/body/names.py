@@ -18,9 +18,23 @@ def words(name: str) -> list[str]:
     return [part.lower() for part in _PARTS.findall(name)]
 
 
-def side(names: Iterable[str]) -> int:
-    """+1 if more names say left than right, −1 if fewer, 0 if neither."""
-    return _sign(names, _LEFT, _RIGHT)
+def side(names: Iterable[str], others: Iterable[str] = ()) -> int:
+    """+1 if more names say left than right, −1 if fewer, 0 if neither.
+
+    Args:
+        others: names of limbs on the other side. Where a name and one of them differ by an l and an r alone, that letter says it:
+            in "ll_knee" and "lr_knee" the first is the leg.
+    """
+    names = list(names)
+    known = set(others)
+    by_letter = sum((swapped(name, "l", "r") & known != set()) - (swapped(name, "r", "l") & known != set()) for name in names)
+    return (by_letter > 0) - (by_letter < 0) if by_letter else _sign(names, _LEFT, _RIGHT)
+
+
+def swapped(name: str, letter: str, other: str) -> set[str]:
+    """The name with one letter changed into the other, at each of its places."""
+    both = ((letter, other), (letter.upper(), other.upper()))
+    return {name[:k] + new + name[k + 1 :] for k, c in enumerate(name) for old, new in both if c == old}
 
 
 def end(names: Iterable[str]) -> int:

@@ -22,6 +22,7 @@ Array = np.ndarray
 Kind = Literal["flat", "line", "point"]
 FLAT = 0.004  # m: points this near the lowest plane belong to it
 TILTS = tuple(np.cos(np.radians([35, 75])))  # a facet farther from the wanted direction is not the sole; where none is, wider
+STEEP = 0.5  # cosine: how far a bar may be from level at zero and still be a foot
 PLANE = np.cos(np.radians(4))  # facets within this angle are one patch
 POINT = 0.12  # of the limb's reach: a patch shorter than this is a point
 LINE = 0.03  # of the limb's reach: a patch narrower than this is a line
@@ -29,6 +30,7 @@ FOOT = 0.25  # of the limb's reach: how far a foot's links may be from its ankle
 USUAL = (0.24, 0.11)  # of the limb's reach: length and width of feet
 DEEP = 0.08  # of the limb's reach: height of an ankle
 ANKLE = 6  # bodies from a foot with an ankle to the root, at least
+NEAR_FRAME = float(np.cos(np.radians(35)))  # principal axes of a foot this near to its frame's are meant to be them
 FILLED = 0.9  # of a rectangle: polygons that fill more of it are taken for it
 FEWEST = 4  # points of a hull in space
 
@@ -118,6 +120,7 @@ def _without_shapes(skeleton: Skeleton, body: int, down: Array, reach: float) ->
     c = skeleton.com[body]
     about = inertia.I - inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
     moments, axes = np.linalg.eigh(about)
+    axes = _along_frame(axes)  # a foot's heel and toes tilt its axes, not its sole
     edges = np.sqrt(np.maximum(6 / inertia.mass * (moments.sum() - 2 * moments), 0.0))
     source = "the box of its inertia: no shapes"
     if not POINT * reach < edges.max() < 2 * FOOT * reach or float(np.linalg.norm(c)) > FOOT * reach:
@@ -128,6 +131,14 @@ def _without_shapes(skeleton: Skeleton, body: int, down: Array, reach: float) ->
         )
     signs = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1]), axis=-1).reshape(-1, 3)
     return c + (signs * edges / 2) @ axes.T, np.zeros(8), source
+
+
+def _along_frame(axes: Array) -> Array:
+    """The axes of the frame where principal axes (columns) are near them, one each; else themselves."""
+    nearest = np.abs(axes).argmax(axis=0)
+    if len(set(nearest.tolist())) < 3 or np.abs(axes).max(axis=0).min() < NEAR_FRAME:
+        return axes
+    return np.eye(3)[:, nearest]
 
 
 def _usual(skeleton: Skeleton, body: int, lowest: Array, down: Array, reach: float) -> Array:
@@ -170,7 +181,7 @@ def _facet(points: Array, down: Array, reach: float, turns: bool) -> Array:
     from scipy.spatial import ConvexHull, QhullError
 
     if len(points) < FEWEST:
-        return down
+        return _lying(points, down, reach) if turns else down
     try:
         hull = ConvexHull(points)
     except QhullError:  # all in one plane, or in one line
@@ -188,6 +199,17 @@ def _facet(points: Array, down: Array, reach: float, turns: bool) -> Array:
             mean = same[best] @ normals[near]
             return mean / np.linalg.norm(mean)
     return down
+
+
+def _lying(points: Array, down: Array, reach: float) -> Array:
+    """Normal of a bar that is laid on the ground, if it is not too steep; else `down`."""
+    bar = points[-1] - points[0]
+    length = float(np.linalg.norm(bar))
+    if length < POINT * reach:
+        return down
+    normal = down - bar * (bar @ down) / length**2
+    size = float(np.linalg.norm(normal))
+    return normal / size if size > STEEP else down
 
 
 def _across(normal: Array) -> Array:

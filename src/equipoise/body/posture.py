@@ -19,10 +19,11 @@ from .hulls import Hull, overlap
 from .least_squares import Bounds, positions, solved
 from .limbs import Limb
 from .patches import Patch
-from .skeleton import Motion, Skeleton
+from .skeleton import Motion, Skeleton, elastic_joints
 
 Array = np.ndarray
 GROUND, LEVEL, PLACE, COM, UPRIGHT, HEIGHT, ARMS, REST, LOOP = 100.0, 50.0, 20.0, 40.0, 10.0, 20.0, 2.0, 0.15, 100.0
+LOADED = 2.0  # weight of gravity torques of the trunk, as parts of their limits
 BENT = {1: 0.94, 2: 0.94}  # part of the highest stance, by feet; four and more stand lower
 CROUCHED = 0.75
 STRAIGHT = 0.985  # of the highest stance: a posture of the description that is higher has its knees straight
@@ -32,6 +33,7 @@ STRADDLED = 0.55  # of the level distance at zero: where insects put their feet
 OUTWARD = (0.15, 0.28, 0.42, 0.6)  # of an arm's reach: how far the hand hangs outside the shoulder, until nothing touches
 CLEAR = 0.01  # m between the arms and the rest
 TOUCHING, FLAT, OVER = 0.002, 0.01, 0.01  # m, rad, m: what counts as standing
+ASIDE = 0.12  # of the feet's distance from their middle: how far aside of it three and more feet may carry
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +45,12 @@ class StandingPosture:
     tilt: float  # rad: of the soles
     offset: float  # m: of the centre of mass from the middle of the feet, level
     collisions: tuple[tuple[str, str], ...]  # links of the arms that touch others
+    given: bool = False  # near the posture of the description
+    over: float = OVER  # m: an offset below this stands well
 
     @property
     def good(self) -> bool:
-        return self.height <= TOUCHING and self.tilt <= FLAT and self.offset <= OVER
+        return self.height <= TOUCHING and self.tilt <= FLAT and self.offset <= self.over
 
 
 def standing_posture(
@@ -87,7 +91,8 @@ class _Problem:
         skeleton = anatomy.skeleton
         bounds = _bounds(skeleton, locked)
         rest = skeleton.zero.copy()
-        for name, position in preferred.items():
+        slack = {name: skeleton.robot.joints[name].dynamics.rest for name in elastic_joints(skeleton.robot)}
+        for name, position in {**preferred, **slack}.items():
             if name in skeleton.robot.joints and np.size(position) == skeleton.robot.joints[name].type.nq:
                 rest[skeleton.robot.joints[name].q] = position
         return cls(anatomy, bounds, rest, _places(anatomy), bool(preferred))
@@ -105,18 +110,28 @@ class _Problem:
     def best(self) -> StandingPosture:
         """Of the ways to bend the knees the one that costs least; knees forward first."""
         free = replace(self, given=False)
-        highest, _ = solved(self.skeleton, self._lifted(self.rest), free.rows, self.bounds)
-        height = self._hips(self.skeleton.at(highest))
+        height = free._highest()
         if self.given:
             found, _ = self._from(self.rest)
             if found.good and self._hips(self.skeleton.at(found.q)) <= STRAIGHT * height:
                 return found
-        part = BENT.get(len(self.legs), CROUCHED)
-        bent = replace(free, hip_height=part * height)
-        tried = [bent._from(self._bent(way)) for way in (1.0, -1.0)]
-        if len(self.legs) > 2:
-            tried.reverse()  # quadrupeds stand with their knees back, as most do
-        return min(tried, key=lambda x: (not x[0].good, round(x[1], 2)))[0]
+        best, cost = free._both_ways(height)
+        if self.given and not best.good:  # a squat, or anything that somebody did: all joints at zero may be nearer
+            free = replace(free, rest=self.skeleton.zero)
+            other, other_cost = free._both_ways(free._highest())
+            best = min((best, cost), (other, other_cost), key=lambda x: (not x[0].good, x[1]))[0]
+        return best
+
+    def _highest(self) -> float:
+        """m: the hips when the legs are as straight as they get."""
+        q, _ = solved(self.skeleton, self._lifted(self.rest), self.rows, self.bounds)
+        return self._hips(self.skeleton.at(q))
+
+    def _both_ways(self, height: float) -> tuple[StandingPosture, float]:
+        """The better of knees forward and knees back, and its cost; quadrupeds stand with their knees back, as most do."""
+        bent = replace(self, hip_height=BENT.get(len(self.legs), CROUCHED) * height)
+        tried = [bent._from(self._bent(way)) for way in ((1.0, -1.0) if len(self.legs) <= 2 else (-1.0, 1.0))]
+        return min(tried, key=lambda x: (not x[0].good, round(x[1], 2)))
 
     def _from(self, start: Array) -> tuple[StandingPosture, float]:
         q, cost = solved(self.skeleton, self._lifted(start), self.rows, self.bounds)
@@ -159,7 +174,7 @@ class _Problem:
     def rows(self, q: Array, motion: Motion) -> tuple[Array, Array]:
         """All wishes at a configuration."""
         blocks = [self._on_the_ground(motion), self._balanced(motion), *self._upright(motion), self._high(motion)]
-        blocks += [self._arms(motion), self._near_rest(q), *self._loops(q, motion)]
+        blocks += [self._arms(motion), self._near_rest(q), self._effortless(motion), *self._loops(q, motion)]
         return np.concatenate([r for r, _ in blocks]), np.concatenate([J for _, J in blocks])
 
     def _sole(self, leg: Limb, patch: Patch, motion: Motion) -> tuple[Array, Array]:
@@ -244,6 +259,24 @@ class _Problem:
         weight = 10 * REST if self.given else REST
         return weight * (q - self.rest)[at[single]], weight * np.eye(self.skeleton.robot.nv)[single]
 
+    def _effortless(self, motion: Motion) -> tuple[Array, Array]:
+        """Gravity torques of the trunk's joints beside their limits: a waist that can hardly carry the torso stands under it."""
+        skeleton, robot = self.skeleton, self.skeleton.robot
+        rows, columns = [np.zeros(0)], [np.zeros((0, robot.nv))]
+        for i in self.anatomy.trunk:
+            joint = robot.joints.get(skeleton.joint(i)) if i >= 0 and i != skeleton.root else None
+            if joint is None or joint.type.nv != 1 or joint.mimic is not None or not np.isfinite(joint.limits.effort):
+                continue
+            above = skeleton.subtree(i)
+            share = skeleton.mass[above] / skeleton.subtree_mass[i]
+            x, J = skeleton.points(motion, [*above, i], np.concatenate([skeleton.com[above], np.zeros((1, 3))]))
+            arm, turn = share @ x[:-1] - x[-1], motion.R[i] @ skeleton.robot.tree.bodies[i].joint.spin()[:, 0]
+            per = LOADED * skeleton.subtree_mass[i] * 9.81 / max(joint.limits.effort, 1e-6)
+            across = per * np.array([turn[1], -turn[0], 0.0])
+            rows.append(np.array([across @ arm]))
+            columns.append((across @ (np.einsum("m,miv->iv", share, J[:-1]) - J[-1]))[None])
+        return np.concatenate(rows), np.concatenate(columns)
+
     def _loops(self, q: Array, motion: Motion) -> list[tuple[Array, Array]]:
         """Loops of the mechanism stay closed where they are closed by places."""
         found = []
@@ -271,7 +304,9 @@ class _Problem:
                 tilts.append(float(np.arccos(np.clip(-(motion.R[leg.end] @ patch.normal)[2], -1.0, 1.0))))
         c, _ = self.skeleton.centre_of_mass(motion)
         offset = float(np.linalg.norm(c[:2] - np.mean(middles, axis=0)))
-        return StandingPosture(q, max(heights), max(tilts), offset, tuple(self._collisions(motion)))
+        apart = float(np.linalg.norm(np.array(middles) - np.mean(middles, axis=0), axis=1).mean())
+        over = max(OVER, ASIDE * apart) if len(middles) > 2 else OVER
+        return StandingPosture(q, max(heights), max(tilts), offset, tuple(self._collisions(motion)), self.given, over)
 
     def _collisions(self, motion: Motion) -> list[tuple[str, str]]:
         """Links of arms that touch the trunk, the legs or the other arm; those that do so at zero are not counted."""

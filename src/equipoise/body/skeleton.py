@@ -14,11 +14,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..algebra.quaternions import NUMBERS, from_rotation, rotation
+from ..algebra.rigid import smallest_rotation_up
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+LEANING = 0.8  # cosine: an axis of the base this near to up in the description's posture is up
+
+
+def elastic_joints(robot: Robot) -> list[str]:
+    """Joints that a spring holds and no motor moves."""
+    joints = [j for j in robot.joints.values() if j.type.nq == 1 and j.mimic is None and not j.actuated]
+    return [joint.name for joint in joints if joint.dynamics.stiffness > 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +197,13 @@ class Skeleton:
         """(3, 3) from the base's axes to the world's."""
         if self.turn is not None:
             return self.turn
-        return rotation(self.robot.standing()[3:7].tolist()) if self.robot.floating else np.eye(3)
+        if not self.robot.floating:
+            return np.eye(3)
+        R = rotation(self.robot.standing()[3:7].tolist())
+        axis = int(np.argmax(np.abs(R[2])))
+        along = float(np.sign(R[2, axis])) * R[:, axis]
+        # A keyframe may lean, in a squat for instance: the axis of the base that is nearly up is up.
+        return smallest_rotation_up(along) @ R if along[2] > LEANING else R
 
     @cached_property
     def zero(self) -> Array:

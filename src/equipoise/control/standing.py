@@ -20,19 +20,20 @@ import numpy as np
 
 from ..algebra.rigid import rotation_from_rpy
 from ..body.body import Body, BodyError
-from ..body.parts import Part
 from ..errors import ShapeError, unknown_name
+from .body_contacts import FRICTION, contacts_of
 from .constraints import JointLimits, TorqueLimits
-from .contacts import Contact, FlatContact, PointContact
+from .contacts import Contact
 from .controller.controller import WholeBodyController
 from .controller.solution import Solution
+from .strength import COM, require_support, strong_enough
 from .tasks import CoMTask, FrameTask, MomentumTask, PostureTask, Task
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-COM, TORSO, HEAD, POSTURE, SPIN = "centre of mass", "torso orientation", "head orientation", "posture", "momentum"
+TORSO, HEAD, POSTURE, SPIN = "torso orientation", "head orientation", "posture", "momentum"
 SETTLED = 0.7  # s after a motion, when its error is looked at
 SHORT = 0.15  # part of a motion that may be missing before that is logged
 
@@ -85,7 +86,8 @@ class Standing:
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
-        robot: as `eq.load` gives it. Fingers are locked: `robot` of this object is the one to simulate.
+        robot: as `eq.load` gives it. Fingers are locked: `robot` of this object is the one to simulate. Effort limits that
+            cannot carry it in its standing posture are taken for placeholders, with a warning.
         body: its `Body`, or the path of its profile; found if not given.
         dt: s, the step at which it will be called.
         friction: coefficient of the ground.
@@ -103,27 +105,31 @@ class Standing:
         body: Body | str | Path | None = None,
         *,
         dt: float = 1e-3,
-        friction: float = 0.7,
+        friction: float = FRICTION,
         constraints: Sequence[Any] = (),
     ) -> None:
         found = body if isinstance(body, Body) else Body.of(robot, body)
         if not found.feet or not found.robot.floating:
             said = next((f.reason for f in found.findings if f.what == "feet"), "its base is fixed")
             raise BodyError(f"{robot.name!r} cannot stand: {said}")
-        self.body = found.still()
-        self.robot, self.dt, self.q0 = self.body.robot, dt, self.body.standing
-        self.controller = WholeBodyController(
-            self.robot, self._tasks(), self._contacts(friction), [TorqueLimits(), JointLimits(), *constraints], dt=dt,
-            force_weight=self.body.gains.force_weight,
-        )  # fmt: skip
+        require_support(found)
+        self.body, self.dt = found.still(), dt
+        self.body, self.controller = strong_enough(self.body, lambda body: self._made(body, friction, constraints))
+        self.robot, self.q0 = self.body.robot, self.body.standing
         self._commands: list[_Command] = []
         self._began = False
         self.reset()
 
     # --- what it is made of -----------------------------------------------------------------------------------------------
 
-    def _tasks(self) -> list[Task]:
-        g, frames = self.body.gains, self.body.frames
+    def _made(self, body: Body, friction: float, constraints: Sequence[Any]) -> WholeBodyController:
+        return WholeBodyController(
+            body.robot, self._tasks(body), contacts_of(body, friction=friction), [TorqueLimits(), JointLimits(), *constraints],
+            dt=self.dt, force_weight=body.gains.force_weight,
+        )  # fmt: skip
+
+    def _tasks(self, body: Body) -> list[Task]:
+        g, frames = body.gains, body.frames
         tasks: list[Task] = [
             CoMTask(name=COM, gain=np.array([g.sway, g.sway, g.com])),
             FrameTask(frames["torso"], name=TORSO, axes="orientation", weight=g.torso_weight, gain=g.torso),
@@ -132,11 +138,8 @@ class Standing:
         ]
         if "head" in frames:
             tasks.append(FrameTask(frames["head"], name=HEAD, axes="orientation", weight=0.0, gain=g.torso))
-        tasks += [FrameTask(frames[role], name=role, axes="position", weight=0.0, gain=g.hand) for role in self.body.hands]
+        tasks += [FrameTask(frames[role], name=role, axes="position", weight=0.0, gain=g.hand) for role in body.hands]
         return tasks
-
-    def _contacts(self, friction: float) -> list[Contact]:
-        return [c for role, part in self.body.feet.items() for c in foot_contacts(self.body.frames[role], role, part, friction)]
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
@@ -295,19 +298,6 @@ class Standing:
             if short > max(SHORT * way, 0.005):
                 said.append(f"{name} is {short * 1e3:.0f} mm short of its goal: limits or other tasks hold it back")
         return said
-
-
-def foot_contacts(frame: str, role: str, part: Part, friction: float) -> list[Contact]:
-    """How a foot touches: a flat, the two ends of a line, or a point."""
-    if part.contact == "flat":
-        return [FlatContact(frame, name=role, corners=np.array(part.corners), friction=friction)]
-    if part.contact == "line":
-        ends = [(*corner, 0.0) for corner in part.corners]
-        return [
-            PointContact(frame, name=f"{role} {end}", point=point, friction=friction)
-            for end, point in zip(("toe", "heel"), ends, strict=True)
-        ]
-    return [PointContact(frame, name=role, friction=friction)]
 
 
 def _number(what: str, value: Any) -> float:

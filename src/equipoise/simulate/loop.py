@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algebra.arrays import finite
+from ..algebra.quaternions import rotation
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
 from ..geometry.primitives import Vector
 from ..model.types import frozen
@@ -105,7 +106,8 @@ class Fall:
     """When a free-floating robot counts as fallen.
 
     Attributes:
-        height: of the base above the lowest contact point at the start, as a part of what it was at the start.
+        height: of the base above the lowest contact point at the start, as a part of what it was at the start. The base is where
+            the centre of mass is at the start, as a point of the base: its origin may be anywhere, on the ground too.
         tilt: rad, of the base's z axis against the start.
         links: frames that must stay `clearance` (m) above the lowest contact point at the start.
     """
@@ -122,12 +124,15 @@ class Fall:
                 raise unknown_name("frame", link, robot.frames)
         places = ContactPoints(robot, contacts).arms(q0)[1]
         floor = float(places[:, 2].min()) if len(places) else 0.0
-        low = floor + self.height * (q0[2] - floor)
+        centre = robot.com(q0)
+        place = rotation(q0[3:7].tolist()).T @ (centre - q0[:3])
+        low = self.height * (float(centre[2]) - floor)
         up, most = _up(q0), np.cos(self.tilt)
 
         def fallen(q: Array) -> str | None:
-            if q[2] < low:
-                return f"the base is {q[2] - floor:.3g} m above the ground, below {self.height:.0%} of what it was"
+            above = float(q[2] + _level(q) @ place) - floor
+            if above < low:
+                return f"the base is {above:.3g} m above the ground, below {self.height:.0%} of what it was"
             if _up(q) @ up < most:
                 return f"the base is tilted by {np.degrees(np.arccos(np.clip(_up(q) @ up, -1, 1))):.0f}°"
             for link in self.links:
@@ -145,6 +150,12 @@ def _up(q: Array) -> Array:
     """The base's z axis in the world."""
     w, x, y, z = q[3:7].tolist()
     return np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
+
+
+def _level(q: Array) -> Array:
+    """The world's z axis in the base: heights of its points."""
+    w, x, y, z = q[3:7].tolist()
+    return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
 
 
 # --- the loop ----------------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ class Physics:
     Attributes:
         armature: rotor inertias from the description; None: as the robot's own equations have them (`with_armature`).
         damping, joint_friction: whether the joints resist, with the numbers of the description.
+        springs: whether joints have the springs of the description.
         joint_limits: whether joints stop at their limits.
         collision: "contacts": only contact points touch the world; "links": the collision shapes of all links do.
         self_collision: with "links": whether links touch each other.
@@ -45,6 +46,7 @@ class Physics:
     armature: bool | None = None
     damping: bool = False
     joint_friction: bool = False
+    springs: bool = True
     joint_limits: bool = True
     collision: str = "contacts"
     self_collision: bool = False
@@ -94,6 +96,7 @@ def build(
     option.impratio = 10.0  # friction that holds without creep
     bodies = _bodies(spec, robot, physics)
     _mimics(spec, robot)
+    _loops(spec, robot, bodies)
     if physics.collision == "links":
         _links(spec, robot, bodies, physics, friction)
     _points(spec, robot, bodies, contacts, physics)
@@ -189,6 +192,8 @@ def _resistance(joint: Any, body: Body, robot: Robot, physics: Physics) -> None:
     joint.armature = body.armature if physics.armature is None else ours.dynamics.armature * physics.armature
     joint.damping = np.array([ours.dynamics.damping * physics.damping, 0.0, 0.0])
     joint.frictionloss = ours.dynamics.friction * physics.joint_friction
+    if physics.springs and body.joint.nv == 1:
+        joint.stiffness, joint.springref = np.array([ours.dynamics.stiffness, 0.0, 0.0]), ours.dynamics.rest
     low, high = ours.limits.lower, ours.limits.upper
     if physics.joint_limits and body.joint.name in ("revolute", "prismatic") and np.isfinite([low, high]).all() and low < high:
         joint.limited, joint.range = 1, [low, high]
@@ -212,6 +217,34 @@ def _mimics(spec: Any, robot: Robot) -> None:
             tie.name1, tie.name2 = joint.name, joint.mimic.leader
             tie.data[:5] = [joint.mimic.offset, joint.mimic.multiplier, 0.0, 0.0, 0.0]
             tie.solref, tie.solimp = SOLREF, MIMIC_SOLIMP
+
+
+def _loops(spec: Any, robot: Robot, bodies: Sequence[Any]) -> None:
+    """Loops of the mechanism as equalities between sites, or between joints: stiff, not exact."""
+    mujoco = import_mujoco()
+    for loop in robot.model.loops.values():
+        tie = spec.add_equality(name=f"loop {loop.name}", solref=SOLREF, solimp=MIMIC_SOLIMP)
+        if loop.kind == "joint":
+            tie.type, tie.objtype = mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT
+            tie.name1, tie.name2 = loop.joint_a, loop.joint_b or ""
+            tie.data[:5] = [*loop.polynomial, *[0.0] * (5 - len(loop.polynomial))]
+            continue
+        tie.type = mujoco.mjtEq.mjEQ_CONNECT if loop.kind == "connect" else mujoco.mjtEq.mjEQ_WELD
+        tie.objtype = mujoco.mjtObj.mjOBJ_SITE
+        ends = [
+            _site(spec, robot, bodies, frame, f"loop {loop.name} {end}")
+            for frame, end in ((loop.frame_a, "a"), (loop.frame_b, "b"))
+        ]
+        tie.name1, tie.name2 = ends
+
+
+def _site(spec: Any, robot: Robot, bodies: Sequence[Any], frame: Any, name: str) -> str:
+    """A site where a frame is, and its name."""
+    index, X = (-1, np.eye(4)) if frame.parent is None else robot.place(frame.parent)
+    X = X @ frame.X
+    owner = spec.worldbody if index < 0 else bodies[index]
+    owner.add_site(name=name, pos=X[:3, 3], quat=quaternions.from_rotation(X[:3, :3]))
+    return name
 
 
 # --- what can touch ----------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..errors import ShapeError, StateError, unknown_name
+from ..errors import ModelWarning, ShapeError, StateError, unknown_name
 from .contacts import ContactInfo, ContactPoints, contacts_of
 from .world import GROUND, Solid, solids
 
@@ -69,6 +70,10 @@ class OwnPlant:
         self.points = ContactPoints(robot, self.contacts)
         self.world = solids(obstacles, ground)
         self.q, self.v, self.t = robot.neutral(), np.zeros(robot.nv), 0.0
+        self.has_springs = any(joint.dynamics.stiffness for joint in robot.joints.values())
+        if robot.model.loops:
+            text = f'{robot.name!r} has closed loops, which this plant leaves open; plant="mujoco" closes them'
+            warnings.warn(text, ModelWarning, stacklevel=3)
 
     def reset(self, q: Array, v: Array) -> PlantState:
         """Start anew at time 0."""
@@ -77,7 +82,9 @@ class OwnPlant:
         return PlantState(self.q, self.v, self.t)
 
     def generalised(self, q: Array, tau: Array, wrenches: Wrenches) -> Array:
-        """tau with the pushes, as one generalised force."""
+        """tau with the pushes and the springs of joints, as one generalised force."""
+        if self.has_springs:
+            tau = tau - self.robot.spring_force(q)
         for frame, wrench in wrenches.items():
             tau = tau + self.robot.jacobian(q, frame).T @ wrench
         return tau

@@ -77,6 +77,24 @@ class Context:
         return len(self.motors) + sum(contact.size for contact in self.contacts.values())
 
     @cached_property
+    def springs(self) -> dict[int, tuple[int, float, float]]:
+        """Velocity → (place in q, stiffness, rest) of joints with springs."""
+        joints = [
+            j for j in self.robot.joints.values() if j.type.nq == 1 and j.mimic is None and j.dynamics.stiffness and j.actuated
+        ]
+        return {j.v.start: (j.q.start, j.dynamics.stiffness, j.dynamics.rest) for j in joints}
+
+    @cached_property
+    def mechanism(self) -> tuple[object, ...]:
+        """What equations of a controller depend on beside the tree: springs and loops."""
+        loops = [
+            (loop.kind, *((f.parent, f.X.tobytes()) for f in (loop.frame_a, loop.frame_b) if f is not None), loop.joint_a,
+             loop.joint_b, loop.polynomial)
+            for loop in self.robot.model.loops.values()
+        ]  # fmt: skip
+        return self.springs, loops
+
+    @cached_property
     def one_floating_tree(self) -> bool:
         """Whether all bodies hang on one free base: then contact forces and gravity are all that changes momentum."""
         roots = sum(body.parent < 0 for body in self.robot.tree.bodies)

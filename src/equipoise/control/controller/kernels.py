@@ -38,7 +38,7 @@ def controller_key(layout: Layout) -> str:
     """
     context = layout.context
     robot = context.robot
-    of_robot = robot.tree.digest, tuple(robot.model.gravity), robot.mass, context.motors.tobytes()
+    of_robot = robot.tree.digest, tuple(robot.model.gravity), robot.mass, context.motors.tobytes(), context.mechanism
     items = [(kind(item), item.structure(context)) for item in layout.items.all]
     order = [task.label for task in layout.soft], [task.label for task in layout.items.tasks]
     places = [order[1].index(label) for label in order[0]]

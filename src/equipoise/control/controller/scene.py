@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from .context import Context
 
 
+CLOSING = 30.0  # 1/s: how fast loops that are open close
+REDUNDANT = 1e-7  # 1/kg: what stands for zero on the diagonal of rows that say the same
+
+
 @dataclass(frozen=True)
 class Affine:
     """matrix · x + offset, x the unknowns of the quadratic program."""
@@ -137,13 +141,14 @@ class Scene:
 
             a_u = M_uu⁻¹ (Σ N_uᵀ λ − h_u − M_um a_m),      τ = M_mu a_u + M_mm a_m + h_m − Σ J_mᵀ N λ,
 
-        so a = B x + b and τ = T x + t over x = (a_m, λ). M_uu is always invertible.
+        so a = B x + b and τ = T x + t over x = (a_m, λ). M_uu is always invertible. Closed loops add forces of their own, see
+        `_closed`; springs of the description are in h.
         """
         context, nv = self.context, self.robot.nv
         if context.level != "torque":
             return Affine(SX.eye(nv), zeros(nv)), Affine(zeros(0, nv), zeros(0))
         m, u = context.motors.tolist(), context.passive.tolist()
-        M, h = self.mass_matrix, self.bias_force
+        M, h = self.mass_matrix, self.bias_force + self._springs
         pushes = [self.jacobian(context.contacts[k].frame).T @ terms.N for k, terms in self._contacts.items()]
         push = beside(zeros(nv, 0), *pushes)
         n = len(m)
@@ -152,8 +157,39 @@ class Scene:
         B_u, b_u = solved[:, :-1], solved[:, -1]
         B, b = SX(nv, context.unknowns), SX(nv, 1)
         B[m, :], B[u, :], b[u] = eye, B_u, b_u
-        T = M[m, u] @ B_u + beside(M[m, m], -push[m, :])
-        return Affine(B, b), Affine(T, h[m] + M[m, u] @ b_u)
+        T, t = M[m, u] @ B_u + beside(M[m, m], -push[m, :]), h[m] + M[m, u] @ b_u
+        return self._closed(Affine(B, b), Affine(T, t)) if self.robot.model.loops else (Affine(B, b), Affine(T, t))
+
+    @property
+    def _springs(self) -> SX:
+        """(nv,): generalised forces that springs of joints take, k (q − rest)."""
+        forces = zeros(self.robot.nv)
+        for k, (place, stiffness, rest) in self.context.springs.items():
+            forces[k] = stiffness * (self.q[place] - rest)
+        return forces
+
+    def _closed(self, a: Affine, tau: Affine) -> tuple[Affine, Affine]:
+        """The same with the loops of the mechanism closed, by forces μ that act on what no motor moves [Fea08, Sec. 8.5].
+
+        With W = M_uu⁻¹ and K a + γ = 0 the rows of the loops, stabilised as by Baumgarte,
+
+            μ = −(K_u W K_uᵀ + ε)⁻¹ (K a + γ),      a_u ← a_u + W K_uᵀ μ,      τ ← τ + M_mu W K_uᵀ μ − K_mᵀ μ;
+
+        ε answers for rows that a planar linkage makes redundant.
+        """
+        from ...balance.loops import loop_rows
+
+        m, u = self.context.motors.tolist(), self.context.passive.tolist()
+        K, bias, violation = loop_rows(self.robot, self.q, self.v)
+        gamma = bias + 2 * CLOSING * (K @ self.v) + CLOSING**2 * violation
+        M, rows = self.mass_matrix, K.shape[0]
+        spread = solve_positive_definite(M[u, u], K[:, u].T)
+        inverse = solve_positive_definite(K[:, u] @ spread + REDUNDANT * SX.eye(rows), SX.eye(rows))
+        mu = Affine(-inverse @ (K @ a.matrix), -inverse @ (K @ a.offset + gamma))
+        B, b = SX(a.matrix), SX(a.offset)
+        B[u, :], b[u] = B[u, :] + spread @ mu.matrix, b[u] + spread @ mu.offset
+        pull = M[m, u] @ spread - K[:, m].T
+        return Affine(B, b), Affine(tau.matrix + pull @ mu.matrix, tau.offset + pull @ mu.offset)
 
     @property
     def acceleration(self) -> Affine:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...algebra.arrays import length
+from ...body.body import Body
+from ..body_contacts import named_contacts
 from ..constraints import Constraint
 from ..contacts import Contact
 from ..controller.solution import Solution
@@ -47,10 +49,10 @@ class Stances:
     Args:
         stances: `Stance` each, the first is where the robot starts. Postures that are not given are found here; a sequence
             that has none raises `StanceError` with the reason.
-        contacts: all contacts that any stance names. A frame may turn on a point contact, which still counts as staying.
-        start: q near which the first posture is looked for; `robot.standing()` if not given.
-        tasks: more of them.
-        constraints: more of them. Torque and joint limits are there unless `constraints` brings its own.
+        contacts: all that any stance names; a frame may turn on a point contact, which still counts as staying. Or the robot's
+            `Body`: its feet and hands by their roles.
+        start: q near which the first posture is looked for; that of the body, or `robot.standing()`, if not given.
+        tasks, constraints: more of both. Torque and joint limits are there unless `constraints` brings its own.
         dt: s, of a step.
         speed: of the centre of mass (m/s), frames (m/s) and joints (rad/s) at their fastest.
         clearance: m, by which a frame is lifted on its way from one contact to the next.
@@ -70,7 +72,7 @@ class Stances:
         self,
         robot: Robot,
         stances: Sequence[Stance],
-        contacts: Sequence[Contact],
+        contacts: Sequence[Contact] | Body,
         *,
         start: Array | None = None,
         tasks: Sequence[Task] = (),
@@ -89,7 +91,8 @@ class Stances:
         weights: Mapping[str, float] | None = None,
     ) -> None:
         self.robot, self.dt = robot, dt
-        self.contacts = tuple(contacts)
+        start = contacts.standing if start is None and isinstance(contacts, Body) else start
+        self.contacts = contacts = named_contacts(contacts, [name for stance in stances for name in stance.contacts])
         by_name = {contact.label: contact for contact in contacts}
         frames, self._aims = tracked_frames(contacts, stances)
         options = {"support": 0.4, "constraints": tuple(constraints), **(postures or {})}

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...balance.support import SupportPolygon, support_polygon
+from ...body.body import Body
 from ...geometry.primitives import Plane
 from ...geometry.regions import target_region
 from ...model.types import frozen
+from ..body_contacts import contacts_of
 from ..constraints import CoMAbove, Constraint, PointsInside
 from ..constraints.com_above import NEVER
 from ..contacts import Contact, FlatContact, SlidingContact
@@ -48,7 +50,7 @@ class MultiContact:
 
     Args:
         task: the main task.
-        supports: contacts that stay where they are, such as both feet.
+        supports: contacts that stay where they are, such as both feet; or the robot's `Body`: its feet.
         hand: the contact that may be made.
         surface: the plane it is made on, normal towards the robot.
         region: corners (n, 3) of a convex polygon on the surface in which the hand may be; everywhere if not given.
@@ -70,7 +72,7 @@ class MultiContact:
         self,
         robot: Robot,
         task: Task,
-        supports: Sequence[Contact],
+        supports: Sequence[Contact] | Body,
         hand: FlatContact,
         surface: Plane,
         *,
@@ -91,6 +93,7 @@ class MultiContact:
     ) -> None:
         if level not in ("velocity", "torque"):
             raise TaskError(f"MultiContact commands velocities or torques; got level={level!r}")
+        supports = contacts_of(supports) if isinstance(supports, Body) else supports
         if cooperative and (len(supports) != 2 or level != "velocity"):
             raise TaskError("cooperative holds exactly two supports, and only where velocities are commanded")
         self.robot, self.task, self.supports, self.hand, self.surface = robot, task, tuple(supports), hand, surface
