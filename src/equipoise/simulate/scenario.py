@@ -16,6 +16,7 @@ from typing import Any
 from ..control import constraints as constraint_kinds
 from ..control import contacts as contact_kinds
 from ..control import tasks as task_kinds
+from ..forms import charts
 from ..geometry import primitives
 from .loop import Noise, Push
 from .toml_source import (
@@ -179,6 +180,7 @@ class ControlTable:
     level: str = entry(choice(*LEVELS), "torque")
     priorities: str = entry(choice("weighted", "strict"), "weighted")
     dt: float = entry(positive, 1e-3)
+    chart: str | None = entry(choice(*charts.BUILT_IN), None)  # of the base: the program of [BK12, Eq. (37)]; for stances
     force_weight: float = entry(not_negative, 1e-5)  # of squared contact forces, 1/N²: spreads the load over all contacts
     limit_margin: float = entry(not_negative, 0.05)  # rad, by which postures stay farther from joint limits than the motion
     speed: Any = entry(three, None)

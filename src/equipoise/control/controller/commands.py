@@ -57,7 +57,7 @@ class Commands:
         a = np.empty(context.robot.nv)
         tau = data["T"] @ x + data["t"]
         torque[context.motor_places] = self._bounded(tau, relaxable=True) if at_limits else tau
-        a[context.motor_places] = x[: len(context.motors)]
+        a[context.motor_places] = x[context.motor_unknowns]
         if "B" in data:
             a[context.passive_places] = data["B"] @ x + data["b"]
         return torque, a, v.copy()

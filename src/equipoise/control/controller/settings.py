@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ...algebra import quaternions
+from ...algebra.rigid import pose
 from ...errors import unknown_name
 from ..events import ControlEvent, ControlEventKind
 from ..item import Item, Numbers, Parameters, TaskError
@@ -157,6 +159,12 @@ class Settings:
         self.p[known] = 0.0 if torque is None else 1.0
         if torque is not None:
             self.p[place] = torque
+
+    def describe_base(self, q: Array) -> None:
+        """The chart's parameters of the base's pose at q, if the controller has a chart."""
+        chart = self.layout.context.chart
+        if chart is not None:
+            self.p[self.layout.theta] = chart.parameters(pose(quaternions.rotation(q[3:7]), q[:3]))
 
     @property
     def previous_torque(self) -> Array | None:
