@@ -95,13 +95,15 @@ TASKS = {
     "com": task_kinds.CoMTask, "frame": task_kinds.FrameTask, "posture": task_kinds.PostureTask,
     "momentum": task_kinds.MomentumTask, "relative": task_kinds.RelativeTask, "absolute": task_kinds.AbsoluteTask,
     "plane": task_kinds.PlaneTask, "force": task_kinds.ForceTask, "torque": task_kinds.TorqueTask,
-    "rolling": task_kinds.Rolling,
+    "rolling": task_kinds.Rolling, "com ellipse": task_kinds.CoMEllipseTask,
 }  # fmt: skip
 CONSTRAINTS = {
     "torque limits": constraint_kinds.TorqueLimits, "joint limits": constraint_kinds.JointLimits,
     "keep out": constraint_kinds.KeepOut, "keep in": constraint_kinds.KeepIn, "com in support": constraint_kinds.CoMInSupport,
     "cone": constraint_kinds.Cone, "self-collision": constraint_kinds.SelfCollision,
     "momentum limits": constraint_kinds.MomentumLimits, "torque rate": constraint_kinds.TorqueRate,
+    "com in ellipse": constraint_kinds.CoMInEllipse, "joint cones": constraint_kinds.JointCones,
+    "resting bounds": constraint_kinds.RestingBounds,
 }  # fmt: skip
 SOLIDS = {
     "point": primitives.Point, "line": primitives.Line, "segment": primitives.Segment, "plane": primitives.Plane,
