@@ -36,6 +36,11 @@ BARRIERS: dict[str, BarrierConstraint] = {
     ),
     "cone": eq.Cone(eq.Line((0, 0, 0), (0.1, 0, 1.0), "trunk"), eq.Line((0, 0, 0), (0, 0, 1.0)), angle=0.4),
     "support": eq.CoMInSupport(POLYGON, margin=0.02),
+    "ellipse": eq.control.CoMInEllipse((0.1, -0.2), radius=2.0, shape=((1.0, 0.3), (0.3, 2.0))),
+    "moving ellipse": eq.control.CoMInEllipse(
+        lambda t: (np.array([0.1 + t, t * t]), np.array([1.0, 2 * t]), np.array([0.0, 2.0])), radius=2.0, name="moving ellipse"
+    ),
+    "joint cones": eq.control.JointCones(margin=0.1),
 }
 
 
@@ -63,6 +68,59 @@ def test_rates_and_drifts_of_barriers_along_a_motion(constraint, rng):
     assert np.abs(rate).max() > 1e-4
 
 
+@pytest.mark.paper("E9")
+def test_an_ellipse_is_left_where_its_form_says(rng):
+    """d = 0 on the border, by the definition of the ellipse."""
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    W, centre = np.array([[1.0, 0.3], [0.3, 2.0]]), np.array([0.1, -0.2])
+    rho = np.sqrt((robot.com(q)[:2] - centre) @ W @ (robot.com(q)[:2] - centre))
+    for radius, sign in ((rho, 0), (0.9 * rho, -1), (1.1 * rho, 1)):
+        ellipse = eq.control.CoMInEllipse(centre, radius=radius, shape=W)
+        d = written(robot, ellipse, lambda scene, numbers, e=ellipse: {"d": e.barrier(scene, numbers).d})(q, v)["d"]
+        assert np.sign(np.round(d, 12)) == sign
+
+
+@pytest.mark.paper("Q5")
+def test_joint_cones_are_the_angles_between_lines():
+    """Beside `joint_limit_angle`, which measures two lines in space; both ends of the range are on the border."""
+    robot = load("arm7")
+    cones = eq.control.JointCones()
+    names = [name.removeprefix("joint cone of ") for name in cones.row_names(Context(robot, "velocity"))]
+    at = written(robot, cones, lambda scene, numbers: {"d": cones.barrier(scene, numbers).d}, "velocity")
+    q, _ = robot.random_state(np.random.default_rng(2))
+    for k, name in enumerate(names):
+        measured, safe = eq.control.joint_limit_angle(robot, name)
+        wanted = safe.chord[0] - measured.on(robot)(q, np.zeros(7)).value
+        assert_allclose(at(q, np.zeros(7))["d"][k], wanted, rtol=0, atol=1e-12)
+        for end in (robot.joints[name].limits.lower, robot.joints[name].limits.upper):
+            there = q.copy()
+            there[robot.joints[name].q] = end
+            assert_allclose(at(there, np.zeros(7))["d"][k], 0.0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.paper("Q3")
+def test_resting_bounds_close_with_the_frame(rng):
+    """k (∓g − q̇) [QO21, Eq. (3.4)], g from the frame's own velocity; beside `shrinking_bounds`."""
+    robot = load("arm7")
+    q, v = robot.random_state(rng)
+    target = rng.normal(size=6)
+    bounds = eq.control.RestingBounds("tool", rate=4.0, axes="x y rz", velocity=target)
+
+    def write(scene, numbers):
+        rows = bounds.rows(scene, numbers)
+        return {"lower": rows.lower, "upper": rows.upper, "A": rows.rows.matrix}
+
+    now = written(robot, bounds, write, "acceleration")(q, v)
+    off = (robot.velocity(q, v, "tool") - target)[[0, 1, 5]]
+    lower, upper = eq.control.shrinking_bounds(v, off, 4.0)
+    assert_allclose(now["lower"], lower, rtol=0, atol=1e-12)
+    assert_allclose(now["upper"], upper, rtol=0, atol=1e-12)
+    assert_allclose(now["A"], np.eye(7))
+    with pytest.raises(TaskError, match="level='acceleration'"):
+        eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[bounds], level="velocity")
+
+
 def test_barriers_measure_what_they_say(rng):
     robot = tripod()
     q, _ = robot.random_state(rng)
@@ -85,6 +143,10 @@ def test_barriers_measure_what_they_say(rng):
     ("constraint", "words"),
     [
         (eq.KeepOut(eq.Point((0, 0, 0), "fot"), eq.Plane((0, 0, 1.0), 0.0)), "foot"),
+        (eq.control.CoMInEllipse((0, 0), shape=((1, 0), (0, -1))), "positive definite"),
+        (eq.control.JointCones(["kne"]), "knee"),
+        (eq.control.JointCones(margin=4.0), "leave every joint a range"),
+        (eq.control.RestingBounds("fot"), "foot"),
         (eq.KeepOut(eq.Point((0, 0, 0), "foot"), eq.Plane((0, 0, 1.0), 0.0), safe=np.nan), "safe must be finite"),
         (eq.KeepOut(eq.Point((0, 0, 0), "foot"), eq.Point((0, 0, 1.0)), safe=-0.1), "not negative"),
         (eq.Cone(eq.Line((0, 0, 0), (0, 0, 1.0), "foot"), eq.Line((0, 0, 0), (0, 0, 1.0)), angle=4.0), "between 0 and"),

@@ -63,6 +63,31 @@ def test_rates_and_drifts_are_derivatives_along_the_motion(task, rng):
     assert np.abs(now["rate"]).max() > 1e-3
 
 
+@pytest.mark.paper("E9")
+def test_the_ellipse_is_the_penalty_of_the_paper(rng):
+    """½ y² = ½ V^τ [EB98, Eq. (80)], its slope J₁ᵀ-times (82); rates and drifts along a motion of mass and centre."""
+    robot = tripod()
+    q, v = robot.random_state(rng)
+    W, centre, rate, acceleration = np.array([[1.0, 0.3], [0.3, 2.0]]), *rng.normal(size=(3, 3)) * 0.2
+    task = eq.control.CoMEllipseTask(radius=0.7, shape=W, exponent=6)
+    terms = terms_of(task, robot)
+    now = terms(q, v, centre, rate, acceleration)
+    safe = eq.control.SafeEllipse(0.7, W, 1.0, 6.0)
+    e, J = robot.com(q)[:2] - centre[:2], robot.com_jacobian(q)[:2]
+    assert_allclose(now["error"] ** 2, safe.level(e) ** 6, rtol=1e-10)
+    assert_allclose(-now["error"] @ now["J"], safe.error(e, J, np.zeros(1), np.zeros((1, robot.nv))), rtol=1e-9, atol=1e-9)
+
+    def at(s):
+        there = terms(
+            robot.integrate(q, v, s), v, centre + rate * s + acceleration * s * s / 2, rate + acceleration * s, acceleration
+        )
+        return there["error"], there["rate"] - there["rate_to"]
+
+    scale = 1 + np.abs(now["drift"]).max()
+    assert_allclose(now["rate"] - now["rate_to"], -slope(lambda s: at(s)[0]), rtol=0, atol=1e-7 * scale)
+    assert_allclose(now["drift"] - now["acceleration_to"], slope(lambda s: at(s)[1]), rtol=0, atol=1e-7 * scale)
+
+
 def test_errors_of_frames_are_rotation_vectors(rng):
     robot = tripod()
     q, v = robot.random_state(rng)

@@ -4,8 +4,10 @@ from breaking import Breakage
 
 BREAKAGES = [
     # --- B1
-    Breakage("B1", "J_ω of the other sign", "forms:_traced", "J = sum(", "J = -sum(", fast=True),
-    Breakage("B1", "the rate of J_ω forgets half of its terms", "forms:_traced", '"J_dot": along(J)', '"J_dot": along(J) / 2'),
+    Breakage("B1", "J_ω of the other sign", "forms:Chart.on_symbols", "J = sum(", "J = -sum(", fast=True),
+    Breakage(
+        "B1", "the rate of J_ω forgets half of its terms", "forms:Chart.on_symbols", '"J_dot": along(J)', '"J_dot": along(J) / 2'
+    ),
     Breakage(
         "B1", "J of the base's axes without Rᵀ", "forms:ChartPoint.J_base", "np.swapaxes(self.X[..., :3, :3], -1, -2) @ ", ""
     ),
@@ -19,7 +21,7 @@ BREAKAGES = [
     Breakage(
         "B1",
         "the bias of the constraint is dropped",
-        "forms:_traced",
+        "forms:Chart.on_symbols",
         '"C_bias": along(C_theta) @ rate',
         '"C_bias": 0 * along(C_theta) @ rate',
     ),
@@ -122,7 +124,12 @@ BREAKAGES = [
         "parent = max(parent, 0)\n        if i > 0:",
     ),
     # --- B5
-    Breakage("B5", "contacts may accelerate", "control:WholeBodyProblem.held", ".T @ at_point", ".T @ (0 * at_point)"),
+    Breakage("B5", "contacts may accelerate", "control:WholeBodyProblem.held", "-N.T @ A", "-0 * N.T @ A"),
+    Breakage("B5", "the controller forgets Ṫ ẏ", "control:chart_dynamics", "M @ a[1] + h", "h"),
+    Breakage(
+        "B5", "the controller does not project", "control:chart_dynamics", "back = A @ T.T", "back = 2 * A + T.T", stops=None
+    ),
+    Breakage("B5", "the controller's chart drifts off", "control:_surface", 'made["C_bias"])', '0 * made["C_bias"])'),
     Breakage(
         "B5",
         "torques are not bounded",

@@ -14,8 +14,8 @@ from equipoise.papers.bk12_motions import supports
 
 
 def run_with(**bearing: list[bool]) -> SimpleNamespace:
-    forces = {name: np.where(np.array(rows)[:, None], 1.0, np.nan) * np.ones(6) for name, rows in bearing.items()}
-    return SimpleNamespace(t=0.1 * np.arange(len(next(iter(bearing.values())))), forces=forces)
+    forces = {name: np.where(np.array(rows)[:, None], 20.0, 2.0) * np.ones(6) for name, rows in bearing.items()}
+    return SimpleNamespace(t=0.1 * np.arange(len(next(iter(bearing.values())))), measured=forces)
 
 
 @pytest.mark.paper("B6")

@@ -17,6 +17,11 @@ def skew(w: Array) -> Array:
     return quaternions.NUMBERS.matrix([[0 * x, -z, y], [z, 0 * x, -x], [-y, x, 0 * x]])
 
 
+def axial(S: Array) -> Array:
+    """w of w^ = S, (3,)."""
+    return np.array([S[2, 1], S[0, 2], S[1, 0]])
+
+
 def rotation_about(axis: Array, angle: float) -> Array:
     """Rotation by `angle` about the unit vector `axis` (Rodrigues)."""
     K = skew(axis)

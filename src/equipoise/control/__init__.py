@@ -40,6 +40,9 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from .constraints import Barrier as Barrier
     from .constraints import BarrierConstraint as BarrierConstraint
     from .constraints import BoundedRows as BoundedRows
+    from .constraints import CoMInEllipse as CoMInEllipse
+    from .constraints import JointCones as JointCones
+    from .constraints import RestingBounds as RestingBounds
     from .contacts import ContactTerms as ContactTerms
     from .controller.context import Context as Context
     from .controller.joint_command import JointCommand as JointCommand
@@ -61,6 +64,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from .qp import Rows as Rows
     from .qp import Solver as Solver
     from .safety.vfi import Gains as Gains
+    from .tasks import CoMEllipseTask as CoMEllipseTask
     from .tasks import DirectTerms as DirectTerms
     from .tasks import PoseReference as PoseReference
     from .tasks import Terms as Terms
@@ -110,6 +114,10 @@ _HOMES = {
     "BoundedRows": "constraints",
     "Barrier": "constraints",
     "BarrierConstraint": "constraints",
+    "CoMInEllipse": "constraints",
+    "JointCones": "constraints",
+    "RestingBounds": "constraints",
+    "CoMEllipseTask": "tasks",
     "ControlEvent": "events",
     "ControlEventKind": "events",
     "Context": "controller.context",

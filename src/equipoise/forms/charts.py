@@ -59,10 +59,50 @@ class Chart:
         self.rho, self.dimension, self.constraint = rho, dimension, constraint
         self.whole_pose, self.name = whole_pose, name
 
+    def on_symbols(self, theta: Any, rate: Any) -> dict[str, Any]:
+        """What `ChartPoint` has, on CasADi's symbols: X, dX, J, J_dot, C, C_theta, C_bias."""
+        import casadi
+
+        from ..equations.symbols import SX
+
+        X = _on_symbols(self, self.rho, theta)
+        size = 4 if self.whole_pose else 3
+        if X.shape != (size, size):
+            raise ModelError(f"{self.name}: ρ must return a {size}×{size} matrix, got {X.shape[0]}×{X.shape[1]}")
+        columns = [X[:3, i] for i in range(3)]
+        slopes = [casadi.jacobian(column, theta) for column in columns]
+        J = sum(columns[k] @ columns[j].T @ slopes[i] for i, j, k in ((0, 1, 2), (2, 0, 1), (1, 2, 0)))  # [BK12, Eq. (10)]
+        if self.whole_pose:
+            J = casadi.vertcat(casadi.jacobian(X[:3, 3], theta), J)
+        C = SX(0, 1) if self.constraint is None else casadi.vec(_on_symbols(self, self.constraint, theta).T)
+        C_theta = casadi.jacobian(C, theta)
+
+        def along(expression: Any) -> Any:
+            return casadi.jtimes(expression, theta, rate)
+
+        return {
+            "X": X, "dX": casadi.jacobian(casadi.vec(X.T), theta), "J": J, "J_dot": along(J),
+            "C": C, "C_theta": C_theta, "C_bias": along(C_theta) @ rate,
+        }  # fmt: skip
+
+    @functools.cached_property
+    def _program(self) -> Program:
+        return _traced(self)
+
+    @property
+    def constraints(self) -> int:
+        """How many rows C(θ) has."""
+        return int(next(x.shape[0] for x in self._program.outputs if x.name == "C"))
+
+    @property
+    def identity(self) -> bytes:
+        """Equal for charts that say the same: the program of everything that is derived from ρ and C."""
+        return self._program.to_bytes()
+
     @functools.cached_property
     def _kernel(self) -> Kernel:
         """(θ, θ̇) → X, dX/dθ, J, J̇, C, C_θ, Ċ_θ θ̇."""
-        program = _traced(self)
+        program = self._program
         self._require_as_written(program)
         return kernel_of(program, strict=False)
 
@@ -172,32 +212,12 @@ class ChartPoint:
 
 
 def _traced(chart: Chart) -> Program:
-    import casadi
-
     from ..equations.symbols import SX
     from ..machine.trace import trace
 
     theta, rate = SX.sym("theta", chart.dimension), SX.sym("rate", chart.dimension)
-    X = _on_symbols(chart, chart.rho, theta)
-    size = 4 if chart.whole_pose else 3
-    if X.shape != (size, size):
-        raise ModelError(f"{chart.name}: ρ must return a {size}×{size} matrix, got {X.shape[0]}×{X.shape[1]}")
-    columns = [X[:3, i] for i in range(3)]
-    slopes = [casadi.jacobian(column, theta) for column in columns]
-    J = sum(columns[k] @ columns[j].T @ slopes[i] for i, j, k in ((0, 1, 2), (2, 0, 1), (1, 2, 0)))  # [BK12, Eq. (10)]
-    if chart.whole_pose:
-        J = casadi.vertcat(casadi.jacobian(X[:3, 3], theta), J)
-    C = SX(0, 1) if chart.constraint is None else casadi.vec(_on_symbols(chart, chart.constraint, theta).T)
-    C_theta = casadi.jacobian(C, theta)
-
-    def along(expression: Any) -> Any:
-        return casadi.jtimes(expression, theta, rate)
-
-    results = {
-        "X": X, "dX": casadi.jacobian(casadi.vec(X.T), theta), "J": J, "J_dot": along(J),
-        "C": C, "C_theta": C_theta, "C_bias": along(C_theta) @ rate,
-    }  # fmt: skip
-    m = C.shape[0]
+    results = chart.on_symbols(theta, rate)
+    m = results["C"].shape[0]
     return trace(chart.name, {"theta": theta, "rate": rate}, results, shapes={"C": (m,), "C_bias": (m,)})
 
 
@@ -321,6 +341,14 @@ class DualQuaternion(Chart):
         r, p = quaternions.from_rotation(X[..., :3, :3]), np.moveaxis(X[..., :3, 3], -1, 0)
         dual = quaternions.product((np.zeros_like(p[0]), *p), tuple(np.moveaxis(r, -1, 0)))
         return np.concatenate([r, np.stack(dual, axis=-1) / 2], axis=-1)
+
+
+BUILT_IN: dict[str, type[Chart]] = {k.__name__: k for k in (RollPitchYaw, UnitQuaternion, RotationMatrix, DualQuaternion)}
+
+
+def named(name: str | None) -> Chart | None:
+    """The built-in chart of that name; None for none."""
+    return None if name is None else as_instance(BUILT_IN[name])
 
 
 def as_instance(chart: Chart | type[Chart]) -> Chart:

@@ -200,7 +200,8 @@ def whole_body_programs() -> Iterator[Figure]:
     free = chart_program(WholeBodyProblem(robot, q, v, task, contacts), "minimal").solve()
     limit = 0.8 * largest(free["u"])
     still = CoMTask(lambda t: (now.com, now.com_jacobian @ v, wanted), weight=1.0)
-    ours = WholeBodyController(robot, [still], contacts, [TorqueLimits(limits=limit)])(0.0, q, v)
+    items = [still], contacts, [TorqueLimits(limits=limit)]
+    ours = WholeBodyController(robot, *items)(0.0, q, v)
     problem = WholeBodyProblem(robot, q, v, task, contacts, limit)
     program = chart_program(problem, "minimal")
     minimal = program.solve()
@@ -218,6 +219,11 @@ def whole_body_programs() -> Iterator[Figure]:
             yield small(f"{kind.__name__}, {form}: a, u and f against the minimal form [Eq. {number}]", error, 1e-7)
             kept = [0.0, *(equations.C_y @ answer["z"] + equations.C_bias)]
             yield small(f"{kind.__name__}, {form}: the chart's constraint [Eq. 30]", largest(kept), 1e-7)
+    for chart in (charts.UnitQuaternion(), charts.Chart(_cayley, 3, name="Cayley, a user's own")):
+        looped = WholeBodyController(robot, *items, chart=chart)(0.0, q, v)
+        yield agree(f"{chart.name}, the controller's program: a [Eq. 37]", looped.acceleration, minimal["a"], 1e-6)
+        yield agree(f"{chart.name}, the controller's program: torques [Eq. 37]", looped.torque[6:], minimal["u"], 1e-6)
+        yield agree(f"{chart.name}: its torques make this motion", *_made(now, feet, looped), 1e-8)
     weak = chart_program(replace(problem, torque_limits=0.1), "projected").solve()
     yield equal("motors too weak to stand: the status says so", weak.status.name, "INFEASIBLE")
 
@@ -234,6 +240,12 @@ def _lawful(now: Reference, feet: list[str], answer: ChartAnswer, limit: float, 
     F = forces.reshape(-1, 3)
     slip = float(np.max(np.linalg.norm(F[:, :2], axis=1) - friction * F[:, 2]))
     yield Figure("minimal form: |F_t| − μ F_n, largest of the feet, N", "≤ 0", f"{slip:.2f}", slip < 1e-6)
+
+
+def _made(now: Reference, feet: list[str], solution: Any) -> tuple[Array, Array]:
+    """What Newton and Euler ask for this motion, and what torques and forces at the feet do."""
+    pushed = sum(now.frame(foot).J.T @ solution.forces[foot] for foot in feet)
+    return now.force(solution.acceleration), solution.torque + pushed
 
 
 def _not_optimal(program: ChartProgram) -> float:

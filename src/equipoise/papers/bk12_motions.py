@@ -1,7 +1,8 @@
 """[BK12, Sec. VI]: single and double support on feet and on hands, and the transitions between them.
 
-The paper shows HRP-2; here it is the shipped scenarios "step" and "handstand" (`equipoise run --list`), in MuJoCo, torques at
-1 kHz, with noise of the sensors and small pushes. A sequence of static postures is walked by a finite-state machine, as there.
+The paper shows HRP-2; here it is shipped scenarios (`equipoise run --list`), in MuJoCo, torques at 1 kHz, with noise of the
+sensors and small pushes. A sequence of static postures is walked by a finite-state machine, as there, and each step of control is
+the paper's own program: Eq. (37), with a unit quaternion for the base.
 """
 
 from __future__ import annotations
@@ -14,12 +15,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .pictures import draw, sheet
-from .rows import Figure, equal
+from .rows import Figure, equal, small
 
 if TYPE_CHECKING:
     from ..simulate.run import Run
 
-MOTIONS = {"step": "feet", "handstand": "hands"}
+CHART = "UnitQuaternion"  # of the paper's examples
+STEPS = [2, 1] * 4 + [2]  # four steps, each from rest to rest
+MOTIONS = {
+    "walk": ("feet", STEPS),
+    "stairs": ("a stair", STEPS),
+    "handstand": ("hands", [2, 1, 2]),
+    "one_hand": ("one hand", [2, 1]),
+}
+LOADED = 10.0  # N: a contact that bears less does not bear
 WANTED = ("no fall", "all stances", "torques within limits", "every step solved")
 MILLISECONDS = 7.0  # of a step of the paper's controller, on its processor
 SEEN_FROM_THE_FRONT = ((0, 1, 0), (0, 0, 1))
@@ -27,15 +36,15 @@ SEEN_FROM_THE_FRONT = ((0, 1, 0), (0, 0, 1))
 
 @cache
 def moved(name: str) -> Run:
-    """A shipped scenario, run once."""
+    """A shipped scenario by Eq. (37), run once."""
     from ..simulate.scenarios import run_scenario
 
-    return run_scenario(name, progress=False)
+    return run_scenario(name, progress=False, overrides={"control.chart": CHART})
 
 
 def supports(run: Run) -> list[int]:
-    """How many contacts bear the robot, from one change to the next; changes shorter than 0.2 s are left out."""
-    bearing = np.sum([np.isfinite(force[:, 2]) for force in run.forces.values()], axis=0)
+    """How many contacts bear the robot, measured, from one change to the next; what lasts less than 0.2 s is left out."""
+    bearing = np.sum([np.linalg.norm(force[:, :3], axis=1) > LOADED for force in run.measured.values()], axis=0)
     starts = [0, *(np.flatnonzero(np.diff(bearing)) + 1), len(bearing)]
     lasting = [int(bearing[a]) for a, b in pairwise(starts) if run.t[b - 1] - run.t[a] > 0.2]
     return [n for k, n in enumerate(lasting) if k == 0 or n != lasting[k - 1]]
@@ -45,26 +54,36 @@ def motion_figures() -> Iterator[Figure]:
     """Row B6."""
     from ..simulate.scenarios import verdict
 
-    for name, on in MOTIONS.items():
+    for name, (on, wanted) in MOTIONS.items():
         run = moved(name)
-        yield equal(f"{on}: contacts that bear, one after the other", supports(run), [2, 1, 2])
+        yield equal(f"{on}: contacts that bear, one after the other, measured", supports(run), wanted)
+        yield _balance(on, run)
         checks = verdict(run).checks
         for check in checks:
             if check.name in WANTED:
                 yield Figure(f"{on}: {check.name}", check.wanted, check.came, check.good)
         goals = [check for check in checks if check.name not in WANTED]
         yield equal(f"{on}: other goals of the scenario that are missed", [check.name for check in goals if not check.good], [])
-        cycle = 1e3 * float(np.median(run.cycle_time))
-        yield Figure(f"{on}: ms for a control step", f"{MILLISECONDS:.0f}", f"{cycle:.2f}", cycle < MILLISECONDS)
+        mean, late = 1e3 * float(np.mean(run.cycle_time)), 1e3 * float(np.percentile(run.cycle_time, 99))
+        words = f"{on}: ms for a step of Eq. (37), mean; 99 % below"
+        yield Figure(words, f"{MILLISECONDS:.0f}", f"{mean:.2f}; {late:.2f}", mean < MILLISECONDS)
+
+
+def _balance(on: str, run: Run) -> Figure:
+    """From rest to rest the measured forces of the contacts bear the weight on average, but for the small pushes."""
+    weight = run.robot.mass * np.asarray(run.robot.model.gravity)
+    forces = np.sum([np.nan_to_num(force[:-1, :3]) for force in run.measured.values()], axis=0)
+    error = np.linalg.norm(forces.mean(axis=0) + weight) / np.linalg.norm(weight)
+    return small(f"{on}: mean of the measured forces less the weight, by the weight", float(error), 0.005)
 
 
 def pictures() -> Iterator[tuple[str, Any]]:
     """Postures on the way, seen from the front: the robot's left is to the right."""
-    for name, on in MOTIONS.items():
+    for name, (on, _) in MOTIONS.items():
         run = moved(name)
         times = np.linspace(run.t[0], run.t[-1], 6)
         picture, axes = sheet(f"[BK12, Sec. VI] on {on}", [f"{t:.1f} s" for t in times], columns=6, size=(1.9, 3.4))
         for one, t in zip(axes, times, strict=True):
             q = run.q[min(int(np.searchsorted(run.t, t)), len(run.t) - 1)]
             draw(one, run.robot, q, color="#2b6cb0", view=SEEN_FROM_THE_FRONT)
-        yield f"sec-6-on-{on}", picture
+        yield f"sec-6-on-{on.replace(' ', '-')}", picture

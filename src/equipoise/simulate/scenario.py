@@ -16,6 +16,7 @@ from typing import Any
 from ..control import constraints as constraint_kinds
 from ..control import contacts as contact_kinds
 from ..control import tasks as task_kinds
+from ..forms import charts
 from ..geometry import primitives
 from .loop import Noise, Push
 from .toml_source import (
@@ -95,13 +96,15 @@ TASKS = {
     "com": task_kinds.CoMTask, "frame": task_kinds.FrameTask, "posture": task_kinds.PostureTask,
     "momentum": task_kinds.MomentumTask, "relative": task_kinds.RelativeTask, "absolute": task_kinds.AbsoluteTask,
     "plane": task_kinds.PlaneTask, "force": task_kinds.ForceTask, "torque": task_kinds.TorqueTask,
-    "rolling": task_kinds.Rolling,
+    "rolling": task_kinds.Rolling, "com ellipse": task_kinds.CoMEllipseTask,
 }  # fmt: skip
 CONSTRAINTS = {
     "torque limits": constraint_kinds.TorqueLimits, "joint limits": constraint_kinds.JointLimits,
     "keep out": constraint_kinds.KeepOut, "keep in": constraint_kinds.KeepIn, "com in support": constraint_kinds.CoMInSupport,
     "cone": constraint_kinds.Cone, "self-collision": constraint_kinds.SelfCollision,
     "momentum limits": constraint_kinds.MomentumLimits, "torque rate": constraint_kinds.TorqueRate,
+    "com in ellipse": constraint_kinds.CoMInEllipse, "joint cones": constraint_kinds.JointCones,
+    "resting bounds": constraint_kinds.RestingBounds,
 }  # fmt: skip
 SOLIDS = {
     "point": primitives.Point, "line": primitives.Line, "segment": primitives.Segment, "plane": primitives.Plane,
@@ -181,6 +184,7 @@ class ControlTable:
     level: str = entry(choice(*LEVELS), "torque")
     priorities: str = entry(choice("weighted", "strict"), "weighted")
     dt: float = entry(positive, 1e-3)
+    chart: str | None = entry(choice(*charts.BUILT_IN), None)  # of the base: the program of [BK12, Eq. (37)]; for stances
     force_weight: float = entry(not_negative, 1e-5)  # of squared contact forces, 1/N²: spreads the load over all contacts
     limit_margin: float = entry(not_negative, 0.05)  # rad, by which postures stay farther from joint limits than the motion
     speed: Any = entry(three, None)

@@ -24,6 +24,7 @@ from ..control.stances.postures import find_posture
 from ..control.stances.stance import Stance
 from ..control.tasks import ForceTask
 from ..errors import EquipoiseError, MissingPackageError, require_packages
+from ..forms import charts
 from ..geometry.primitives import Plane
 from ..model.shapes import placement
 from .loop import Push
@@ -255,7 +256,7 @@ class _Builder:
         stances = [self._stance(stance) for stance in scenario.stance]
         machine = Stances(
             self.robot, stances, self.contacts, start=self.standing, tasks=self._tasks(self.standing),
-            constraints=constraints, dt=control.dt, **options,
+            constraints=constraints, dt=control.dt, chart=charts.named(control.chart), **options,
         )  # fmt: skip
         return machine, machine.q0
 

@@ -7,7 +7,8 @@ Unknowns are accelerations, actuator torques u and contact forces f, and all equ
     multiplier (38)  (ÿ, u, f, λ)     M ÿ + N ẏ + g = φ + C_yᵀ λ and C_y ÿ + Ċ_y ẏ = 0
 
 with y the coordinates of a chart, say a unit quaternion, and A the projector that takes λ out. They have the same a, u and f.
-`WholeBodyController` solves the first after eliminating base and torques; these are for study, and for charts of one's own.
+`WholeBodyController` solves the first after eliminating base and torques, and the second with `chart=…`, both from one kernel;
+these, assembled on NumPy state by state, are for study.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...algebra.rigid import axial
 from ...errors import unknown_name
+from ..contacts.flat import FlatContact
 from ..contacts.point import PointContact
 from ..qp import DaqpSolver, QuadraticProgram, Status
 from .motions import Motion
@@ -37,7 +40,7 @@ class WholeBodyProblem:
 
     Args:
         tasks: (motion, wanted acceleration (k,), weight) each.
-        contacts: points that do not accelerate, with forces within their cones; a sole is its corners.
+        contacts: points and soles that do not accelerate, with forces within their cones.
         torque_limits: of the actuators, one number or one each, N m.
         torque_lower: least torques, where they are not −`torque_limits`, N m.
         motion_weight: of the squares of the actuated accelerations.
@@ -48,7 +51,7 @@ class WholeBodyProblem:
     q: Array
     v: Array
     tasks: Sequence[tuple[Motion, Array, float]]
-    contacts: Sequence[PointContact] = ()
+    contacts: Sequence[PointContact | FlatContact] = ()
     torque_limits: Array | float = np.inf
     motion_weight: float = 1e-6
     force_weight: float = 1e-6
@@ -60,23 +63,19 @@ class WholeBodyProblem:
         return 6 if self.robot.floating else 0
 
     def pushes(self) -> list[Array]:
-        """N of each contact: the generalised force per unknown contact force is Jᵀ N, (nv, k)."""
-        made = []
-        for contact in self.contacts:
-            J = self.robot.jacobian(self.q, contact.frame)
-            columns = [contact.wrench(self.robot, self.q, unit) for unit in np.eye(contact.size)]
-            made.append(J.T @ np.array(columns).T)
-        return made
+        """Jᵀ N of each contact: the generalised force per unknown contact force, (nv, k)."""
+        maps = (contact.wrench_map(self.robot.pose(self.q, contact.frame)) for contact in self.contacts)
+        return [self.robot.jacobian(self.q, contact.frame).T @ N for contact, N in zip(self.contacts, maps, strict=True)]
 
     def held(self) -> list[tuple[Array, Array]]:
-        """(rows, right-hand side) over a of points that do not accelerate: J q̈ + J̇ q̇ = 0 in the axes of the surface."""
+        """(rows, right-hand side) over a of contacts that do not accelerate: J q̈ + J̇ q̇ = 0 in the axes of the surface."""
         made = []
         for contact, push in zip(self.contacts, self.pushes(), strict=True):
+            N = contact.wrench_map(self.robot.pose(self.q, contact.frame))
             A = self.robot.bias_acceleration(self.q, self.v, contact.frame)
             w = self.robot.velocity(self.q, self.v, contact.frame)[3:]
-            arm = self.robot.pose(self.q, contact.frame)[:3, :3] @ np.asarray(contact.point, dtype=float)
-            at_point = A[:3] + np.cross(A[3:], arm) + np.cross(w, np.cross(w, arm))
-            made.append((push.T, -contact.surface_axes(np.eye(4)).T @ at_point))
+            arm = axial(N[3:, :3] @ N[:3, :3].T)  # from the frame's origin to where forces act
+            made.append((push.T, -N.T @ A - N[:3].T @ np.cross(w, np.cross(w, arm))))
         return made
 
 
@@ -205,7 +204,8 @@ def _cones(problem: WholeBodyProblem, rows: _Rows, total: int) -> None:
         pick = np.eye(total)[start : start + contact.size]
         G = contact.cone
         rows.between({"f": G @ pick}, np.full(len(G), -np.inf), np.zeros(len(G)))
-        rows.between({"f": contact.normal_force[None] @ pick}, np.array([contact.min_force]), np.array([contact.max_force]))
+        least, most = contact.force_bounds
+        rows.between({"f": contact.normal_force[None] @ pick}, np.array([least]), np.array([most]))
         start += contact.size
 
 

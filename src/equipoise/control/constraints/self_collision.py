@@ -116,7 +116,7 @@ class NearRows:
     def _over_unknowns(self, near: NearPairs, lower: Array, B: Array, b: Array) -> tuple[Array, Array]:
         """(A, lower): accelerations of motors are unknowns, those of other joints follow from them."""
         A = np.zeros((len(near.value), B.shape[1]))
-        A[:, : len(self.context.motors)] = near.J[:, self.context.motor_places]
+        A[:, self.context.motor_unknowns] = near.J[:, self.context.motor_places]
         lower = lower - near.bias
         if len(at := self._passive_movers):
             J = near.J[:, at]

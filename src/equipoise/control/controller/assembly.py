@@ -48,7 +48,7 @@ class Assembly:
         self.layout, self.context, self.items = layout, layout.context, layout.items
         self.p: SX = SX.sym("p", layout.size)
         previous, known = layout.feedback
-        self.scene = Scene(self.context, self.p[previous], self.p[known])
+        self.scene = Scene(self.context, self.p[previous], self.p[known], self.p[layout.theta])
         self.contacts = {c.label: c.terms(self.scene, self._numbers(c)) for c in self.items.contacts}
         self.scene.touch(self.contacts)
         self._terms: dict[str, Terms | DirectTerms] = {}
@@ -96,12 +96,15 @@ class Assembly:
     def _unknowns_of(self, task: Task) -> list[int]:
         """Which unknowns the rows of a task select."""
         chosen = np.asarray(task.selects(self.context))
-        return (chosen if self.context.level != "torque" else np.searchsorted(self.context.motors, chosen)).tolist()
+        if self.context.level != "torque":
+            return chosen.tolist()
+        places = np.arange(self.layout.unknowns)[self.context.motor_unknowns]
+        return places[np.searchsorted(self.context.motors, chosen)].tolist()
 
     # --- rows ---------------------------------------------------------------------------------------------------------
 
     def equalities(self) -> dict[str, SX]:
-        """(E, e): contacts do not move, and slip is undone; hard tasks."""
+        """(E, e): contacts do not move, and slip is undone; hard tasks; equations of motion that were not eliminated."""
         from ...equations.symbols import stack, zeros
 
         E, e = [zeros(0, self.layout.unknowns)], [zeros(0, 1)]
@@ -120,7 +123,8 @@ class Assembly:
             rows, wanted, _ = self._rows_of(task)
             E.append(rows)
             e.append(wanted)
-        return {"E": stack(*E), "e": stack(*e)}
+        equations = self.scene.equations
+        return {"E": stack(*E, equations.matrix), "e": stack(*e, -equations.offset)}
 
     def inequalities(self) -> dict[str, SX]:
         """A with its bounds: cones and normal forces of contacts, then constraints; margins with their rates."""

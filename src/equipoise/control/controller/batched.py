@@ -60,6 +60,8 @@ class BatchedController:
         if step is None or not step.saw_state:
             raise TaskError("call the controller once before: targets of None and contacts are taken from that state")
         layout = step.structure.layout
+        if layout.context.chart is not None:
+            raise TaskError("BatchedController takes controllers in minimal coordinates, without a chart")
         if layout.reserves or step.selection is not None:
             raise TaskError("BatchedController takes controllers with all contacts in force and without SelfCollision")
         if not any(layout.diagonal(task) for task in layout.items.tasks):

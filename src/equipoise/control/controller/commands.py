@@ -67,7 +67,7 @@ class Commands:
             found += self._offset
             tau = found[:motors]
             torque[context.motor_places] = self._bounded(tau, v, relaxable=True) if at_limits else tau
-            a[context.motor_places], a[context.passive_places] = x[:motors], found[motors:]
+            a[context.motor_places], a[context.passive_places] = x[context.motor_unknowns], found[motors:]
         return torque, a, velocity, isfinite(block.dot(block))
 
     def fallback(self, v: Array) -> tuple[Array, Array, Array]:

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..item import TaskError
+
 if TYPE_CHECKING:
+    from ...forms.charts import Chart
     from ...robot import Robot
     from ..contacts.contact import Contact
 
@@ -25,12 +28,14 @@ class Context:
         level: "torque", "acceleration" or "velocity".
         dt: s, the step at which the controller is called.
         contacts: all contacts, by label.
+        chart: of the base's orientation, whose coordinates the program is in; None for minimal coordinates.
     """
 
     robot: Robot
     level: str = "torque"
     dt: float = 1e-3
     contacts: Mapping[str, Contact] = field(default_factory=dict)
+    chart: Chart | None = None
 
     @cached_property
     def motors(self) -> Array:
@@ -74,7 +79,29 @@ class Context:
         """Of the quadratic program: velocities, accelerations, or accelerations of motors and contact forces."""
         if self.level != "torque":
             return self.robot.nv
-        return len(self.motors) + sum(contact.size for contact in self.contacts.values())
+        return self.first_force + sum(contact.size for contact in self.contacts.values())
+
+    @property
+    def coordinates(self) -> int:
+        """Unknown accelerations at torque level: those of the motors, or of all coordinates of the chart."""
+        if self.chart is None:
+            return len(self.motors)
+        return self.robot.nv + self.chart.dimension - (6 if self.chart.whole_pose else 3)
+
+    @property
+    def first_force(self) -> int:
+        """Where contact forces begin among the unknowns; behind the torques where those are unknowns too."""
+        return self.coordinates + (0 if self.chart is None else len(self.motors))
+
+    @cached_property
+    def equation_rows(self) -> tuple[int, int]:
+        """How many equations of motion are rows of the program, and how many rows the chart's constraint has."""
+        return (0, 0) if self.chart is None else (self.coordinates, self.chart.constraints)
+
+    @cached_property
+    def motor_unknowns(self) -> slice | Array:
+        """Where accelerations of the motors are among the unknowns of torque level."""
+        return _together(np.arange(len(self.motors)) if self.chart is None else self.motors + self.coordinates - self.robot.nv)
 
     @cached_property
     def springs(self) -> dict[int, tuple[int, float, float]]:
@@ -99,6 +126,17 @@ class Context:
         """Whether all bodies hang on one free base: then contact forces and gravity are all that changes momentum."""
         roots = sum(body.parent < 0 for body in self.robot.tree.bodies)
         return self.robot.floating and roots <= 1
+
+
+def usable_chart(robot: Robot, level: str, chart: Chart | type[Chart] | None) -> Chart | None:
+    """A chart as an instance; raises where a program cannot be in its coordinates."""
+    if chart is None:
+        return None
+    from ...forms.charts import as_instance
+
+    if level != "torque" or not robot.floating:
+        raise TaskError(f"a chart describes the base of a floating robot at level='torque'; got {robot.name} at level={level!r}")
+    return as_instance(chart)
 
 
 def _together(places: Array) -> slice | Array:

@@ -27,16 +27,17 @@ from ..item import LEVELS, Setting, Target, TaskError
 from ..qp import UNKNOWN, CompiledSolver, Result, Status
 from ..tasks.task import Task
 from .commands import Commands
-from .context import Context
+from .context import Context, usable_chart
 from .kernels import kernel_for
 from .layout import Items, Layout
 from .outside import Outside
-from .settings import Settings, require_distinct
+from .settings import Settings
 from .solution import ControlStatus, Solution, counted
 from .start import dependent_contacts, not_promised
-from .step import Memory, Selection, Step, Structure
+from .step import Memory, Selection, Step, Structure, regularisation
 
 if TYPE_CHECKING:
+    from ...forms.charts import Chart
     from ...robot import Robot
 
 Array = np.ndarray
@@ -61,6 +62,8 @@ class WholeBodyController:
         motion_weight: of the squares of the unknown accelerations or velocities, for those that no task determines.
         hold_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, all alone.
         slip_limit: m or rad; a contact that slipped farther is lost: it is taken out, and an event tells.
+        chart: of the base's orientation: the program is then [BK12, Eq. (37)], over accelerations of the chart's coordinates,
+            torques and contact forces, with the equations of motion as rows. None eliminates base and torques.
 
     Attributes:
         counts: how many steps ended in each status, were at limits, and how many contacts were lost and targets refused.
@@ -81,6 +84,7 @@ class WholeBodyController:
         motion_weight: float = 1e-6,
         hold_damping: float = 5.0,
         slip_limit: float = 0.05,
+        chart: Chart | type[Chart] | None = None,
     ) -> None:
         if level not in LEVELS:
             raise unknown_name("level", level, LEVELS)
@@ -90,11 +94,12 @@ class WholeBodyController:
         if not (isfinite(hold_damping) and hold_damping >= 0 and slip_limit > 0):
             raise TaskError(f"wanted hold_damping ≥ 0, finite, and slip_limit > 0; got {hold_damping!r} and {slip_limit!r}")
         weights = {"force_weight": force_weight, "motion_weight": motion_weight}
-        self._options = {"dt": dt, "hold_damping": hold_damping, "slip_limit": slip_limit, **weights}
+        self.chart = usable_chart(robot, level, chart)
+        self._options = {"dt": dt, "hold_damping": hold_damping, "slip_limit": slip_limit, "chart": self.chart, **weights}
         self.robot, self.level, self.priorities, self.dt = robot, level, priorities, dt
         self.hold_damping, self.slip_limit = hold_damping, slip_limit
         self.items = Items(tuple(tasks), tuple(contacts), tuple(constraints))
-        self._require_items()
+        self.items.require(robot, level)
         self._build(force_weight, motion_weight)
         self.counts = counted()
         self.reset()
@@ -111,20 +116,9 @@ class WholeBodyController:
 
     # --- before the loop ------------------------------------------------------------------------------------------------
 
-    def _require_items(self) -> None:
-        kinds = {Task: self.items.tasks, Contact: self.items.contacts, Constraint: self.items.constraints}
-        for wanted, items in kinds.items():
-            for given in items:
-                if not isinstance(given, wanted):
-                    raise TaskError(f"wanted a {wanted.__name__}, got {given!r}")
-        require_distinct([item.label for item in self.items.all])
-        for item in self.items.all:
-            item.require_level(self.level)
-            item.check(self.robot)
-
     def _build(self, force_weight: float, motion_weight: float) -> None:
         """Memory, once: the kernel writes where the solver reads."""
-        context = Context(self.robot, self.level, self.dt, {c.label: c for c in self.items.contacts})
+        context = Context(self.robot, self.level, self.dt, {c.label: c for c in self.items.contacts}, self.chart)
         makers = {c.label: rows for c in self.items.constraints if (rows := c.outside(context)) is not None}
         reserves = {label: rows.count for label, rows in makers.items()}
         layout = self.layout = Layout(context, self.items, self.priorities == "strict", reserves)
@@ -135,9 +129,7 @@ class WholeBodyController:
         memory = Memory(sizes | {name: own[name] for name in KEPT if name in own})
         self.settings.live_in(memory.arrays["p"])
         self._commands = Commands(layout, self.settings, self.hold_damping)
-        regular = np.full(layout.unknowns, float(motion_weight))
-        for place in layout.forces.values():
-            regular[place] = force_weight
+        regular = regularisation(layout, motion_weight, force_weight)
         names, margins = ({label: getattr(x, word) for label, x in makers.items()} for word in ("names", "largest_margin"))
         self._structure = Structure(layout, kernel, memory, regular, names, margins)
         classes_E, classes_A = layout.classes
@@ -272,6 +264,7 @@ class WholeBodyController:
         first = not self._started
         if first:
             self._start()
+        self.settings.describe_base(self._q)
         events = self.settings.refresh(t)
         self.counts["target_refused"] += len(events)
         if self._anchor_next:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..constraints.constraint import Constraint
 from ..contacts.contact import Contact
-from ..item import Item, Parameters
+from ..item import Item, Parameters, TaskError
 from ..tasks.task import Task
 from .context import Context
 
+if TYPE_CHECKING:
+    from ...robot import Robot
+
 Array = np.ndarray
 NEVER_RELAXED, RELAXED_LAST = 0, 1
+EQUATIONS = ("equations of motion", "constraint of the chart")
 
 
 @dataclass(frozen=True)
@@ -31,15 +35,31 @@ class Items:
     def all(self) -> tuple[Item, ...]:
         return (*self.contacts, *self.tasks, *self.constraints)
 
+    def require(self, robot: Robot, level: str) -> None:
+        """Raise unless each is what it should be, has a label of its own, and fits the robot and the level."""
+        kinds = {Task: self.tasks, Contact: self.contacts, Constraint: self.constraints}
+        for wanted, items in kinds.items():
+            for given in items:
+                if not isinstance(given, wanted):
+                    raise TaskError(f"wanted a {wanted.__name__}, got {given!r}")
+        labels = [item.label for item in self.all]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise TaskError(f"two items are called {twice[0]!r}; give each a name of its own (name=…)")
+        for item in self.all:
+            item.require_level(level)
+            item.check(robot)
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Places and names of a controller.
 
-    Unknowns by level: velocities; accelerations; accelerations of the motors, then contact forces. Rows of E: contacts hold,
-    then hard tasks. Rows of A: cones and normal forces of contacts, constraints, then the reserve of rows made outside. Rows of
-    R: tasks in the order of their priorities. The parameters of items are behind each other; `feedback` is behind all: torques
-    of the last step, and whether there was one.
+    Unknowns by level: velocities; accelerations; accelerations of the motors, then contact forces (with a chart: accelerations
+    of its coordinates, torques, contact forces). Rows of E: contacts hold, then hard tasks, then equations of motion where they
+    are rows. Rows of A: cones and normal forces of contacts, constraints, then the reserve of rows made outside. Rows of R: tasks
+    in the order of their priorities. The parameters of items are behind each other, then come the chart's; `feedback` is behind
+    all: torques of the last step, and whether there was one.
     """
 
     context: Context
@@ -65,7 +85,13 @@ class Layout:
     @cached_property
     def size(self) -> int:
         """Of the parameters, feedback included."""
-        return sum(group.size for group, _ in self.groups.values()) + len(self.context.motors) + 1
+        return self.theta.stop + len(self.context.motors) + 1
+
+    @cached_property
+    def theta(self) -> slice:
+        """Place of the chart's parameters; empty where there is no chart."""
+        start = sum(group.size for group, _ in self.groups.values())
+        return slice(start, start + (0 if self.context.chart is None else self.context.chart.dimension))
 
     @property
     def feedback(self) -> tuple[slice, int]:
@@ -83,7 +109,7 @@ class Layout:
         """Of each contact, in x; none but at torque level."""
         if self.context.level != "torque":
             return {}
-        return _behind(((c.label, c.size) for c in self.items.contacts), len(self.context.motors))
+        return _behind(((c.label, c.size) for c in self.items.contacts), self.context.first_force)
 
     # --- cost -----------------------------------------------------------------------------------------------------------
 
@@ -128,9 +154,10 @@ class Layout:
 
     @cached_property
     def equality_rows(self) -> dict[str, slice]:
-        """In E, of contacts and hard tasks."""
+        """In E, of contacts and hard tasks; behind them equations of motion where these are rows."""
         contacts = ((c.label, c.size) for c in self.items.contacts)
-        return _behind([*contacts, *((t.label, t.rows(self.context)) for t in self.hard)])
+        tasks = ((t.label, t.rows(self.context)) for t in self.hard)
+        return _behind([*contacts, *tasks, *zip(EQUATIONS, self.context.equation_rows, strict=True)])
 
     @cached_property
     def inequality_rows(self) -> dict[str, slice]:
@@ -145,6 +172,7 @@ class Layout:
         """Of the rows of E, then of those of A."""
         made = [f"{c.label} holds" for c in self.items.contacts for _ in range(c.size)]
         made += [f"{t.label} task" for t in self.hard for _ in range(t.rows(self.context))]
+        made += [name for name, n in zip(EQUATIONS, self.context.equation_rows, strict=True) for _ in range(n)]
         if self.context.level == "torque":
             for contact in self.items.contacts:
                 made += [*contact.cone_names, f"{contact.label} normal force"]
@@ -164,6 +192,7 @@ class Layout:
         tasks = RELAXED_LAST + 1 + len(ranks)
         E = np.full(_end(self.equality_rows), tasks, dtype=np.int64)
         E[: sum(c.size for c in self.items.contacts)] = RELAXED_LAST
+        E[len(E) - sum(self.context.equation_rows) :] = NEVER_RELAXED
         A = np.full(_end(self.inequality_rows), NEVER_RELAXED, dtype=np.int64)
         for c in self.items.constraints:
             A[self.inequality_rows[c.label]] = of_rank[max(c.rank, 0)]

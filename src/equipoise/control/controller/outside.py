@@ -30,7 +30,7 @@ class Outside:
         context = settings.layout.context
         self._B, self._b = np.zeros((context.robot.nv, context.unknowns)), np.zeros(context.robot.nv)
         if context.level == "torque":
-            self._B[context.motors, np.arange(len(context.motors))] = 1.0
+            self._B[context.motors, np.arange(context.unknowns)[context.motor_unknowns]] = 1.0
 
     def see(self, q: Array, v: Array, data: Mapping[str, Array]) -> dict[str, Seen]:
         """The rows at (q, v); `data` is what the kernel wrote."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...equations.symbols import SX, SYMBOLS, beside, constant, cross, skew, solve_positive_definite, stack, zeros
+from .chart_form import chart_dynamics
 
 if TYPE_CHECKING:
     from ..contacts.contact import ContactTerms
@@ -35,7 +36,13 @@ class Affine:
 class Scene:
     """The robot at (q, v) on symbols. Twists are mixed: world axes, at the frame's origin; linear part first."""
 
-    def __init__(self, context: Context, previous_torque: SX | None = None, previous_known: SX | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        previous_torque: SX | None = None,
+        previous_known: SX | None = None,
+        theta: SX | None = None,
+    ) -> None:
         from ...equations.catalogue import SymbolicRobot
 
         robot = context.robot
@@ -45,6 +52,7 @@ class Scene:
         # Torques of the motors in the last step, and whether there was one.
         self.previous_torque = zeros(len(context.motors)) if previous_torque is None else previous_torque
         self.previous_known = zeros(1) if previous_known is None else previous_known
+        self.theta = zeros(0) if theta is None else theta  # parameters of the chart at q
         self._made: dict[Hashable, Any] = {}
         self._contacts: dict[str, ContactTerms] = {}
 
@@ -134,23 +142,27 @@ class Scene:
         self._contacts = contacts
 
     @cached_property
-    def _dynamics(self) -> tuple[Affine, Affine]:
-        """Accelerations (or velocities) and torques of the motors as functions of the unknowns.
+    def _dynamics(self) -> tuple[Affine, Affine, Affine]:
+        """Accelerations (or velocities) and torques of the motors as functions of the unknowns; what of them must vanish.
 
         Velocities without a motor (the base, free objects, passive joints) follow from those with one and from contact forces:
 
             a_u = M_uu⁻¹ (Σ N_uᵀ λ − h_u − M_um a_m),      τ = M_mu a_u + M_mm a_m + h_m − Σ J_mᵀ N λ,
 
         so a = B x + b and τ = T x + t over x = (a_m, λ). M_uu is always invertible. Closed loops add forces of their own, see
-        `_closed`; springs of the description are in h.
+        `_closed`; springs of the description are in h. In a chart nothing is eliminated.
         """
         context, nv = self.context, self.robot.nv
+        nothing = Affine(zeros(0, context.unknowns), zeros(0))
         if context.level != "torque":
-            return Affine(SX.eye(nv), zeros(nv)), Affine(zeros(0, nv), zeros(0))
-        m, u = context.motors.tolist(), context.passive.tolist()
-        M, h = self.mass_matrix, self.bias_force + self._springs
+            return Affine(SX.eye(nv), zeros(nv)), nothing, nothing
         pushes = [self.jacobian(context.contacts[k].frame).T @ terms.N for k, terms in self._contacts.items()]
         push = beside(zeros(nv, 0), *pushes)
+        if context.chart is not None:
+            made = chart_dynamics(self, self.theta, push)
+            return made.acceleration, made.torque, made.equations
+        m, u = context.motors.tolist(), context.passive.tolist()
+        M, h = self.mass_matrix, self.bias_force + self._springs
         n = len(m)
         eye = beside(SX.eye(n), zeros(n, push.shape[1]))
         solved = solve_positive_definite(M[u, u], beside(-M[u, m], push[u, :], -h[u])) if u else zeros(0, context.unknowns + 1)
@@ -158,7 +170,8 @@ class Scene:
         B, b = SX(nv, context.unknowns), SX(nv, 1)
         B[m, :], B[u, :], b[u] = eye, B_u, b_u
         T, t = M[m, u] @ B_u + beside(M[m, m], -push[m, :]), h[m] + M[m, u] @ b_u
-        return self._closed(Affine(B, b), Affine(T, t)) if self.robot.model.loops else (Affine(B, b), Affine(T, t))
+        a, tau = Affine(B, b), Affine(T, t)
+        return (*(self._closed(a, tau) if self.robot.model.loops else (a, tau)), nothing)
 
     @property
     def _springs(self) -> SX:
@@ -201,6 +214,11 @@ class Scene:
         """Torques of the motors, τ = T x + t; torque level only."""
         return self._dynamics[1]
 
+    @property
+    def equations(self) -> Affine:
+        """What must vanish: equations of motion that were not eliminated, and the chart's constraint."""
+        return self._dynamics[2]
+
     def motion(self, J: SX, drift: SX) -> Affine:
         """J a + drift; at velocity level J v."""
         a = self.acceleration
@@ -208,7 +226,7 @@ class Scene:
 
     def force(self, contact: str) -> Affine:
         """The unknown forces λ of a contact, in its own axes."""
-        start = len(self.context.motors)
+        start = self.context.first_force
         for name, item in self.context.contacts.items():
             if name == contact:
                 break
@@ -218,8 +236,9 @@ class Scene:
 
     @cached_property
     def momentum_rate(self) -> Affine | None:
-        """Rate of momentum about the centre of mass from contact forces and gravity; None where other forces change it."""
-        if self.context.level != "torque" or not self.context.one_floating_tree:
+        """Rate of momentum about the centre of mass from contact forces and gravity; None where other forces change it, and
+        in a chart, where tasks are rows over ÿ [BK12, Eq. (37)]."""
+        if self.context.level != "torque" or not self.context.one_floating_tree or self.context.chart is not None:
             return None
         blocks = [zeros(6, len(self.context.motors))]
         for name, terms in self._contacts.items():

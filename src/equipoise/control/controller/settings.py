@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ...algebra import quaternions
+from ...algebra.rigid import pose
 from ...errors import unknown_name
 from ..events import ControlEvent, ControlEventKind
-from ..item import Item, Numbers, Parameters, TaskError
+from ..item import Item, Numbers, Parameters
 from .context import Context
 from .layout import Layout
 
@@ -163,6 +165,12 @@ class Settings:
         if torque is not None:
             self.p[place] = torque
 
+    def describe_base(self, q: Array) -> None:
+        """The chart's parameters of the base's pose at q, if the controller has a chart."""
+        chart = self.layout.context.chart
+        if chart is not None:
+            self.p[self.layout.theta] = chart.parameters(pose(quaternions.rotation(q[3:7].tolist()), q[:3]))
+
     @property
     def previous_torque(self) -> Array | None:
         """Torques of the motors in the last step, N m; None before the first."""
@@ -197,10 +205,3 @@ def require_settings(item: Item, context: Context) -> None:
         unknown = item.placed in group.settings and values[group.settings.index(item.placed)] is None
         if not unknown and not any(varies(value) for value in values):
             group.flat(item.label, values)
-
-
-def require_distinct(labels: list[str]) -> None:
-    """Raise if two items have one label."""
-    twice = sorted({label for label in labels if labels.count(label) > 1})
-    if twice:
-        raise TaskError(f"two items are called {twice[0]!r}; give each a name of its own (name=…)")

@@ -14,6 +14,7 @@ from ..qp.program import FEASIBLE, QuadraticProgram, Result
 from .layout import Layout
 
 Array = np.ndarray
+DECIDED = 1e-12  # weight of squares of accelerations of the base, and of torques, where these are unknowns
 
 
 class Memory:
@@ -45,6 +46,15 @@ class Structure:
     @cached_property
     def outputs(self) -> tuple[str, ...]:
         return tuple(output.name for output in self.kernel.program.outputs)
+
+
+def regularisation(layout: Layout, motion_weight: float, force_weight: float) -> Array:
+    """Weights of the squares of the unknowns, (n,). What the equations of motion decide needs none, but for the solver."""
+    weights = np.full(layout.unknowns, DECIDED if layout.context.chart is not None else motion_weight)
+    weights[layout.context.motor_unknowns if layout.context.level == "torque" else slice(None)] = motion_weight
+    for place in layout.forces.values():
+        weights[place] = force_weight
+    return weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from ..tasks import CoMTask, FrameTask, MomentumTask, PostureTask, Task
 from .stance import Stance
 
 if TYPE_CHECKING:
+    from ...forms.charts import Chart
     from ...robot import Robot
 
 COM, BASE, POSTURE, SPIN, FRAMES = "centre of mass", "base", "posture", "momentum", "frames"
@@ -63,6 +64,7 @@ def make_controller(
     tasks: Sequence[Task],
     constraints: Sequence[Constraint],
     dt: float,
+    chart: Chart | type[Chart] | None = None,
 ) -> WholeBodyController:
     """A controller of torques with tasks for the centre of mass, posture, spin, base and every frame that may be tracked."""
     own: list[Task] = [
@@ -77,4 +79,4 @@ def make_controller(
         axes = "position" if name in turning else "pose"  # a frame may turn as it likes on a point
         own.append(FrameTask(frame, name=tracked_label(name), axes=axes, weight=0.0, gain=TRACKING_GAIN))
     limits = with_usual_limits(robot, constraints)
-    return WholeBodyController(robot, [*own, *tasks], contacts, limits, dt=dt, slip_limit=np.inf)
+    return WholeBodyController(robot, [*own, *tasks], contacts, limits, dt=dt, slip_limit=np.inf, chart=chart)

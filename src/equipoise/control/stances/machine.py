@@ -34,6 +34,7 @@ from .tracking import Pace, Tracker
 from .watch import FALLING, BalanceWatch, ContactWatch, Push, Trouble
 
 if TYPE_CHECKING:
+    from ...forms.charts import Chart
     from ...robot import Robot
 
 Array = np.ndarray
@@ -66,6 +67,7 @@ class Stances:
         retries: how often contacts are made again and pushes are answered before the motion is ended.
         postures: options of `find_posture`.
         weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about the centre of mass) and "frames".
+        chart: as of `WholeBodyController`.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Stances:
         retries: int = 3,
         postures: Mapping[str, Any] | None = None,
         weights: Mapping[str, float] | None = None,
+        chart: Chart | type[Chart] | None = None,
     ) -> None:
         self.robot, self.dt = robot, dt
         start = contacts.standing if start is None and isinstance(contacts, Body) else start
@@ -100,7 +103,7 @@ class Stances:
         self.load_time, self.time_out, self.retries = load_time, time_out, retries
         self.slip_limit = slip_limit
         every = task_weights(weights)
-        self.controller = make_controller(robot, contacts, frames, every, tasks, constraints, dt)
+        self.controller = make_controller(robot, contacts, frames, every, tasks, constraints, dt, chart)
         pace = Pace(*speed, clearance, shortest, dt)
         self._track = Tracker(robot, self.controller, by_name, frames, pace, every[FRAMES])
         self._forces = ContactForces(self.controller, by_name, float(robot.mass * np.linalg.norm(robot.model.gravity)))

@@ -241,12 +241,13 @@ class Problem:
 def _touches(robot: Robot, given: Given, start: Array) -> tuple[Touch, ...]:
     """All contacts: those that carry with the bounds of their forces, those that touch without edges for any force.
 
-    `support` draws soles to their middle. Point feet have no size; where they alone carry, each must bear a share of the
-    weight instead, and for three feet on a plane that draws their triangle to its middle just the same.
+    `support` draws soles to their middle. Point feet have no size; where most of what carries are points, each contact must
+    bear a share of the weight instead, and for three feet on a plane that draws their triangle to its middle just the same.
     """
     weight = float(robot.mass * np.linalg.norm(robot.model.gravity))
     carrying = [touch(robot, contact, where, start, given.support) for contact, where in given.contacts_at.items()]
-    share = (1 - given.support) / len(carrying) if carrying and all(t.contact.pivots for t in carrying) else 0.0
+    points = sum(t.contact.pivots for t in carrying)
+    share = (1 - given.support) / len(carrying) if 2 * points > len(carrying) else 0.0
     made = []
     for t in carrying:
         least, most = (bound / weight for bound in t.contact.force_bounds)

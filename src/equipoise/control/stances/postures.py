@@ -75,7 +75,7 @@ def find_posture(
         start: q to begin with; by default the wanted posture, brought to the contacts as a rigid body.
         constraints: distances to keep are heeded; limits of joints and torques overrule the robot's.
         support: part of each contact's size that forces may use, from its middle: how far from tipping the posture is. Where
-            all contacts are points, each bears at least the part 1 − support of its share of the weight.
+            most contacts are points, each bears at least the part 1 − support of its share of the weight.
         strength: part of the torque limits that may be used.
         attempts: starts tried; from the third on with random joints.
         iterations: of each start.

@@ -2,6 +2,7 @@
 
 from .absolute import AbsoluteTask as AbsoluteTask
 from .com import CoMTask as CoMTask
+from .com_ellipse import CoMEllipseTask as CoMEllipseTask
 from .force import ForceTask as ForceTask
 from .frame import FrameTask as FrameTask
 from .hull_area import HullAreaTask as HullAreaTask

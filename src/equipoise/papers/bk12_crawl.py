@@ -1,0 +1,146 @@
+"""[BK12, Sec. I]: contacts on any link. A human goes down on knees and forearms, crawls a metre, and stands up again.
+
+Down: both hands in front of the feet, one knee, the other knee, one forearm, the other. Crawling: knee and elbow of the right
+side, then of the left; three points carry meanwhile. Up: the same postures the other way round. All of it is a sequence of static
+postures [BK12, Sec. VI], found once for each kind of stance and shifted along the ground.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algebra.rigid import pose
+from ..body.body import Body
+from ..control import constraints, contacts
+from ..control.stances.machine import Stances
+from ..control.stances.planner import Planner
+from ..control.stances.stance import Stance
+from ..geometry.primitives import Plane, Point
+from ..robot import Robot, load
+
+if TYPE_CHECKING:
+    from ..simulate.run import Run
+
+Array = np.ndarray
+SIDES = {"left": 1.0, "right": -1.0}
+FEET, HANDS, KNEES, ELBOWS = ([f"{side} {part}" for side in SIDES] for part in ("foot", "hand", "knee", "elbow"))
+PADS = {"knee": ("shank", (0.055, 0.0, 0.0)), "elbow": ("forearm", (-0.035, 0.0, 0.0))}  # link, and where it touches, m
+ALONG = {"hand": 0.36, "knee": -0.06, "elbow": 0.40}  # m ahead of where the robot stands
+ASIDE = {"hand": 0.2, "knee": 0.12, "elbow": 0.2}
+STANDS = (0.018, 0.088)  # m: where feet stand, ahead and aside
+STRIDE, CYCLES = 0.25, 4
+WEIGHTS = {"centre of mass": 200.0, "frames": 3.0, "posture": 0.1}  # three points forgive no error of the centre of mass
+BELOW = 0.01  # m: hands and feet that do not carry may be this far in the ground, which soft contacts are too
+NOISE = {
+    "position": 2e-4, "velocity": 5e-3, "base_position": 2e-4, "base_orientation": 2e-4,
+    "base_linear": 2e-3, "base_angular": 5e-3,
+}  # fmt: skip
+
+BENT = {"hip_pitch": -1.6, "knee": 0.9, "ankle_pitch": -0.4, "shoulder_pitch": -1.7, "elbow": -0.2, "wrist_roll": 1.0}
+KNEELING = {"hip_pitch": -1.5, "knee": 1.6, "ankle_pitch": 0.7, "shoulder_pitch": -1.8, "elbow": -0.2, "wrist_roll": 1.2}
+PRONE = {"hip_pitch": -1.5, "knee": 1.6, "ankle_pitch": 0.7, "shoulder_pitch": -1.6, "elbow": -1.5}
+BEHIND = (-0.25, 0.14, 0.14)  # m: the left foot on its way to the rear
+LIFT = 0.06  # m, from which feet come down flat
+HALF = {"left_hip_pitch": -1.9, "left_knee": 1.8, "left_ankle_pitch": -0.4}  # the left foot still stands
+
+
+def _mirrored(joints: dict[str, float], **middle: float) -> dict[str, float]:
+    """Joints of both sides: roll and yaw have opposite signs."""
+    made = dict(middle)
+    for side, sign in SIDES.items():
+        made |= {f"{side}_{name}": x * (sign if name.endswith(("roll", "yaw")) else 1.0) for name, x in joints.items()}
+    return made
+
+
+def crawler() -> tuple[Robot, list[Any], list[Any]]:
+    """(the built-in human with pads on knees and elbows, contacts, constraints)."""
+    body = Body.of(load("human"))
+    robot = body.robot
+    for part, (link, point) in PADS.items():
+        for side in SIDES:
+            robot = robot.with_frame(f"{side} {part}", f"{side}_{link}", pose(p=np.array(point)))
+    touching: list[Any] = [contacts.FlatContact(f, corners=np.array(body.parts[f].corners), margin=0.005) for f in FEET]
+    touching += [contacts.PointContact(hand, point=(-0.05, 0.0, 0.0)) for hand in HANDS]  # the heel of the hand
+    touching += [contacts.PointContact(pad) for pad in (*KNEES, *ELBOWS)]
+    tips = [f"{side}_{part}_corner_{k}" for side in SIDES for part in ("foot", "hand") for k in (0, 3)]
+    ground = Plane((0.0, 0.0, 1.0), -BELOW)
+    return robot, touching, [constraints.KeepOut(Point((0, 0, 0), tip), ground, name=f"{tip} above ground") for tip in tips]
+
+
+def _place(name: str, ahead: float = 0.0) -> Array:
+    side, part = name.split()
+    return np.array([ALONG[part] + ahead, SIDES[side] * ASIDE[part], 0.0])
+
+
+def _above(foot: str) -> Array:
+    """Where the robot stands at first, lifted."""
+    return pose(p=np.array([STANDS[0], SIDES[foot.split()[0]] * STANDS[1], LIFT]))
+
+
+def _down() -> list[Stance]:
+    """From both feet to knees and forearms."""
+    bent = _mirrored(BENT, lumbar_pitch=0.7, thorax_pitch=0.4, neck_pitch=-0.5)
+    kneeling = _mirrored(KNEELING, lumbar_pitch=0.2, neck_pitch=-0.5)
+    prone = _mirrored(PRONE, lumbar_pitch=0.1, neck_pitch=-0.5)
+    made = [Stance(FEET, name="standing")]
+    for contacts_now, posture, new, name, targets in (
+        ([*FEET, *HANDS], bent, HANDS, "hands down", {}),
+        ([*HANDS, "left foot"], bent, [], "right foot lifted", {"right foot": _above("right foot")}),
+        ([*HANDS, "left foot", "right knee"], kneeling | HALF, ["right knee"], "right knee down", {}),
+        ([*HANDS, "right knee"], kneeling | HALF, [], "left foot lifted", {"left foot": _above("left foot")}),
+        ([*HANDS, "right knee"], kneeling, [], "left leg lifted", {"left foot": np.array(BEHIND)}),
+        ([*HANDS, *KNEES], kneeling, ["left knee"], "on hands and knees", {}),
+        (["right hand", *KNEES, "left elbow"], prone, ["left elbow"], "left forearm down", {}),
+        ([*KNEES, *ELBOWS], prone, ["right elbow"], "on knees and forearms", {}),
+    ):
+        made.append(Stance(contacts_now, posture, name, {new_one: _place(new_one) for new_one in new}, targets, hold=0.1))
+    return made
+
+
+def _cycle() -> list[Stance]:
+    """One stride of all four, without the last, after which all is as before and a stride farther on."""
+    prone, moves = _mirrored(PRONE, lumbar_pitch=0.1, neck_pitch=-0.5), ("right knee", "right elbow", "left knee")
+    return [Stance([*KNEES, *ELBOWS], prone, f"{name} ahead", {name: _place(name, STRIDE)}, hold=0.0) for name in moves]
+
+
+def stances(robot: Robot, touching: list[Any], keep: list[Any], options: dict[str, Any]) -> list[Stance]:
+    """The whole motion, every posture known."""
+    first = _down()
+    kinds, count = [*first, *_cycle()], len(first)
+    planner = Planner(robot, {contact.label: contact for contact in touching}, options | {"constraints": tuple(keep)})
+    known = [planned.q for planned in planner.plan(kinds, None)]
+    down = [replace(stance, posture=q, places={}, targets={}) for stance, q in zip(kinds[:count], known, strict=False)]
+    steps = [replace(stance, posture=q, places={}, targets={}) for stance, q in zip(kinds[count:], known[count:], strict=True)]
+    made = list(down)
+    for k in range(CYCLES):
+        made += [_shifted(step, k * STRIDE, f"{step.name} {k + 1}") for step in steps]
+        made.append(_shifted(replace(down[-1], hold=0.0), (k + 1) * STRIDE, f"left elbow ahead {k + 1}"))
+    return made + [_shifted(stance, CYCLES * STRIDE, f"{stance.name} again") for stance in reversed(down[:-1])]
+
+
+def _shifted(stance: Stance, ahead: float, name: str) -> Stance:
+    q = np.array(stance.posture)
+    q[0] += ahead
+    return replace(stance, posture=q, name=name)
+
+
+def crawling(**more: Any) -> Stances:
+    """The machine that does it; more options of `Stances`."""
+    robot, touching, keep = crawler()
+    options = {"support": 0.65}
+    pace = {"speed": (0.2, 0.45, 1.0), "shortest": 0.3, "load_time": 0.2}
+    given = {**pace, "weights": WEIGHTS, "postures": options, "constraints": keep, **more}
+    return Stances(robot, stances(robot, touching, keep, options), touching, **given)
+
+
+def crawled(seed: int = 0, **more: Any) -> tuple[Stances, Run]:
+    """The motion in MuJoCo, with noise of the sensors from a seed."""
+    from ..simulate.loop import simulate
+
+    machine = crawling(**more)
+    fall = {"height": 0.12, "tilt": 3.0}  # m of the base, and rad: prone is no fall
+    duration = 1.05 * machine.seconds + 1.0
+    return machine, simulate(machine.robot, machine, q0=machine.q0, duration=duration, noise=NOISE, seed=seed, fall=fall)
