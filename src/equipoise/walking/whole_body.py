@@ -1,0 +1,111 @@
+"""The whole body of a walker: one controller with both feet, tasks that numbers switch on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..algebra.rigid import rotation_from_rpy
+from ..body.body import Body
+from ..control.constraints import JointLimits, TorqueLimits
+from ..control.contacts import FlatContact
+from ..control.controller.controller import WholeBodyController
+from ..control.controller.solution import Solution
+from ..control.item import Numbers
+from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
+
+Array = np.ndarray
+COM, TORSO, POSTURE, SPIN = "centre of mass", "torso orientation", "posture", "momentum"
+EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
+QUICK = 1000.0  # rad/s²: what joints of a walker may count on
+
+
+class WholeBody:
+    """Tasks, contacts and constraints of a walker; what changes from step to step are numbers.
+
+    Args:
+        body: with two flat feet. dt: s. friction: of the ground. constraints: more of them.
+
+    Attributes:
+        feet: roles, left first.
+        com: (9,) target of the centre of mass: place, rate and acceleration.
+        torso: (28,) pose, twist and its rate. swing: the same of each foot.
+        most: N, largest normal force of each foot.
+    """
+
+    def __init__(self, body: Body, dt: float, friction: float, constraints: Sequence[Any] = ()) -> None:
+        self.body, self.robot = body, body.robot
+        self.feet = tuple(sorted(body.feet, key=lambda role: "right" in role))
+        self.com, self.torso, self.swing = np.zeros(9), np.zeros(28), [np.zeros(28), np.zeros(28)]
+        self.weight = self.robot.mass * float(np.linalg.norm(self.robot.model.gravity))
+        self.most = [np.inf, np.inf]
+        g = body.gains
+        contacts = [self._contact(role, friction) for role in self.feet]
+        limits = [TorqueLimits(), JointLimits(acceleration=QUICK)]
+        self.controller = WholeBodyController(
+            self.robot, self._tasks(), contacts, [*limits, *constraints], dt=dt, force_weight=g.force_weight, slip_limit=10.0
+        )
+
+    def _contact(self, role: str, friction: float) -> FlatContact:
+        corners = np.array(self.body.feet[role].corners)
+        margin = EDGE * float(np.ptp(corners, axis=0).min())
+        return FlatContact(self.body.frames[role], name=role, corners=corners, friction=friction, margin=margin)
+
+    def _tasks(self) -> list[Any]:
+        g, frames = self.body.gains, self.body.frames
+        swing_weight = np.repeat([2.0, 0.5 * g.length**2], 3)
+        self._swing_weight = swing_weight
+        return [
+            CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=np.array([4.0, 4.0, 2.0])),
+            FrameTask(frames["torso"], name=TORSO, axes="orientation", weight=g.torso_weight, gain=g.torso),
+            PostureTask(name=POSTURE, weight=g.posture_weight, gain=g.posture),
+            MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
+            *(FrameTask(frames[role], name=f"{role} swing", weight=0.0, gain=7.0 * g.rate) for role in self.feet),
+        ]
+
+    def reset(self, q0: Array) -> None:
+        """Before the first call."""
+        c = self.controller
+        c.reset()
+        c.set_target(POSTURE, q0)
+        c.set_target(COM, lambda t: Numbers(self.com))
+        c.set_target(TORSO, lambda t: Numbers(self.torso))
+        for k, role in enumerate(self.feet):
+            c.set_target(f"{role} swing", lambda t, k=k: Numbers(self.swing[k]))
+            c.set(role, max_force=lambda t, k=k: self.most[k])
+            c.set_weight(f"{role} swing", 0.0)
+        self.most = [np.inf, np.inf]
+
+    def lift(self, foot: int, q: Array) -> None:
+        """From now on the other foot carries alone."""
+        self.controller.set_contacts([self.feet[1 - foot]], q)
+        self.controller.set_weight(f"{self.feet[foot]} swing", self._swing_weight)
+
+    def land(self, foot: int, q: Array) -> None:
+        """From now on both feet carry."""
+        self.controller.set_contacts(self.feet, q)
+        self.controller.set_weight(f"{self.feet[foot]} swing", 0.0)
+
+    def set_com(self, height: float, acceleration: Array) -> None:
+        """Height (m) and level acceleration (m/s²) of the centre of mass."""
+        self.com[2], self.com[6:8] = height, acceleration
+
+    def set_torso(self, X_home: Array, yaw: float, rate: float) -> None:
+        """The torso turned by a yaw (rad) from its standing pose, at a rate (rad/s)."""
+        X = np.eye(4)
+        X[:3, :3] = rotation_from_rpy(0.0, 0.0, yaw) @ X_home[:3, :3]
+        self.torso[:16], self.torso[21] = X.ravel(), rate
+
+    def set_swing(self, foot: int, state: Array) -> None:
+        """A swinging foot by place, rate and acceleration of x, y, z and yaw, (3, 4)."""
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = rotation_from_rpy(0.0, 0.0, float(state[0, 3])), state[0, :3]
+        numbers = self.swing[foot]
+        numbers[:16] = X.ravel()
+        numbers[16:19], numbers[21] = state[1, :3], state[1, 3]
+        numbers[22:25], numbers[27] = state[2, :3], state[2, 3]
+
+    def __call__(self, t: float, q: Array, v: Array) -> Solution:
+        return self.controller(t, q, v)
