@@ -14,7 +14,7 @@ from ..body.body import Body
 from .reach import Reach, reach_of
 
 Array = np.ndarray
-SIDES = ("left", "right")
+LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Gait:
     @classmethod
     def of(cls, body: Body, places: tuple[Array, Array]) -> Gait:
         """Of a body with two feet whose middles stand at `places`, (2,) m each."""
-        rate, height = body.gains.rate, body.height
+        rate, height = body.gains.rate, LOWERED * body.height
         width = abs(float(places[0][1] - places[1][1]))
         return cls(
             rate=rate, height=height, width=width, period=1.9 / rate, shortest=0.9 / rate, longest=3.2 / rate,
             transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, fastest=1.6 * body.gains.speed,
-            reach=reach_of(body, width),
+            reach=reach_of(body, width, height),
         )  # fmt: skip
 
 

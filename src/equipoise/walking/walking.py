@@ -95,7 +95,7 @@ class Walking:
         self.gait = Gait.of(self.body, (home[0][:2, 3], home[1][:2, 3]))
         self._soles = [np.array(self.body.feet[role].corners) for role in self.whole_body.feet]
         self._planners = [StepPlanner(self.gait, s, USED * self._soles[1 - k]) for k, s in enumerate((1.0, -1.0))]
-        self._command = Command()
+        self._command, self._later = Command(), list[tuple[float, Command]]()
         self.reset()
 
     @property
@@ -105,12 +105,20 @@ class Walking:
 
     # --- commands ---------------------------------------------------------------------------------------------------------
 
-    def command(self, forward: float = 0.0, left: float = 0.0, turn: float = 0.0) -> Walking:
-        """Walk from now on: m/s forward and to the left, rad/s, in the robot's own axes; zeros to stand."""
-        values = [float(x) for x in (forward, left, turn)]
+    def command(self, forward: float = 0.0, left: float = 0.0, turn: float = 0.0, *, at: float | None = None) -> Walking:
+        """Walk: m/s forward and to the left, rad/s, in the robot's own axes; zeros to stand. From now on, or from a time (s)."""
+        values = [float(x) for x in (forward, left, turn, 0.0 if at is None else at)]
         if not np.isfinite(values).all():
-            raise ShapeError(f"a command is three finite numbers, got {(forward, left, turn)!r}")
-        self._command = Command(*values)
+            raise ShapeError(f"a command is three finite numbers, and a time; got {(forward, left, turn, at)!r}")
+        if at is None:
+            self._command = Command(*values[:3])
+        else:
+            self._later = sorted([*self._later, (values[3], Command(*values[:3]))], key=lambda x: x[0])
+        return self
+
+    def forget_commands(self) -> Walking:
+        """Stand, and do nothing later."""
+        self._command, self._later = Command(), []
         return self
 
     # --- the loop ---------------------------------------------------------------------------------------------------------
@@ -134,6 +142,8 @@ class Walking:
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
         said: list[str] = []
+        while self._later and self._later[0][0] <= t + 1e-9:
+            self._command = self._later.pop(0)[1]
         if finite(np.asarray(q, dtype=float), np.asarray(v, dtype=float)):
             said = self._decide(self._see(float(t), q, v), q)
         solution = self.whole_body(t, q, v)
