@@ -91,15 +91,19 @@ class Command:
         return not (self.forward or self.left or self.turn)
 
 
-def next_place(stance: Place, swing: int, command: Command, gait: Gait, period: float) -> Place:
-    """Where the swinging foot (0 left, 1 right) goes from a stance foot, by the command.
+def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading: float, seconds: float) -> Place:
+    """Where the swinging foot (0 left, 1 right) goes from a stance foot, by the command, in the time between two touchdowns.
 
     The middle between the feet moves by the command; a foot goes aside by twice that when it swings to that side, and just beside the
     stance foot when it swings from it, so that feet never come nearer than they stand.
+
+    Args:
+        heading: rad, of the walk when the stance foot touched.
+        seconds: from that touchdown to the next.
     """
     side = 1.0 if swing == 0 else -1.0
-    turn = command.turn * period
-    aside = 2.0 * command.left * period if side * command.left > 0 else 0.0
-    middle = stance.at(0.0, side * gait.width / 2, turn / 2)
-    middle = middle.at(command.forward * period, aside, turn / 2)
+    turn = command.turn * seconds
+    aside = 2.0 * command.left * seconds if side * command.left > 0 else 0.0
+    middle = Place(stance.x, stance.y, heading).at(0.0, side * gait.width / 2, turn / 2)
+    middle = middle.at(command.forward * seconds, aside, turn / 2)
     return middle.at(0.0, side * gait.width / 2, 0.0)

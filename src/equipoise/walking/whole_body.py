@@ -19,6 +19,7 @@ from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
 Array = np.ndarray
 COM, TORSO, POSTURE, SPIN = "centre of mass", "torso orientation", "posture", "momentum"
 EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
+INSIDE = 0.02  # rad, that joints keep from their ends
 QUICK = 1000.0  # rad/s²: what joints of a walker may count on
 
 
@@ -43,7 +44,7 @@ class WholeBody:
         self.most = [np.inf, np.inf]
         g = body.gains
         contacts = [self._contact(role, friction) for role in self.feet]
-        limits = [TorqueLimits(), JointLimits(acceleration=QUICK)]
+        limits = [TorqueLimits(), JointLimits(acceleration=QUICK, margin=INSIDE)]
         self.controller = WholeBodyController(
             self.robot, self._tasks(), contacts, [*limits, *constraints], dt=dt, force_weight=g.force_weight, slip_limit=10.0
         )
@@ -69,6 +70,7 @@ class WholeBody:
         """Before the first call."""
         c = self.controller
         c.reset()
+        self._upright = self.robot.pose(q0, self.body.frames["torso"])[:3, :3]
         c.set_target(POSTURE, q0)
         c.set_target(COM, lambda t: Numbers(self.com))
         c.set_target(TORSO, lambda t: Numbers(self.torso))
@@ -78,24 +80,30 @@ class WholeBody:
             c.set_weight(f"{role} swing", 0.0)
         self.most = [np.inf, np.inf]
 
-    def lift(self, foot: int, q: Array) -> None:
+    def share(self, stance: int, part: float, sudden: bool = False) -> None:
+        """Weight goes over to a foot: 0 at its touchdown, 1 when it carries alone; at once where both have carried before."""
+        self.most[stance] = np.inf if sudden else self.weight * (0.2 + 3.0 * part)
+        self.most[1 - stance] = 1.5 * self.weight * (1 - part)
+
+    def lift(self, foot: int) -> None:
         """From now on the other foot carries alone."""
-        self.controller.set_contacts([self.feet[1 - foot]], q)
+        self.most[:] = [np.inf, np.inf]
+        self.controller.set_contacts([self.feet[1 - foot]])
         self.controller.set_weight(f"{self.feet[foot]} swing", self._swing_weight)
 
-    def land(self, foot: int, q: Array) -> None:
+    def land(self, foot: int) -> None:
         """From now on both feet carry."""
-        self.controller.set_contacts(self.feet, q)
+        self.controller.set_contacts(self.feet)
         self.controller.set_weight(f"{self.feet[foot]} swing", 0.0)
 
     def set_com(self, height: float, acceleration: Array) -> None:
         """Height (m) and level acceleration (m/s²) of the centre of mass."""
         self.com[2], self.com[6:8] = height, acceleration
 
-    def set_torso(self, X_home: Array, yaw: float, rate: float) -> None:
+    def set_torso(self, yaw: float, rate: float) -> None:
         """The torso turned by a yaw (rad) from its standing pose, at a rate (rad/s)."""
         X = np.eye(4)
-        X[:3, :3] = rotation_from_rpy(0.0, 0.0, yaw) @ X_home[:3, :3]
+        X[:3, :3] = rotation_from_rpy(0.0, 0.0, yaw) @ self._upright
         self.torso[:16], self.torso[21] = X.ravel(), rate
 
     def set_swing(self, foot: int, state: Array) -> None:
@@ -106,6 +114,20 @@ class WholeBody:
         numbers[:16] = X.ravel()
         numbers[16:19], numbers[21] = state[1, :3], state[1, 3]
         numbers[22:25], numbers[27] = state[2, :3], state[2, 3]
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Everything that a later `restore` needs to go on from here."""
+        c = self.controller
+        copies = [x.copy() for x in (self.com, self.torso, *self.swing)]
+        return copies, tuple(self.most), c.in_force, c.settings.state
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Go on from a snapshot."""
+        (com, torso, left, right), most, in_force, settings = state
+        self.com[:], self.torso[:], self.swing[0][:], self.swing[1][:] = com, torso, left, right
+        self.most[:] = most
+        self.controller.set_contacts([role for role in self.feet if role in in_force])
+        self.controller.settings.restore(settings)
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         return self.controller(t, q, v)
