@@ -14,7 +14,22 @@ from ..body.body import Body
 from .reach import Reach, reach_of
 
 Array = np.ndarray
+STRIDE = 0.7  # of the reach, that a command may ask for
+QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is asked for: forward and left, m/s, and turn, rad/s, in the body's own axes."""
+
+    forward: float = 0.0
+    left: float = 0.0
+    turn: float = 0.0
+
+    @property
+    def still(self) -> bool:
+        return not (self.forward or self.left or self.turn)
 
 
 @dataclass(frozen=True)
@@ -54,6 +69,14 @@ class Gait:
         )  # fmt: skip
 
 
+    def period_of(self, command: Command) -> float:
+        """s, from touchdown to touchdown: shorter where a command would else need the farthest steps."""
+        room = STRIDE * self.reach.ahead, STRIDE * (self.reach.widest - self.width) / 2
+        speeds = abs(command.forward), abs(command.left)
+        times = [far / speed for far, speed in zip(room, speeds, strict=True) if speed > 0]
+        return max(min([self.period, *times]), QUICKEST * self.period)
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a sole stands: x, y (m) and yaw (rad) in the world."""
@@ -76,19 +99,6 @@ class Place:
         """The place that it sees at (x, y), turned by `turn`."""
         px, py = self.R @ np.array([x, y]) + self.xy
         return Place(float(px), float(py), self.yaw + turn)
-
-
-@dataclass(frozen=True)
-class Command:
-    """What is asked for: forward and left, m/s, and turn, rad/s, in the body's own axes."""
-
-    forward: float = 0.0
-    left: float = 0.0
-    turn: float = 0.0
-
-    @property
-    def still(self) -> bool:
-        return not (self.forward or self.left or self.turn)
 
 
 def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading: float, seconds: float) -> Place:

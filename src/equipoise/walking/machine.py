@@ -11,7 +11,7 @@ A step begins when its stance foot touches. During the transfer both feet carry;
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import atan2, pi
 
 import numpy as np
@@ -32,6 +32,7 @@ EARLY = 0.5  # of the swing: a force before this part of it is the start's
 STILL = 1.5  # gain of the capture point when standing, in ω
 PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
 LAST = 0.01  # s: the nearest future that is planned for
+LAG, CATCH_UP = 0.2, 0.2  # of the speed asked for, at most; of what is missing, in each step
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
@@ -58,7 +59,8 @@ class State:
     Attributes:
         stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
-        heading: rad. pace: s, mean time of steps so far. hull: of the soles, while both stand.
+        heading: rad. pace: s, mean time of steps so far. period: s, that the command asks for. hull: of the soles, while both stand.
+        trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
     """
 
     mode: str = STAND
@@ -72,6 +74,10 @@ class State:
     heading: float = 0.0
     goal_yaw: float = 0.0
     pace: float = 0.0
+    period: float = 0.0
+    asked: Array = field(default_factory=lambda: np.zeros(2))
+    lag: Array = field(default_factory=lambda: np.zeros(2))
+    trail: list[tuple[float, Array]] = field(default_factory=list)
     ground: float | None = None
     hull: tuple[Array, Array] | None = None
     steps: int = 0
@@ -92,6 +98,7 @@ class Machine:
     def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
+        s.period = self.gait.period_of(command)
         if s.mode != STAND:
             s.heading += command.turn * dt
         act = {STAND: self._standing, SHIFT: self._shifting, STEP: self._stepping}[s.mode]
@@ -156,8 +163,8 @@ class Machine:
         """Pressure goes under the foot that will swing, until the capture point is near the one that will stand."""
         s, gait = self.state, self.gait
         stance, side = seen.place(s.stance), 1.0 if s.stance == 1 else -1.0
-        wish = self._wish(seen, command, gait.period, gait.period)
-        start = before(wish.place + wish.offset, np.zeros(2), gait.rate, gait.period - gait.transfer / 2)
+        wish = self._wish(seen, command, s.period, s.period)
+        start = before(wish.place + wish.offset, np.zeros(2), gait.rate, s.period - gait.transfer / 2)
         assert s.hull is not None
         s.pressure = within(*s.hull, stance.xy, seen.place(1 - s.stance).xy)
         if self._leaves(seen):
@@ -182,14 +189,16 @@ class Machine:
             seconds: until weight changes feet. whole: s, of this step from touchdown to touchdown.
         """
         s, gait = self.state, self.gait
+        still = command.still
+        command = replace(command, forward=command.forward + float(s.lag[0]), left=command.left + float(s.lag[1]))
         stance, heading = seen.place(s.stance), s.heading - command.turn * max(whole - seconds, 0.0)
         places, foot = [stance], 1 - s.stance
-        for _ in range(1 if command.still else PREVIEW):
+        for _ in range(1 if still else PREVIEW):
             places.append(next_place(places[-1], foot, command, gait, heading, s.pace))
             foot, heading = 1 - foot, places[-1].yaw
         xi = (places[-1].xy + places[-2].xy) / 2
         for place in reversed(places[1:-1]):
-            xi = before(xi, place.xy, gait.rate, gait.period)
+            xi = before(xi, place.xy, gait.rate, s.period)
         s.goal_yaw = places[1].yaw
         back = stance.R.T
         return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy))
@@ -203,8 +212,8 @@ class Machine:
             to = stance.xy if s.plan is None else stance.xy + stance.R @ s.plan.pressure
             ahead = after_shift(seen.xi, s.pressure, to, gait.rate, wait)
         half, now = gait.transfer / 2, max(since, gait.transfer)
-        left = max(gait.period - now, LAST) + half
-        wish = self._wish(seen, command, left, gait.period)
+        left = max(s.period - now, LAST) + half
+        wish = self._wish(seen, command, left, s.period)
         foot = stance.R.T @ (seen.place(1 - s.stance).xy - stance.xy)
         swinging = (left if s.plan is None else s.end - seen.t) - 0.04
         far = gait.fastest * max(swinging, 0.0) + 0.005
@@ -263,12 +272,28 @@ class Machine:
         self.whole_body.land(landed)
         s.swing = None
         s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.period) - s.pace)
+        self._measure(seen, command)
         if command.still and self._can_stand(seen):
             s.mode, s.hull, s.plan, s.steps = STAND, None, None, 0
             return ["stands"]
         self._begin(seen, landed)
         self.whole_body.share(landed, 0.0)
         return []
+
+    def _measure(self, seen: Seen, command: Command) -> None:
+        """How far the walk lags behind what was asked for, from one stride to the next."""
+        s = self.state
+        asked = np.array([command.forward, command.left])
+        s.trail = [*s.trail[-2:], (seen.t, seen.com[:2].copy())]
+        if command.still or not np.array_equal(asked, s.asked):
+            s.trail, s.lag, s.asked = s.trail[-1:], np.zeros(2), asked
+        if len(s.trail) < 3:
+            return
+        (start, old), (end, new) = s.trail[0], s.trail[-1]
+        turn = s.heading - command.turn * (end - start) / 2
+        came = Place(0.0, 0.0, turn).R.T @ (new - old) / (end - start)
+        most = LAG * np.hypot(*asked)
+        s.lag = np.clip(s.lag + CATCH_UP * (asked - came), -most, most)
 
     def _can_stand(self, seen: Seen) -> bool:
         """Feet side by side, and the capture point well between them."""

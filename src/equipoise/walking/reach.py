@@ -19,7 +19,7 @@ from ..body.skeleton import Motion, Skeleton
 Array = np.ndarray
 DIRECTIONS = 8
 STRIDE = 0.13  # of the height of the centre of mass: by which feet are moved apart from one posture to the next
-MOST = 5  # of these
+MOST = 8  # of these
 ITERATIONS = 10
 GOOD = 0.006, 0.03, 0.012  # m, rad, m: of the soles, and of the centre of mass's height in parts of it
 INSIDE = 0.02  # rad or m, that joints keep from their ends
