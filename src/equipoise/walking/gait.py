@@ -41,7 +41,7 @@ class Gait:
         width: m, between the middles of the soles.
         period: s, from one touchdown to the next. shortest, longest: s, within which it may be changed to catch the body.
         transfer: s, in which weight goes from foot to foot, both on the ground.
-        clearance: m, under a swinging foot. landing: m/s, with which it comes down. fastest: m/s, a foot's level speed.
+        clearance: m, under a swinging foot. landing: m/s, with which it comes down. push_off: m/s², a foot's largest acceleration.
         reach: places of the next foot.
     """
 
@@ -54,7 +54,7 @@ class Gait:
     transfer: float
     clearance: float
     landing: float
-    fastest: float
+    push_off: float
     reach: Reach
 
     @classmethod
@@ -64,7 +64,7 @@ class Gait:
         width = abs(float(places[0][1] - places[1][1]))
         return cls(
             rate=rate, height=height, width=width, period=1.9 / rate, shortest=0.9 / rate, longest=3.2 / rate,
-            transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, fastest=1.6 * body.gains.speed,
+            transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, push_off=4.0 * rate**2 * body.height,
             reach=reach_of(body, width, height),
         )  # fmt: skip
 

@@ -19,7 +19,7 @@ import numpy as np
 from ..balance.support import support_polygon
 from .gait import Command, Gait, Place, next_place
 from .pendulum import after_shift, before
-from .step_plan import StepPlan, StepPlanner, Wish
+from .step_plan import Flight, StepPlan, StepPlanner, Wish
 from .swing import Swing
 from .whole_body import WholeBody
 
@@ -30,7 +30,10 @@ USED = 0.8  # of the sole, that the plan may use for pressure
 TOUCHED = 0.03  # of the weight: a force with which a foot has touched
 EARLY = 0.5  # of the swing: a force before this part of it is the start's
 STILL = 1.5  # gain of the capture point when standing, in ω
+SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and the filter of its rate
 PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
+QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when feet apart are brought together
+STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
 LAST = 0.01  # s: the nearest future that is planned for
 LAG, CATCH_UP = 0.2, 0.2  # of the speed asked for, at most; of what is missing, in each step
 PACE = 0.3  # of the last step's time in the mean that steps are set by
@@ -58,6 +61,7 @@ class State:
 
     Attributes:
         stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
+        last, drift: the capture point in the last call, and its rate, m/s.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
         heading: rad. pace: s, mean time of steps so far. period: s, that the command asks for. hull: of the soles, while both stand.
         trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
@@ -79,6 +83,8 @@ class State:
     lag: Array = field(default_factory=lambda: np.zeros(2))
     trail: list[tuple[float, Array]] = field(default_factory=list)
     ground: float | None = None
+    last: Array | None = None
+    drift: Array = field(default_factory=lambda: np.zeros(2))
     hull: tuple[Array, Array] | None = None
     steps: int = 0
 
@@ -99,6 +105,7 @@ class Machine:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
         s.period = self.gait.period_of(command)
+        self._watch(seen, dt)
         if s.mode != STAND:
             s.heading += command.turn * dt
         act = {STAND: self._standing, SHIFT: self._shifting, STEP: self._stepping}[s.mode]
@@ -121,7 +128,7 @@ class Machine:
         yaws, rate = [seen.place(0).yaw, seen.place(1).yaw], 0.0
         if s.swing is not None:
             yaws[1 - s.stance], rate = float(s.swing.state[0, 3]), float(s.swing.state[1, 3]) / 2
-        self.whole_body.set_torso(yaws[0] + wrapped(yaws[1] - yaws[0]) / 2, rate)
+        self.whole_body.set_heading(yaws[0] + wrapped(yaws[1] - yaws[0]) / 2, rate)
 
     # --- both feet --------------------------------------------------------------------------------------------------------
 
@@ -137,23 +144,50 @@ class Machine:
         if self._leaves(seen):
             return self._catch(seen, command)
         if command.still:
-            return []
+            return self._tidied(seen, middle)
         aside = command.left or command.turn
         s.mode, s.since, s.stance = SHIFT, seen.t, 0 if aside < 0 else 1
         return ["starts to walk"]
 
+    def _tidied(self, seen: Seen, middle: Array) -> list[str]:
+        """Feet that came to stand apart are brought together once the robot is at rest."""
+        s, width = self.state, self.gait.width
+        if np.abs(seen.xi - middle).max() > QUIET * width or np.abs(seen.velocity).max() > QUIET * width * self.gait.rate:
+            s.since = seen.t
+        if seen.t - s.since < REST / self.gait.rate or np.abs(self._apart(seen)).max() < TOGETHER * width:
+            return []
+        s.mode, s.since = SHIFT, seen.t
+        return ["brings its feet together"]
+
+    def _apart(self, seen: Seen) -> Array:
+        """(2,) m, of the left foot from where it stands beside the right one."""
+        a, b = seen.place(0), seen.place(1)
+        return b.R.T @ (a.xy - b.xy) - np.array([0.0, self.gait.width])
+
     def _leaves(self, seen: Seen) -> bool:
-        """Whether the capture point is where pressure cannot turn it back."""
+        """Whether the capture point is where pressure cannot turn it back, or will be at once."""
         assert self.state.hull is not None
         normals, offsets = self.state.hull
-        return float((offsets - normals @ seen.xi).min()) < 0.0
+        return float((offsets - normals @ self._soon(seen)).min()) < 0.0
+
+    def _soon(self, seen: Seen) -> Array:
+        """The capture point a moment from now, if it goes on as it does."""
+        return np.asarray(seen.xi + SOON / self.gait.rate * self.state.drift)
+
+    def _watch(self, seen: Seen, dt: float) -> None:
+        """The capture point's rate, filtered."""
+        s = self.state
+        if s.last is not None:
+            part = min(dt * self.gait.rate / WATCH, 1.0)
+            s.drift = s.drift + part * ((seen.xi - s.last) / dt - s.drift)
+        s.last = seen.xi
 
     def _catch(self, seen: Seen, command: Command) -> list[str]:
         """A step at once, with the foot that makes the better plan."""
-        s, costs = self.state, []
+        s, costs, ahead = self.state, [], replace(seen, xi=self._soon(seen))
         for stance in (0, 1):
             s.stance, s.since, s.plan = stance, seen.t - self.gait.transfer, None
-            plan = self._planned(seen, command)
+            plan = self._planned(ahead, command)
             costs.append(np.inf if plan is None else plan.cost + 1e3 * plan.excess)
         self._begin(seen, int(np.argmin(costs)))
         s.since -= self.gait.transfer
@@ -214,11 +248,17 @@ class Machine:
         half, now = gait.transfer / 2, max(since, gait.transfer)
         left = max(s.period - now, LAST) + half
         wish = self._wish(seen, command, left, s.period)
-        foot = stance.R.T @ (seen.place(1 - s.stance).xy - stance.xy)
-        swinging = (left if s.plan is None else s.end - seen.t) - 0.04
-        far = gait.fastest * max(swinging, 0.0) + 0.005
+        foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + gait.transfer))
         times = max(gait.shortest - now, LAST) + half, max(gait.longest - now, 2 * LAST) + half
-        return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, (foot - far, foot + far))
+        return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
+
+    def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
+        """The foot that swings, or will, by its reference."""
+        s, back = self.state, stance.R.T
+        half = self.gait.transfer / 2
+        if s.swing is None:
+            return Flight(back @ (seen.place(1 - s.stance).xy - stance.xy), np.zeros(2), seconds, half)
+        return Flight(back @ (s.swing.state[0, :2] - stance.xy), back @ s.swing.state[1, :2], seconds, half)
 
     def _stepping(self, seen: Seen, command: Command) -> list[str]:
         s, gait = self.state, self.gait
@@ -274,7 +314,7 @@ class Machine:
         s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.period) - s.pace)
         self._measure(seen, command)
         if command.still and self._can_stand(seen):
-            s.mode, s.hull, s.plan, s.steps = STAND, None, None, 0
+            s.mode, s.hull, s.plan, s.steps, s.since = STAND, None, None, 0, seen.t
             return ["stands"]
         self._begin(seen, landed)
         self.whole_body.share(landed, 0.0)
@@ -296,11 +336,10 @@ class Machine:
         s.lag = np.clip(s.lag + CATCH_UP * (asked - came), -most, most)
 
     def _can_stand(self, seen: Seen) -> bool:
-        """Feet side by side, and the capture point well between them."""
-        a, b = seen.place(0), seen.place(1)
-        off = b.R.T @ (a.xy - b.xy) - np.array([0.0, self.gait.width])
-        points = np.concatenate([0.9 * sole @ p.R.T + p.xy for sole, p in zip(self.soles, (a, b), strict=True)])
-        return bool(np.abs(off).max() < 0.15 * self.gait.width and support_polygon(points).margin(seen.xi) > 0)
+        """Whether pressure alone can bring the capture point to rest between the feet."""
+        places = seen.place(0), seen.place(1)
+        points = np.concatenate([STOPPING * sole @ p.R.T + p.xy for sole, p in zip(self.soles, places, strict=True)])
+        return float(support_polygon(points).margin(seen.xi)) > 0
 
 
 def wrapped(angle: float) -> float:

@@ -26,7 +26,8 @@ from .gait import Gait
 Array = np.ndarray
 UX, UY, SIGMA, YX, YY, BX, BY = range(7)
 WEIGHTS = {"place": 1.0, "time": 0.03, "offset": 300.0, "pressure": 2.0}  # of metres², but for the time's
-SOLE_ROWS = 4
+QUINTIC = 5.77  # largest acceleration of a quintic from rest to rest, in distance / time²
+NEAREST = 0.005  # m, that a foot about to land may still be moved
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,20 @@ class StepPlan:
     offset: Array
     excess: float
     cost: float
+
+
+@dataclass(frozen=True)
+class Flight:
+    """The foot that swings, seen from the other.
+
+    Attributes:
+        place: (2,) m. velocity: (2,) m/s. seconds: until it touches, by the last plan. wait: s, from then until weight changes.
+    """
+
+    place: Array
+    velocity: Array
+    seconds: float
+    wait: float
 
 
 @dataclass(frozen=True)
@@ -88,10 +103,10 @@ class StepPlanner:
         normals, offsets = gait.reach.rows(side)
         n, m = len(offsets), len(sole)
         self._sole = slice(n, n + m)
-        self._sigma, self._offset, self._near = n + m, slice(n + m + 1, n + m + 3), slice(n + m + 3, n + m + 5)
-        classes = np.zeros(n + m + 5, dtype=int)
+        self._sigma, self._offset, self._near = n + m, slice(n + m + 1, n + m + 3), slice(n + m + 3, n + m + 7)
+        classes = np.zeros(n + m + 7, dtype=int)
         classes[self._near], classes[self._offset] = 1, 2
-        self.solver = CompiledSolver(7, (7,), n_E=2, n_A=n + m + 5, classes_A=classes, regularisation=1e-9)
+        self.solver = CompiledSolver(7, (7,), n_E=2, n_A=n + m + 7, classes_A=classes, regularisation=1e-9)
         data = self.solver.data
         data["A"][:n, [UX, UY]] = normals
         data["lower"][:n], data["upper"][:n] = -np.inf, offsets
@@ -104,22 +119,23 @@ class StepPlanner:
         data["A"][self._sigma, SIGMA] = 1.0
         data["A"][self._offset, BX : BY + 1] = np.eye(2)
         data["lower"][self._offset], data["upper"][self._offset] = capturable(gait, side)
-        data["A"][self._near, UX : UY + 1] = np.eye(2)
+        data["A"][self._near, UX : UY + 1] = np.concatenate([np.eye(2), -np.eye(2)])
+        data["lower"][self._near] = -np.inf
         data["E"][:, [UX, UY]] = data["E"][:, [BX, BY]] = data["E"][:, [YX, YY]] = np.eye(2)
 
-    def plan(self, xi: Array, wish: Wish, earliest: float, latest: float, near: tuple[Array, Array]) -> StepPlan | None:
+    def plan(self, xi: Array, wish: Wish, earliest: float, latest: float, foot: Flight) -> StepPlan | None:
         """The step from here on.
 
         Args:
             xi: (2,) m, seen from the stance foot. wish: what it should be.
             earliest, latest: s, from now, of the change of weight.
-            near: (2,) lower and upper bounds of the place that the foot can still get to, m.
+            foot: that swings.
         """
         data, rate = self.solver.data, self.gait.rate
         sigma_to = exp(rate * min(max(wish.seconds, earliest, 1e-3), latest))
         data["E"][:, SIGMA] = -xi
         data["lower"][self._sigma], data["upper"][self._sigma] = exp(rate * earliest), exp(rate * latest)
-        data["lower"][self._near], data["upper"][self._near] = near
+        self._bound_flight(foot)
         self._costs(wish, sigma_to)
         result = self.solver.solve()
         x = result.x
@@ -131,6 +147,16 @@ class StepPlanner:
         return StepPlan(
             x[[UX, UY]], log(sigma) / rate, x[[YX, YY]] / (sigma - 1), x[[BX, BY]], excess, float(gap @ gap)
         )
+
+    def _bound_flight(self, foot: Flight) -> None:
+        """How far the foot gets, r = a T² / k, as a line in σ about the time it has by the last plan."""
+        data, rate = self.solver.data, self.gait.rate
+        air = max(foot.seconds, 0.02)
+        sigma = exp(rate * (foot.seconds + foot.wait))
+        far, slope = self.gait.push_off * air**2 / QUINTIC + NEAREST, 2 * self.gait.push_off * air / QUINTIC / (rate * sigma)
+        middle = foot.place + 0.5 * air * foot.velocity
+        data["A"][self._near, SIGMA] = -slope
+        data["upper"][self._near] = np.concatenate([middle, -middle]) + far - slope * sigma
 
     def _costs(self, wish: Wish, sigma_to: float) -> None:
         R, r = self.solver.data["R"], self.solver.data["r"]
