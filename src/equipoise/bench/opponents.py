@@ -58,7 +58,7 @@ def _walker(folder: str) -> Any:
         from ..walking.walking import Walking
 
         robot = load(Path(folder) / MODEL).with_armature()
-        _WALKERS[folder] = Walking(robot, dt=2e-3, friction=0.6, resistance=True)
+        _WALKERS[folder] = Walking(robot, dt=2e-3, resistance=True)
     return _WALKERS[folder]
 
 

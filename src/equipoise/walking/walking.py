@@ -43,7 +43,7 @@ class Walking:
         robot: as `eq.load` gives it; a biped with flat feet. Fingers are locked: `robot` of this object is the one to simulate.
         body: its `Body`, or the path of its profile; found if not given.
         dt: s, the step at which it will be called.
-        friction: coefficient of the ground.
+        friction: coefficient of the ground that it counts on.
         resistance: whether joints resist as their description says, by damping and dry friction: torques then make up for it.
         constraints: more of them, beside torque and joint limits.
 
@@ -59,7 +59,7 @@ class Walking:
         body: Body | str | Path | None = None,
         *,
         dt: float = 1e-3,
-        friction: float = 0.6,
+        friction: float = 0.45,
         resistance: bool = False,
         constraints: Sequence[Any] = (),
     ) -> None:

@@ -20,6 +20,7 @@ Array = np.ndarray
 COM, POSTURE, SPIN = "centre of mass", "posture", "momentum"
 UPRIGHT = ("torso", "pelvis")  # parts that stay upright
 EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
+WEIGHTS = {"com": 20.0, "trunk": 0.3, "foot": 1.0}  # the centre of mass first: a trunk that leans comes back, a fall does not
 LIMIT, FAR = "joint limit", 1e6
 INSIDE = 0.02  # rad, that joints keep from their ends
 QUICK = 1000.0  # rad/s²: what joints of a walker may count on
@@ -75,11 +76,11 @@ class WholeBody:
 
     def _tasks(self) -> list[Any]:
         g, frames = self.body.gains, self.body.frames
-        swing_weight = np.repeat([1.0, 0.3 * g.length**2], 3)
+        swing_weight = WEIGHTS["foot"] * np.repeat([1.0, 0.3 * g.length**2], 3)
         self._swing_weight = swing_weight
         return [
-            CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=np.array([4.0, 4.0, 4.0])),
-            *(FrameTask(frames[part], name=part, axes="orientation", weight=g.torso_weight, gain=g.torso) for part in self.upright),
+            CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=WEIGHTS["com"]),
+            *(FrameTask(frames[part], name=part, axes="orientation", weight=WEIGHTS["trunk"] * g.torso_weight, gain=g.torso) for part in self.upright),
             PostureTask(name=POSTURE, weight=g.posture_weight, gain=g.posture),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
             *(FrameTask(frames[role], name=f"{role} swing", weight=0.0, gain=7.0 * g.rate) for role in self.feet),
