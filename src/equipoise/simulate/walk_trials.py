@@ -21,7 +21,7 @@ NOISE = Noise(
 DELAY = 2  # steps of 1 ms
 FRICTION = 0.5, 1.0
 MASSES = 0.05
-SETTLING = 2.0  # s after a command, which its mean velocity leaves out
+SETTLING = 1.5  # s after a command, which its mean velocity leaves out
 FORWARD, ASIDE, TURN = 0.15, 0.05, 0.5  # of √(g h), of √(g h), rad/s
 EXACT = 0.15  # part of a velocity that may be missing
 
@@ -61,8 +61,8 @@ def course(walker: Walking) -> list[tuple[float, tuple[float, float, float]]]:
     speed = walker.body.gains.speed
     ahead, aside = FORWARD * speed, ASIDE * speed
     return [
-        (0.5, (ahead, 0.0, 0.0)), (7.5, (0.0, aside, 0.0)), (12.5, (0.0, 0.0, TURN)), (17.5, (0.0, 0.0, 0.0)),
-        (20.0, (ahead, 0.0, -TURN / 2)), (25.0, (0.0, -aside, 0.0)), (30.0, (0.0, 0.0, 0.0)),
+        (0.5, (ahead, 0.0, 0.0)), (6.0, (0.0, aside, 0.0)), (12.0, (0.0, 0.0, TURN)), (16.5, (0.0, 0.0, 0.0)),
+        (19.0, (ahead, 0.0, -TURN / 2)), (24.0, (0.0, -aside, 0.0)), (30.0, (0.0, 0.0, 0.0)),
     ]  # fmt: skip
 
 

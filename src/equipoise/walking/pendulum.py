@@ -3,7 +3,7 @@
 A centre of mass c at height h above its support, whose force goes through the centre of pressure p, obeys c̈ = ω² (c − p) with
 ω = √(g / h). Its divergent component ξ = c + ċ / ω, the capture point, does so alone:
 
-    ξ̇ = ω (ξ − p),        ċ = ω (ξ − c)                                       [EOA15, Eqs. (5), (8)]
+    ξ̇ = ω (ξ − p),        ċ = ω (ξ − c)    [EOA15]
 
 While p stays where it is, ξ leaves it as e^(ωt). All places are level, (2,) m.
 """
@@ -23,12 +23,12 @@ def divergent(com: Array, velocity: Array, rate: float) -> Array:
 
 
 def after(xi: Array, pressure: Array, rate: float, seconds: float) -> Array:
-    """ξ after some time with the centre of pressure at rest: p + (ξ − p) e^(ωt) [EOA15, Eq. (11)]."""
+    """ξ after some time with the centre of pressure at rest: p + (ξ − p) e^(ωt) [EOA15]."""
     return pressure + (xi - pressure) * exp(rate * seconds)
 
 
 def before(xi: Array, pressure: Array, rate: float, seconds: float) -> Array:
-    """ξ so much earlier: the inverse of `after`, by which plans run backwards from their end [EOA15, Eq. (13)]."""
+    """ξ so much earlier: the inverse of `after`, by which plans run backwards from their end [EOA15]."""
     return pressure + (xi - pressure) * exp(-rate * seconds)
 
 

@@ -3,11 +3,11 @@
 Seen from the stance foot, let ξ be the capture point now and σ = e^(ω T) for the time T that is left until weight changes feet. With
 the centre of pressure at δ until then, ξ will be δ + (ξ − δ) σ. The next foot is set at u, and ξ is then at b from it:
 
-    u + b = ξ σ − y,      y = (σ − 1) δ                                      [KHMR20, Eq. (11)], with δ = 0
+    u + b = ξ σ − y,      y = (σ − 1) δ                                      [KHMR20], with δ = 0
 
 Place, time and pressure multiply each other, but in the unknowns (u, σ, y, b) everything is linear: a centre of pressure within the
 sole, N δ ≤ d, is N y ≤ (σ − 1) d; a time between bounds bounds σ; and the reach of the legs bounds u. b is capturability: while
-ahead of the next foot ξ is no farther than the longest and quickest steps can catch, the robot can stop [KHMR20, Eqs. (14), (15)].
+ahead of the next foot ξ is no farther than the longest and quickest steps can catch, the robot can stop    [KHMR20].
 That bound alone is relaxed where it cannot hold: then the least violation is chosen.
 
     minimise  w_u |u − u_to|² + w_σ (σ/σ_to − 1)² + w_b |b − b_to|² + w_δ |y / (σ_to − 1)|²
