@@ -21,6 +21,7 @@ LAYERS = [
     {"balance"},
     {"body"},
     {"control"},
+    {"walking"},
     {"estimation"},
     {"simulate"},
     {"show"},

@@ -93,6 +93,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; a test holds it against
     from .simulate.run import Run as Run
     from .simulate.sensors import Sensors as Sensors
     from .simulate.world import Box as Box
+    from .walking.walking import Walking as Walking
 
 # Where each public name lives; imported when first used, so that `import equipoise` costs nothing.
 _HOMES = {
@@ -156,6 +157,7 @@ _HOMES = {
     "find_posture": "control.stances.postures",
     "MultiContact": "control.stances.multi_contact",
     "Standing": "control.standing",
+    "Walking": "walking.walking",
     "Estimator": "estimation.estimator",
     "Belief": "estimation.belief",
     "FilterNoise": "estimation.noise",

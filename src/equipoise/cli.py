@@ -115,6 +115,31 @@ def stand(
 
 
 @app.command()
+def walk(
+    robot: Annotated[str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, talos, g1")],
+    speed: Annotated[float, typer.Option(help="m/s, forward")] = 0.3,
+    side: Annotated[float, typer.Option(help="m/s, to the left")] = 0.0,
+    turn: Annotated[float, typer.Option(help="rad/s, to the left")] = 0.0,
+    duration: Annotated[float, typer.Option(help="s")] = 10.0,
+    push: Annotated[
+        list[str] | None, typer.Option(metavar="T,X,Y", help="at T s a push of (X, Y) N s on the torso, world axes, over 0.1 s")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="of sensor noise, friction and link masses")] = 0,
+    body: Annotated[str | None, typer.Option(metavar="FILE.toml", help="profile of what is known of its body")] = None,
+    report: Annotated[str | None, typer.Option(metavar="FILE.html", help="write a report")] = None,
+    out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
+) -> None:
+    """Walk on command in MuJoCo, with sensor noise, delay, and friction and masses that the model does not know; fails if it falls."""
+    from .show.walk_command import walk_command
+
+    warnings.simplefilter("ignore")
+    asked = (speed, side, turn)
+    made = _loaded(robot)[0]
+    if not walk_command(console, made, asked, duration, push or [], seed=seed, body=body, report=report, out=out):
+        raise typer.Exit(1)
+
+
+@app.command()
 def replay(
     log: Annotated[str, typer.Argument(metavar="RUN.mcap|RUN.npz", help="a run with readings of sensors")],
     imu: Annotated[str | None, typer.Option(help="frame of the IMU; found by its name if not given")] = None,
@@ -131,11 +156,14 @@ def replay(
 @app.command()
 def bench(
     what: Annotated[
-        str, typer.Argument(help="dynamics, derivatives, start, growth, forms, control, safety, chaos or latency")
+        str, typer.Argument(help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking or opponents")
     ] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
+    folder: Annotated[str, typer.Option("--opponents", help="opponents: the folder of their bench")] = "../shared/opponents",
+    directions: Annotated[int, typer.Option(help="opponents: of pushes")] = 16,
+    phases: Annotated[int, typer.Option(help="opponents: of the gait, in which pushes come")] = 8,
 ) -> None:
     """Measure: against Pinocchio and MuJoCo, the start, growth with the joints, changes of form, control cycles, safety."""
     from .bench import tables
@@ -143,7 +171,12 @@ def bench(
     warnings.simplefilter("ignore")
     if what not in tables.BENCHES:
         raise EquipoiseError(f"no bench named {what!r}; there are {', '.join(tables.BENCHES)}")
-    rows = tables.BENCHES[what](robot, rounds)
+    if what == "opponents":
+        from .bench import opponents
+
+        rows = opponents.measure(folder, directions=directions, phases=phases)
+    else:
+        rows = tables.BENCHES[what](robot, rounds)
     if as_json:
         console.print_json(json.dumps([tables.plain(row) for row in rows]))
     else:

@@ -108,6 +108,7 @@ if __name__ == "__main__":
         eq.FlatContact,
         eq.SlidingContact,
         eq.Standing,
+        eq.Walking,
         eq.Estimator,
         eq.Belief,
         eq.FilterNoise,

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import chaos, derivatives, dynamics, forms, growth, latency, safety, start
+from . import chaos, derivatives, dynamics, forms, growth, latency, opponents, safety, start, walking
 from .control import race as control
 
 
@@ -53,6 +53,14 @@ def _latency(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return latency.run(robots[0] if robots else "human")
 
 
+def _walking(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return walking.run(robots or ("g1", "human"))
+
+
+def _opponents(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return opponents.measure("../shared/opponents")
+
+
 BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "dynamics": _dynamics,
     "derivatives": _derivatives,
@@ -63,8 +71,10 @@ BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "safety": _safety,
     "chaos": _chaos,
     "latency": _latency,
+    "walking": _walking,
+    "opponents": _opponents,
 }
-QUIET = ("control", "latency")  # benches that a table drawn meanwhile would disturb
+QUIET = ("control", "latency", "walking")  # benches that a table drawn meanwhile would disturb
 
 
 def plain(row: Any) -> dict[str, Any]:
@@ -149,7 +159,27 @@ def _latency_line(row: latency.Latency) -> list[str]:
             *(f"{x:.3f}" for x in (row.median, row.p99, row.p999, row.most))]  # fmt: skip
 
 
+def _walking_line(row: walking.Times) -> list[str]:
+    figures = [f"{x:.3f}" for x in (row.median, row.p99, row.p999, row.most)]
+    return [row.robot, row.what, f"{row.steps:,}", *figures, "" if row.real_time is None else f"{row.real_time:.2f}"]
+
+
+def _opponents_line(row: dict[str, Any]) -> list[str]:
+    command = ", ".join(f"{x:g}" for x in row["command"])
+    if "safe" in row:
+        counts = [f"{kind} {row[kind]['min_Ns']:g} / {row[kind]['median_Ns']:g}" for kind in ("safe", "clean", "largest")]
+        return [command, "pushes, N·s, least / median", ", ".join(counts), "", "", "", "", ""]
+    velocity = "" if row["velocity_mean"] is None else ", ".join(f"{x:.3f}" for x in row["velocity_mean"])
+    excess, joint = row["joint_limit_excess_rad"]
+    effort, motor = row["effort_demanded_over_limit"]
+    feet = f"{row['slip_speed_mean_m_s']:.3f}", f"{row['foot_force_peak_N']:.0f}"
+    return [command, "fell" if row["fell"] else "walked", velocity, f"{excess:+.3f} {joint}", f"{effort:.2f} {motor}",
+            f"{row['leg_clearance_m']:.3f}", *feet]  # fmt: skip
+
+
 _TITLES = {
+    "walking": "ms of thread time while a robot walks in MuJoCo; real time: simulated seconds per second of the loop",
+    "opponents": "the walker on the measuring bench for controllers of the G1",
     "chaos": "random controllers: answers that raise, are not finite, exceed limits, or are called by a wrong name",
     "latency": "ms of one step of control, by status (time of the thread)",
     "safety": "least clearance of random starts, at and between samples",
@@ -161,6 +191,8 @@ _TITLES = {
     "growth": "inverse dynamics of a snake of n joints, batch of 1,024 on one core",
 }
 _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
+    "walking": (["robot", "what", "calls", "median", "p99", "p99.9", "largest", "real time ×"], _walking_line),
+    "opponents": (["command", "", "achieved", "joint limit", "effort", "legs, m", "slip, m/s", "force, N"], _opponents_line),
     "derivatives": (
         ["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio", "all cores ×"],
         _dynamics_line,

@@ -1,0 +1,84 @@
+"""Our walker on a measuring bench for controllers of the G1 that others made: `harness.py` with its model and protocol.
+
+The bench's files are read where they are; nothing of them is copied.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import EquipoiseError
+
+Array = np.ndarray
+MODEL = "g1_torque.xml"
+_WALKERS: dict[str, Any] = {}
+
+
+class HarnessWalker:
+    """`eq.Walking` as the harness wants a controller: MuJoCo's state in, torques of the joints out."""
+
+    actuation = "torque"
+
+    def __init__(self, folder: str) -> None:
+        self.walker = _walker(folder)
+        self.gait_period = 2 * self.walker.gait.period
+        self._like: Any = None
+
+    def reset(self, model: Any) -> None:
+        """Before every run."""
+        from ..convert import mujoco_converter
+
+        self._like = mujoco_converter(self.walker.robot, model) if self._like is None else self._like
+        self.walker.forget_commands().reset()
+
+    def control(self, t: float, qpos: Array, qvel: Array, sensors: Any, command: Any) -> Array:
+        """Torques of the 29 joints."""
+        q, v = self._like.from_peer(qpos, qvel)
+        self.walker.command(*(float(x) for x in command))
+        return np.asarray(self.walker(t, q, v).torque[6:])
+
+    def snapshot(self) -> Any:
+        return self.walker.snapshot()
+
+    def restore(self, state: Any) -> None:
+        self.walker.restore(state)
+
+
+def _walker(folder: str) -> Any:
+    """One walker for each process: it takes seconds to build."""
+    if folder not in _WALKERS:
+        from ..robot import load
+        from ..walking.walking import Walking
+
+        robot = load(Path(folder) / MODEL).with_armature()
+        _WALKERS[folder] = Walking(robot, dt=2e-3, resistance=True)
+    return _WALKERS[folder]
+
+
+def harness_of(folder: str | Path) -> Any:
+    """The bench's own module, from its folder."""
+    path = Path(folder) / "harness.py"
+    if not path.is_file():
+        raise EquipoiseError(f"wanted the folder of the bench with its harness.py, got {str(folder)!r}")
+    spec = importlib.util.spec_from_file_location("harness", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["harness"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def measure(folder: str | Path, *, directions: int = 16, phases: int = 8, processes: int = 1) -> Iterator[dict[str, Any]]:
+    """Rows of the walking table, then both push maps."""
+    harness = harness_of(folder)
+    factory = partial(HarnessWalker, str(Path(folder).resolve()))
+    yield from harness.walk_table(factory, processes=processes)
+    for command in ((0.0, 0.0, 0.0), (0.5, 0.0, 0.0)):
+        yield harness.push_map(factory, command=command, directions=directions, phases=phases, processes=processes)

@@ -1,0 +1,120 @@
+"""What a robot that walks is tried with: changing commands on a plant that differs from its model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .loop import Noise, Push, simulate
+from .mujoco_plant import MujocoPlant
+from .run import Run
+
+if TYPE_CHECKING:
+    from ..walking.walking import Walking
+
+Array = np.ndarray
+NOISE = Noise(
+    position=2e-4, velocity=5e-3, base_position=2e-4, base_orientation=2e-4, base_linear=2e-3, base_angular=5e-3
+)  # as in the shipped scenarios
+DELAY = 2  # steps of 1 ms
+FRICTION = 0.5, 1.0
+MASSES = 0.05
+SETTLING = 1.5  # s after a command, which its mean velocity leaves out
+FORWARD, ASIDE, TURN = 0.15, 0.05, 0.5  # of √(g h), of √(g h), rad/s
+EXACT = 0.15  # part of a velocity that may be missing
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A part of a course: a command for some time, and the mean velocity that came of it."""
+
+    start: float
+    end: float
+    asked: tuple[float, float, float]
+    came: tuple[float, float, float]
+
+    @property
+    def good(self) -> bool:
+        """Within 15 % along what was asked for; where nothing was, within 15 % of the course's own speeds."""
+        return all(abs(c - a) <= EXACT * abs(a) for a, c in zip(self.asked, self.came, strict=True) if a)
+
+
+@dataclass(frozen=True, eq=False)
+class WalkTrial:
+    """One course walked."""
+
+    seed: int
+    legs: tuple[Leg, ...]
+    run: Run
+    effort: float  # largest torque commanded, as a part of its limit
+    excess: float  # rad or m, largest excess over a joint's position limit; negative: never reached
+
+    @property
+    def good(self) -> bool:
+        return self.run.outcome == "completed" and all(leg.good for leg in self.legs) and self.effort <= 1 + 1e-6 and self.excess <= 0
+
+
+def course(walker: Walking) -> list[tuple[float, tuple[float, float, float]]]:
+    """30 s of changing commands: (start, command)."""
+    speed = walker.body.gains.speed
+    ahead, aside = FORWARD * speed, ASIDE * speed
+    return [
+        (0.5, (ahead, 0.0, 0.0)), (6.0, (0.0, aside, 0.0)), (12.0, (0.0, 0.0, TURN)), (16.5, (0.0, 0.0, 0.0)),
+        (19.0, (ahead, 0.0, -TURN / 2)), (24.0, (0.0, -aside, 0.0)), (30.0, (0.0, 0.0, 0.0)),
+    ]  # fmt: skip
+
+
+def varied_plant(walker: Walking, seed: int, dt: float = 1e-3, **options: Any) -> MujocoPlant:
+    """The walker's robot in MuJoCo with friction and link masses drawn from a seed."""
+    rng = np.random.default_rng(seed + 10_000)
+    friction = float(rng.uniform(*FRICTION))
+    plant = MujocoPlant(walker.robot, walker.contacts, friction=friction, **options)
+    plant.prepare(dt)
+    factors = rng.uniform(1 - MASSES, 1 + MASSES, plant.model.nbody)
+    plant.model.body_mass[:] *= factors
+    plant.model.body_inertia[:] *= factors[:, None]
+    return plant
+
+
+def walk_course(walker: Walking, seed: int, duration: float = 30.0, pushes: tuple[Push, ...] = ()) -> WalkTrial:
+    """Walk the course on a plant drawn from a seed, with noise and delay."""
+    walker.forget_commands()
+    parts = course(walker)
+    for start, command in parts:
+        walker.command(*command, at=start)
+    plant = varied_plant(walker, seed)
+    run = simulate(
+        walker.robot, walker, plant, duration, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY, pushes=pushes
+    )  # fmt: skip
+    ends = [start for start, _ in parts[1:]]
+    legs = [_leg(run, start, end, asked) for (start, asked), end in zip(parts, ends, strict=False) if run.t[-1] >= end - 0.1]
+    return WalkTrial(seed, tuple(legs), run, _effort(run), _excess(run))
+
+
+def _leg(run: Run, start: float, end: float, asked: tuple[float, float, float]) -> Leg:
+    return Leg(start, end, asked, mean_velocity(run, start + SETTLING, end))
+
+
+def mean_velocity(run: Run, start: float, end: float) -> tuple[float, float, float]:
+    """Forward and left (m/s) in the base's heading, and yaw rate (rad/s), on average between two times."""
+    at = (run.t >= start) & (run.t < end)
+    w, x, y, z = run.q[at, 3:7].T
+    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    vx, vy = run.v[at, 0], run.v[at, 1]
+    ahead, left = np.cos(yaw) * vx + np.sin(yaw) * vy, np.cos(yaw) * vy - np.sin(yaw) * vx
+    return float(ahead.mean()), float(left.mean()), float(run.v[at, 5].mean())
+
+
+def _effort(run: Run) -> float:
+    most = np.asarray(run.robot.limits.effort)
+    limited = np.isfinite(most) & (most > 0)
+    return float((np.abs(run.torque[:, limited]) / most[limited]).max())
+
+
+def _excess(run: Run) -> float:
+    limits = run.robot.limits
+    q = run.q[:, 7:]
+    over = np.maximum(q - limits.upper[7:], limits.lower[7:] - q)
+    return float(np.nanmax(over))

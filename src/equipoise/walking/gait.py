@@ -1,0 +1,119 @@
+"""How a body walks where nobody says otherwise: times and lengths that scale with it, and the steps of a command.
+
+Times are multiples of 1/ω and lengths of the height h of the standing centre of mass, so similar bodies of any size walk alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, sin
+
+import numpy as np
+
+from ..body.body import Body
+from .reach import Reach, reach_of
+
+Array = np.ndarray
+STRIDE = 0.7  # of the reach, that a command may ask for
+QUICKEST = 0.65  # of the usual period: the quickest steps of a command
+LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is asked for: forward and left, m/s, and turn, rad/s, in the body's own axes."""
+
+    forward: float = 0.0
+    left: float = 0.0
+    turn: float = 0.0
+
+    @property
+    def still(self) -> bool:
+        return not (self.forward or self.left or self.turn)
+
+
+@dataclass(frozen=True)
+class Gait:
+    """Numbers of a gait.
+
+    Attributes:
+        rate: ω, 1/s. height: m, of the walking centre of mass above the ground.
+        width: m, between the middles of the soles.
+        period: s, from one touchdown to the next. shortest, longest: s, within which it may be changed to catch the body.
+        transfer: s, in which weight goes from foot to foot, both on the ground.
+        clearance: m, under a swinging foot. landing: m/s, with which it comes down. push_off: m/s², a foot's largest acceleration.
+        reach: places of the next foot.
+    """
+
+    rate: float
+    height: float
+    width: float
+    period: float
+    shortest: float
+    longest: float
+    transfer: float
+    clearance: float
+    landing: float
+    push_off: float
+    reach: Reach
+
+    @classmethod
+    def of(cls, body: Body, places: tuple[Array, Array]) -> Gait:
+        """Of a body with two feet whose middles stand at `places`, (2,) m each."""
+        rate, height = body.gains.rate, LOWERED * body.height
+        width = abs(float(places[0][1] - places[1][1]))
+        return cls(
+            rate=rate, height=height, width=width, period=1.9 / rate, shortest=0.9 / rate, longest=3.2 / rate,
+            transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, push_off=4.0 * rate**2 * body.height,
+            reach=reach_of(body, width, height),
+        )  # fmt: skip
+
+
+    def period_of(self, command: Command) -> float:
+        """s, from touchdown to touchdown: shorter where a command would else need the farthest steps."""
+        room = STRIDE * self.reach.ahead, STRIDE * (self.reach.widest - self.width) / 2
+        speeds = abs(command.forward), abs(command.left)
+        times = [far / speed for far, speed in zip(room, speeds, strict=True) if speed > 0]
+        return max(min([self.period, *times]), QUICKEST * self.period)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a sole stands: x, y (m) and yaw (rad) in the world."""
+
+    x: float
+    y: float
+    yaw: float
+
+    @property
+    def xy(self) -> Array:
+        return np.array([self.x, self.y])
+
+    @property
+    def R(self) -> Array:
+        """(2, 2) from its axes to the world's."""
+        c, s = cos(self.yaw), sin(self.yaw)
+        return np.array([[c, -s], [s, c]])
+
+    def at(self, x: float, y: float, turn: float) -> Place:
+        """The place that it sees at (x, y), turned by `turn`."""
+        px, py = self.R @ np.array([x, y]) + self.xy
+        return Place(float(px), float(py), self.yaw + turn)
+
+
+def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading: float, seconds: float) -> Place:
+    """Where the swinging foot (0 left, 1 right) goes from a stance foot, by the command, in the time between two touchdowns.
+
+    The middle between the feet moves by the command; a foot goes aside by twice that when it swings to that side, and just beside the
+    stance foot when it swings from it, so that feet never come nearer than they stand.
+
+    Args:
+        heading: rad, of the walk when the stance foot touched.
+        seconds: from that touchdown to the next.
+    """
+    side = 1.0 if swing == 0 else -1.0
+    turn = command.turn * seconds
+    aside = 2.0 * command.left * seconds if side * command.left > 0 else 0.0
+    middle = Place(stance.x, stance.y, heading).at(0.0, side * gait.width / 2, turn / 2)
+    middle = middle.at(command.forward * seconds, aside, turn / 2)
+    return middle.at(0.0, side * gait.width / 2, 0.0)

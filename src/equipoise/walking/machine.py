@@ -1,0 +1,355 @@
+"""Standing, shifting, stepping: which foot carries, where pressure goes, and when the next phase begins.
+
+    stand ── a command ──► shift ── ξ is near the stance foot ──► step ◄──┐ touchdown, and more to go
+      │ ▲                                                          │ └────┘
+      │ └──────────────── touchdown, nothing asked, ξ between ◄────┘
+      └── ξ leaves the soles ──► step, with the foot whose plan is better
+
+A step begins when its stance foot touches. During the transfer both feet carry; then the other one swings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import atan2, pi
+
+import numpy as np
+
+from ..balance.support import support_polygon
+from .gait import Command, Gait, Place, next_place
+from .pendulum import after_shift, before
+from .step_plan import Flight, StepPlan, StepPlanner, Wish
+from .swing import Swing
+from .whole_body import WholeBody
+
+Array = np.ndarray
+STAND, SHIFT, STEP = "stand", "shift", "step"
+PREVIEW = 5  # steps
+USED = 0.8  # of the sole, that the plan may use for pressure
+TOUCHED = 0.03  # of the weight: a force with which a foot has touched
+EARLY = 0.5  # of the swing: a force before this part of it is the start's
+STILL = 1.5  # gain of the capture point when standing, in ω
+SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and the filter of its rate
+PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
+QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when feet apart are brought together
+STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
+LAST = 0.01  # s: the nearest future that is planned for
+LAG, CATCH_UP = 0.2, 0.12  # of the speed asked for, at most; of what is missing, in each step
+PACE = 0.3  # of the last step's time in the mean that steps are set by
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a call sees: the centre of mass, its velocity, the capture point, the feet (left first), measured forces."""
+
+    t: float
+    com: Array
+    velocity: Array
+    xi: Array
+    poses: tuple[Array, Array]
+    forces: Mapping[str, Array]
+
+    def place(self, foot: int) -> Place:
+        X = self.poses[foot]
+        return Place(float(X[0, 3]), float(X[1, 3]), atan2(float(X[1, 0]), float(X[0, 0])))
+
+
+@dataclass
+class State:
+    """Where the walk is; all that changes from call to call.
+
+    Attributes:
+        stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
+        last, drift: the capture point in the last call, and its rate, m/s.
+        pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
+        heading: rad. pace: s, mean time of steps so far. period: s, that the command asks for. hull: of the soles, while both stand.
+        trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
+    """
+
+    mode: str = STAND
+    stance: int = 0
+    since: float = 0.0
+    end: float = 0.0
+    plan: StepPlan | None = None
+    swing: Swing | None = None
+    pressure: Array = field(default_factory=lambda: np.zeros(2))
+    origin: Array = field(default_factory=lambda: np.zeros(2))
+    heading: float = 0.0
+    goal_yaw: float = 0.0
+    pace: float = 0.0
+    period: float = 0.0
+    asked: Array = field(default_factory=lambda: np.zeros(2))
+    lag: Array = field(default_factory=lambda: np.zeros(2))
+    trail: list[tuple[float, Array]] = field(default_factory=list)
+    ground: float | None = None
+    last: Array | None = None
+    drift: Array = field(default_factory=lambda: np.zeros(2))
+    hull: tuple[Array, Array] | None = None
+    steps: int = 0
+
+
+class Machine:
+    """Phases of a walk; it tells a `WholeBody` what to do.
+
+    Args:
+        gait: numbers of the gait. whole_body: that walks. soles: (4, 2) corners of each foot's sole, left first, m.
+    """
+
+    def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
+        self.gait, self.whole_body, self.soles = gait, whole_body, soles
+        self.planners = [StepPlanner(gait, side, USED * soles[1 - k]) for k, side in enumerate((1.0, -1.0))]
+        self.state = State(pace=gait.period)
+
+    def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
+        """One call: where pressure, torso and swinging foot should be; what is worth telling."""
+        s = self.state
+        s.period = self.gait.period_of(command)
+        self._watch(seen, dt)
+        if s.mode != STAND:
+            s.heading += command.turn * dt
+        act = {STAND: self._standing, SHIFT: self._shifting, STEP: self._stepping}[s.mode]
+        said = act(seen, command)
+        self._rise(seen, dt)
+        self._face(seen)
+        return said
+
+    def _rise(self, seen: Seen, dt: float) -> None:
+        """The centre of mass at its height above the ground, and accelerated by where pressure is: c̈ = ω² (c − p)."""
+        s, rate = self.state, self.gait.rate
+        heights = [float(X[2, 3]) for X in seen.poses]
+        ground = heights[s.stance] if s.mode == STEP else sum(heights) / 2
+        s.ground = ground if s.ground is None else s.ground + min(2 * dt * rate, 1.0) * (ground - s.ground)
+        self.whole_body.set_com(s.ground + self.gait.height, rate**2 * (seen.com[:2] - s.pressure))
+
+    def _face(self, seen: Seen) -> None:
+        """The torso looks where the feet do."""
+        s = self.state
+        yaws, rate = [seen.place(0).yaw, seen.place(1).yaw], 0.0
+        if s.swing is not None:
+            yaws[1 - s.stance], rate = float(s.swing.state[0, 3]), float(s.swing.state[1, 3]) / 2
+        self.whole_body.set_heading(yaws[0] + wrapped(yaws[1] - yaws[0]) / 2, rate)
+
+    # --- both feet --------------------------------------------------------------------------------------------------------
+
+    def _standing(self, seen: Seen, command: Command) -> list[str]:
+        """Pressure brings the capture point back to the middle; a step where it cannot, or where one is asked for."""
+        s, places = self.state, (seen.place(0), seen.place(1))
+        if s.hull is None:
+            points = [sole @ place.R.T + place.xy for sole, place in zip(self.soles, places, strict=True)]
+            s.hull = support_polygon(np.concatenate(points)).rows
+            s.heading = places[0].yaw + wrapped(places[1].yaw - places[0].yaw) / 2
+        middle = (places[0].xy + places[1].xy) / 2
+        s.pressure = within(*s.hull, middle, seen.xi + STILL * (seen.xi - middle))
+        if self._leaves(seen):
+            return self._catch(seen, command)
+        if command.still:
+            return self._tidied(seen, middle)
+        aside = command.left or command.turn
+        s.mode, s.since, s.stance = SHIFT, seen.t, 0 if aside < 0 else 1
+        return ["starts to walk"]
+
+    def _tidied(self, seen: Seen, middle: Array) -> list[str]:
+        """Feet that came to stand apart are brought together once the robot is at rest."""
+        s, width = self.state, self.gait.width
+        if np.abs(seen.xi - middle).max() > QUIET * width or np.abs(seen.velocity).max() > QUIET * width * self.gait.rate:
+            s.since = seen.t
+        if seen.t - s.since < REST / self.gait.rate or np.abs(self._apart(seen)).max() < TOGETHER * width:
+            return []
+        s.mode, s.since = SHIFT, seen.t
+        return ["brings its feet together"]
+
+    def _apart(self, seen: Seen) -> Array:
+        """(2,) m, of the left foot from where it stands beside the right one."""
+        a, b = seen.place(0), seen.place(1)
+        return b.R.T @ (a.xy - b.xy) - np.array([0.0, self.gait.width])
+
+    def _leaves(self, seen: Seen) -> bool:
+        """Whether the capture point is where pressure cannot turn it back, or will be at once."""
+        assert self.state.hull is not None
+        normals, offsets = self.state.hull
+        return float((offsets - normals @ self._soon(seen)).min()) < 0.0
+
+    def _soon(self, seen: Seen) -> Array:
+        """The capture point a moment from now, if it goes on as it does."""
+        return np.asarray(seen.xi + SOON / self.gait.rate * self.state.drift)
+
+    def _watch(self, seen: Seen, dt: float) -> None:
+        """The capture point's rate, filtered."""
+        s = self.state
+        if s.last is not None:
+            part = min(dt * self.gait.rate / WATCH, 1.0)
+            s.drift = s.drift + part * ((seen.xi - s.last) / dt - s.drift)
+        s.last = seen.xi
+
+    def _catch(self, seen: Seen, command: Command) -> list[str]:
+        """A step at once, with the foot that makes the better plan."""
+        s, costs, ahead = self.state, [], replace(seen, xi=self._soon(seen))
+        for stance in (0, 1):
+            s.stance, s.since, s.plan = stance, seen.t - self.gait.transfer, None
+            plan = self._planned(ahead, command)
+            costs.append(np.inf if plan is None else plan.cost + 1e3 * plan.excess)
+        self._begin(seen, int(np.argmin(costs)))
+        s.since -= self.gait.transfer
+        return [f"the capture point leaves the soles: a step with the {self.whole_body.feet[1 - s.stance]}"]
+
+    def _shifting(self, seen: Seen, command: Command) -> list[str]:
+        """Pressure goes under the foot that will swing, until the capture point is near the one that will stand."""
+        s, gait = self.state, self.gait
+        stance, side = seen.place(s.stance), 1.0 if s.stance == 1 else -1.0
+        wish = self._wish(seen, command, s.period, s.period)
+        start = before(wish.place + wish.offset, np.zeros(2), gait.rate, s.period - gait.transfer / 2)
+        assert s.hull is not None
+        s.pressure = within(*s.hull, stance.xy, seen.place(1 - s.stance).xy)
+        if self._leaves(seen):
+            return self._catch(seen, command)
+        inward = side * float((stance.R.T @ (seen.xi - stance.xy))[1])
+        if inward <= side * float(start[1]) or seen.t - s.since > PATIENCE / gait.rate:
+            self._begin(seen, s.stance)
+        return []
+
+    # --- a step -----------------------------------------------------------------------------------------------------------
+
+    def _begin(self, seen: Seen, stance: int) -> None:
+        """Weight goes to a foot, and the other will swing."""
+        s = self.state
+        s.mode, s.stance, s.since, s.swing, s.plan, s.hull = STEP, stance, seen.t, None, None, None
+        s.origin, s.steps = s.pressure, s.steps + 1
+
+    def _wish(self, seen: Seen, command: Command, seconds: float, whole: float) -> Wish:
+        """The step by the command, and ξ when it ends, from a preview of steps that ends at rest.
+
+        Args:
+            seconds: until weight changes feet. whole: s, of this step from touchdown to touchdown.
+        """
+        s, gait = self.state, self.gait
+        still = command.still
+        command = replace(command, forward=command.forward + float(s.lag[0]), left=command.left + float(s.lag[1]))
+        stance, heading = seen.place(s.stance), s.heading - command.turn * max(whole - seconds, 0.0)
+        places, foot = [stance], 1 - s.stance
+        for _ in range(1 if still else PREVIEW):
+            places.append(next_place(places[-1], foot, command, gait, heading, s.pace))
+            foot, heading = 1 - foot, places[-1].yaw
+        xi = (places[-1].xy + places[-2].xy) / 2
+        for place in reversed(places[1:-1]):
+            xi = before(xi, place.xy, gait.rate, s.period)
+        s.goal_yaw = places[1].yaw
+        back = stance.R.T
+        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy))
+
+    def _planned(self, seen: Seen, command: Command) -> StepPlan | None:
+        """The plan from here on; None where there is none."""
+        s, gait, stance = self.state, self.gait, seen.place(self.state.stance)
+        since = seen.t - s.since
+        wait, ahead = gait.transfer - since, seen.xi
+        if wait > 0.0:  # until weight has changed feet
+            to = stance.xy if s.plan is None else stance.xy + stance.R @ s.plan.pressure
+            ahead = after_shift(seen.xi, s.pressure, to, gait.rate, wait)
+        half, now = gait.transfer / 2, max(since, gait.transfer)
+        left = max(s.period - now, LAST) + half
+        wish = self._wish(seen, command, left, s.period)
+        foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + gait.transfer))
+        times = max(gait.shortest - now, LAST) + half, max(gait.longest - now, 2 * LAST) + half
+        return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
+
+    def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
+        """The foot that swings, or will, by its reference."""
+        s, back = self.state, stance.R.T
+        half = self.gait.transfer / 2
+        if s.swing is None:
+            return Flight(back @ (seen.place(1 - s.stance).xy - stance.xy), np.zeros(2), seconds, half)
+        return Flight(back @ (s.swing.state[0, :2] - stance.xy), back @ s.swing.state[1, :2], seconds, half)
+
+    def _stepping(self, seen: Seen, command: Command) -> list[str]:
+        s, gait = self.state, self.gait
+        since, plan = seen.t - s.since, self._planned(seen, command)
+        if plan is not None:
+            s.plan, s.end = plan, max(seen.t, s.since + gait.transfer) + plan.seconds - gait.transfer / 2
+        stance = seen.place(s.stance)
+        target = stance.xy if s.plan is None else stance.xy + stance.R @ s.plan.pressure
+        if since < gait.transfer:
+            part = since / gait.transfer
+            s.pressure = (1 - part) * s.origin + part * target
+            self.whole_body.share(s.stance, part, sudden=s.steps == 1)
+            return []
+        s.pressure = target
+        if s.swing is None:
+            s.swing = self._lifted(seen)
+        if self._touched(seen):
+            return self._touch_down(seen, command)
+        self._follow(seen, stance)
+        return []
+
+    def _lifted(self, seen: Seen) -> Swing:
+        s, foot = self.state, 1 - self.state.stance
+        self.whole_body.lift(foot)
+        place, z = seen.place(foot), float(seen.poses[foot][2, 3])
+        return Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self.gait.clearance, self.gait.landing)
+
+    def _follow(self, seen: Seen, stance: Place) -> None:
+        """The swinging foot on its way to the plan's place."""
+        s = self.state
+        if s.swing is None or s.plan is None:
+            return
+        x, y = stance.R @ s.plan.place + stance.xy
+        yaw = float(s.swing.start[3]) + wrapped(s.goal_yaw - float(s.swing.start[3]))
+        goal = np.array([x, y, float(seen.poses[s.stance][2, 3]), yaw])
+        self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, goal, s.end))
+
+    def _touched(self, seen: Seen) -> bool:
+        """Whether the swinging foot is down: by its force, or by its place where forces are not measured."""
+        s, foot = self.state, 1 - self.state.stance
+        if s.swing is None or seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):
+            return False
+        wrench = seen.forces.get(self.whole_body.feet[foot])
+        if wrench is not None:
+            return bool(wrench[2] > TOUCHED * self.whole_body.weight)
+        return float(seen.poses[foot][2, 3] - seen.poses[s.stance][2, 3]) < 1e-3
+
+    def _touch_down(self, seen: Seen, command: Command) -> list[str]:
+        """The foot is down: stand if that is wanted and possible, else the next step."""
+        s, landed = self.state, 1 - self.state.stance
+        self.whole_body.land(landed)
+        s.swing = None
+        s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.period) - s.pace)
+        self._measure(seen, command)
+        if command.still and self._can_stand(seen):
+            s.mode, s.hull, s.plan, s.steps, s.since = STAND, None, None, 0, seen.t
+            return ["stands"]
+        self._begin(seen, landed)
+        self.whole_body.share(landed, 0.0)
+        return []
+
+    def _measure(self, seen: Seen, command: Command) -> None:
+        """How far the walk lags behind what was asked for, from one stride to the next."""
+        s = self.state
+        asked = np.array([command.forward, command.left])
+        s.trail = [*s.trail[-2:], (seen.t, seen.com[:2].copy())]
+        if command.still or not np.array_equal(asked, s.asked):
+            s.trail, s.lag, s.asked = s.trail[-1:], np.zeros(2), asked
+        if len(s.trail) < 3:
+            return
+        (start, old), (end, new) = s.trail[0], s.trail[-1]
+        turn = s.heading - command.turn * (end - start) / 2
+        came = Place(0.0, 0.0, turn).R.T @ (new - old) / (end - start)
+        most = LAG * np.hypot(*asked)
+        s.lag = np.clip(s.lag + CATCH_UP * (asked - came), -most, most)
+
+    def _can_stand(self, seen: Seen) -> bool:
+        """Whether pressure alone can bring the capture point to rest between the feet."""
+        places = seen.place(0), seen.place(1)
+        points = np.concatenate([STOPPING * sole @ p.R.T + p.xy for sole, p in zip(self.soles, places, strict=True)])
+        return float(support_polygon(points).margin(seen.xi)) > 0
+
+
+def wrapped(angle: float) -> float:
+    """An angle between −π and π, rad."""
+    return (angle + pi) % (2 * pi) - pi
+
+
+def within(normals: Array, offsets: Array, middle: Array, point: Array) -> Array:
+    """The point, or where the line from the middle to it leaves the polygon normals · x ≤ offsets."""
+    room, along = offsets - normals @ middle, normals @ (point - middle)
+    out = along > 1e-12
+    part = float(np.min(room[out] / along[out], initial=1.0))
+    return np.asarray(middle + max(part, 0.0) * (point - middle))

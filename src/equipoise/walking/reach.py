@@ -1,0 +1,153 @@
+"""Where the next foot can be set, seen from the one that stands: from the robot's own legs.
+
+Along eight directions from where the foot stands beside the other, the feet are moved apart until no posture has both soles flat on
+the ground, the centre of mass at walking height between them and the torso upright, within joint limits. Inwards it ends where soles
+would touch. The polygon of these places is the reach; postures are found by least squares as the standing one is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..algebra.quaternions import from_rotation, log
+from ..body.body import Body
+from ..body.least_squares import Bounds, positions, solved
+from ..body.skeleton import Motion, Skeleton
+
+Array = np.ndarray
+DIRECTIONS = 8
+STRIDE = 0.13  # of the height of the centre of mass: by which feet are moved apart from one posture to the next
+MOST = 8  # of these
+ITERATIONS = 10
+GOOD = 0.006, 0.03, 0.012  # m, rad, m: of the soles, and of the centre of mass's height in parts of it
+INSIDE = 0.02  # rad or m, that joints keep from their ends
+APART = 0.02  # m, that soles side by side keep
+PART = 0.9  # of the farthest posture found that steps may use
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Places of a foot in the axes of the other: x ahead, y to the side it belongs to.
+
+    Attributes:
+        normals: (n, 2) and offsets: (n,) of edges, normals · place ≤ offsets.
+        ahead, behind: m, farthest along x, positive. nearest, widest: m, least and largest y.
+    """
+
+    normals: Array
+    offsets: Array
+    ahead: float
+    behind: float
+    nearest: float
+    widest: float
+
+    def rows(self, side: float) -> tuple[Array, Array]:
+        """(normals, offsets) with y to the left, for the left (1) or right (−1) foot."""
+        return self.normals * np.array([1.0, side]), self.offsets
+
+
+def reach_of(body: Body, width: float, height: float) -> Reach:
+    """Reach of a body with two feet that stand `width` (m) apart, its centre of mass at a height (m)."""
+    legs = _Legs.of(body, height)
+    soles = [np.array(part.corners) for part in body.feet.values()]
+    nearest = min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
+    angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+    out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    far = np.array([PART * legs.farthest(np.array([0.0, width]), along) for along in out])
+    corners = out * far[:, None] + [0.0, width]
+    corners[:, 1] = np.maximum(corners[:, 1], nearest)
+    normals, offsets = _edges(corners)
+    ahead, behind = float(corners[:, 0].max()), float(-corners[:, 0].min())
+    return Reach(normals, offsets, ahead, behind, nearest, float(corners[:, 1].max()))
+
+
+def _edges(corners: Array) -> tuple[Array, Array]:
+    """Rows of the hull of points; always as many as directions, so that a program keeps its size."""
+    from scipy.spatial import ConvexHull
+
+    equations = ConvexHull(corners).equations
+    normals, offsets = equations[:, :2], -equations[:, 2]
+    more = DIRECTIONS + 1 - len(normals)
+    return np.concatenate([normals, np.repeat(normals[:1], more, axis=0)]), np.append(offsets, np.repeat(offsets[:1], more))
+
+
+@dataclass(frozen=True, eq=False)
+class _Legs:
+    """Postures with both soles on the ground."""
+
+    skeleton: Skeleton
+    bounds: Bounds
+    rest: Array
+    feet: tuple[tuple[int, Array], ...]  # left first: (body, pose of the sole in it)
+    torso: int
+    upright: Array  # (3, 3) of the torso when it stands
+    height: float
+
+    @classmethod
+    def of(cls, body: Body, height: float) -> _Legs:
+        robot, skeleton = body.robot, Skeleton(body.robot)
+        lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
+        for joint in robot.joints.values():
+            if joint.mimic is None and joint.type.nq == 1 and joint.limits.lower <= joint.limits.upper:
+                inside = min(INSIDE, 0.25 * (joint.limits.upper - joint.limits.lower))
+                lower[joint.v], upper[joint.v] = joint.limits.lower + inside, joint.limits.upper - inside
+        feet = []
+        for role in sorted(body.feet, key=lambda role: "right" in role):
+            link, X = robot.place(body.feet[role].link)
+            feet.append((link, X @ body.feet[role].X))
+        torso = robot.place(body.frames["torso"])[0]
+        upright = skeleton.at(body.standing).R[torso]
+        bounds = Bounds(lower, upper, np.ones(robot.nv, bool))
+        return cls(skeleton, bounds, body.standing, tuple(feet), torso, upright, height)
+
+    def farthest(self, start: Array, along: Array) -> float:
+        """m, that the left foot gets from a place along a direction, the right one at the origin."""
+        q, far = self.rest, 0.0
+        for k in range(1, MOST + 1):
+            distance = k * STRIDE * self.height
+            place = start + distance * along
+            q, _ = solved(self.skeleton, q, lambda q, motion, place=place: self._rows(q, motion, place), self.bounds, ITERATIONS)
+            if not self._good(q, place):
+                break
+            far = distance
+        return far
+
+    def _sole(self, motion: Motion, foot: int) -> tuple[Array, Array]:
+        body, X = self.feet[foot]
+        return motion.R[body] @ X[:3, :3], motion.p[body] + motion.R[body] @ X[:3, 3]
+
+    def _errors(self, motion: Motion, place: Array) -> list[tuple[Array, Array]]:
+        """(of place, of rotation) of both soles; the middle between the feet is the origin."""
+        errors = []
+        for foot, sign in ((0, 0.5), (1, -0.5)):
+            R, p = self._sole(motion, foot)
+            errors.append((p - np.array([*(sign * place), 0.0]), np.array(log(from_rotation(R).tolist()))))
+        return errors
+
+    def _rows(self, q: Array, motion: Motion, place: Array) -> tuple[Array, Array]:
+        rows, columns = [], []
+        for (body, X), (off, turn) in zip(self.feet, self._errors(motion, place), strict=True):
+            _, J = self.skeleton.points(motion, [body], X[None, :3, 3])
+            rows += [20.0 * off, 10.0 * turn]
+            columns += [20.0 * J[0], 10.0 * self.skeleton.turning(motion, body)]
+        c, J = self.skeleton.centre_of_mass(motion)
+        rows.append(np.array([1.0, 1.0, 10.0]) * (c - [0.0, 0.0, self.height]))
+        columns.append(np.array([[1.0], [1.0], [10.0]]) * J)
+        turn = motion.R[self.torso] @ self.upright.T
+        rows.append(2.0 * np.array(log(from_rotation(turn).tolist())))
+        columns.append(2.0 * self.skeleton.turning(motion, self.torso))
+        at = positions(self.skeleton)
+        single = np.flatnonzero(at >= 0)
+        rows.append(0.02 * (q - self.rest)[at[single]])
+        columns.append(0.02 * np.eye(len(at))[single])
+        return np.concatenate(rows), np.concatenate(columns)
+
+    def _good(self, q: Array, place: Array) -> bool:
+        motion = self.skeleton.at(q)
+        errors = self._errors(motion, place)
+        off = max(float(np.abs(e).max()) for e, _ in errors)
+        turn = max(float(np.abs(e).max()) for _, e in errors)
+        low = abs(float(self.skeleton.centre_of_mass(motion)[0][2]) - self.height) / self.height
+        return off < GOOD[0] and turn < GOOD[1] and low < GOOD[2]

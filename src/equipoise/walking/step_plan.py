@@ -1,0 +1,168 @@
+"""The next step: its place, its time and the pressure until then, from one quadratic program.
+
+Seen from the stance foot, let ξ be the capture point now and σ = e^(ω T) for the time T that is left until weight changes feet. With
+the centre of pressure at δ until then, ξ will be δ + (ξ − δ) σ. The next foot is set at u, and ξ is then at b from it:
+
+    u + b = ξ σ − y,      y = (σ − 1) δ                                      [KHMR20], with δ = 0
+
+Place, time and pressure multiply each other, but in the unknowns (u, σ, y, b) everything is linear: a centre of pressure within the
+sole, N δ ≤ d, is N y ≤ (σ − 1) d; a time between bounds bounds σ; and the reach of the legs bounds u. b is capturability: while
+ahead of the next foot ξ is no farther than the longest and quickest steps can catch, the robot can stop    [KHMR20].
+That bound alone is relaxed where it cannot hold: then the least violation is chosen.
+
+    minimise  w_u |u − u_to|² + w_σ (σ/σ_to − 1)² + w_b |b − b_to|² + w_δ |y / (σ_to − 1)|²
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+
+from ..control.qp import CompiledSolver
+from .gait import Gait
+
+Array = np.ndarray
+UX, UY, SIGMA, YX, YY, BX, BY = range(7)
+WEIGHTS = {"place": 1.0, "time": 0.03, "offset": 30.0, "pressure": 2.0}  # of metres², but for the time's
+QUINTIC = 5.77  # largest acceleration of a quintic from rest to rest, in distance / time²
+NEAREST = 0.005  # m, that a foot about to land may still be moved
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    """A step, seen from the stance foot's axes.
+
+    Attributes:
+        place: (2,) m, of the next foot. seconds: until weight changes feet.
+        pressure: (2,) m, the centre of pressure until then. offset: (2,) m, of ξ from the next foot then.
+        excess: m, by which the offset is beyond what can be caught; 0 where the robot can still stop.
+        cost: of the program.
+    """
+
+    place: Array
+    seconds: float
+    pressure: Array
+    offset: Array
+    excess: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Flight:
+    """The foot that swings, seen from the other.
+
+    Attributes:
+        place: (2,) m. velocity: (2,) m/s. seconds: until it touches, by the last plan. wait: s, from then until weight changes.
+    """
+
+    place: Array
+    velocity: Array
+    seconds: float
+    wait: float
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a step should be if nothing were wrong.
+
+    Attributes:
+        place: (2,) m. seconds: until weight changes feet. offset: (2,) m, of ξ from the next foot then.
+    """
+
+    place: Array
+    seconds: float
+    offset: Array
+
+
+def capturable(gait: Gait, side: float) -> tuple[Array, Array]:
+    """(lower, upper) bounds of the offset b of ξ from a foot that has just been set on `side` (1 left, −1 right).
+
+    Along x the longest step after the shortest time keeps b where it is: b = L / (σ − 1). To the side, w is the distance of the feet, from
+    the nearest to the widest, and d the offset towards the other foot: d' = w − d σ. The d that can be kept within bounds for ever are
+    those between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1).
+    """
+    sigma, reach = exp(gait.rate * gait.shortest), gait.reach
+    inward = (sigma * reach.widest - reach.nearest) / (sigma**2 - 1)
+    outward = (sigma * reach.nearest - reach.widest) / (sigma**2 - 1)
+    y = sorted((-side * inward, -side * outward))
+    return np.array([-reach.behind / (sigma - 1), y[0]]), np.array([reach.ahead / (sigma - 1), y[1]])
+
+
+class StepPlanner:
+    """The program's memory; one for each foot that swings.
+
+    Args:
+        gait: of the body. side: 1 for a left foot that swings, −1 for a right one.
+        sole: (4, 2) corners of the stance foot's sole that pressure may use, in its axes, counter-clockwise.
+    """
+
+    def __init__(self, gait: Gait, side: float, sole: Array) -> None:
+        self.gait, self.side = gait, side
+        normals, offsets = gait.reach.rows(side)
+        n, m = len(offsets), len(sole)
+        self._sole = slice(n, n + m)
+        self._sigma, self._offset, self._near = n + m, slice(n + m + 1, n + m + 3), slice(n + m + 3, n + m + 7)
+        classes = np.zeros(n + m + 7, dtype=int)
+        classes[self._near], classes[self._offset] = 1, 2
+        self.solver = CompiledSolver(7, (7,), n_E=2, n_A=n + m + 7, classes_A=classes, regularisation=1e-9)
+        data = self.solver.data
+        data["A"][:n, [UX, UY]] = normals
+        data["lower"][:n], data["upper"][:n] = -np.inf, offsets
+        edges = np.roll(sole, -1, axis=0) - sole
+        outward = np.stack([edges[:, 1], -edges[:, 0]], axis=1) / np.linalg.norm(edges, axis=1)[:, None]
+        distances = (outward * sole).sum(axis=1)
+        data["A"][self._sole, YX : YY + 1] = outward
+        data["A"][self._sole, SIGMA] = -distances
+        data["lower"][self._sole], data["upper"][self._sole] = -np.inf, -distances
+        data["A"][self._sigma, SIGMA] = 1.0
+        data["A"][self._offset, BX : BY + 1] = np.eye(2)
+        data["lower"][self._offset], data["upper"][self._offset] = capturable(gait, side)
+        data["A"][self._near, UX : UY + 1] = np.concatenate([np.eye(2), -np.eye(2)])
+        data["lower"][self._near] = -np.inf
+        data["E"][:, [UX, UY]] = data["E"][:, [BX, BY]] = data["E"][:, [YX, YY]] = np.eye(2)
+
+    def plan(self, xi: Array, wish: Wish, earliest: float, latest: float, foot: Flight) -> StepPlan | None:
+        """The step from here on.
+
+        Args:
+            xi: (2,) m, seen from the stance foot. wish: what it should be.
+            earliest, latest: s, from now, of the change of weight.
+            foot: that swings.
+        """
+        data, rate = self.solver.data, self.gait.rate
+        sigma_to = exp(rate * min(max(wish.seconds, earliest, 1e-3), latest))
+        data["E"][:, SIGMA] = -xi
+        data["lower"][self._sigma], data["upper"][self._sigma] = exp(rate * earliest), exp(rate * latest)
+        self._bound_flight(foot)
+        self._costs(wish, sigma_to)
+        result = self.solver.solve()
+        x = result.x
+        if not np.isfinite(x).all():
+            return None
+        sigma = max(float(x[SIGMA]), 1.0 + 1e-9)
+        excess = float(np.abs(result.excess[2:][self._offset]).max())
+        gap = data["R"] @ x - data["r"]
+        return StepPlan(
+            x[[UX, UY]], log(sigma) / rate, x[[YX, YY]] / (sigma - 1), x[[BX, BY]], excess, float(gap @ gap)
+        )
+
+    def _bound_flight(self, foot: Flight) -> None:
+        """How far the foot gets, r = a T² / k, as a line in σ about the time it has by the last plan."""
+        data, rate = self.solver.data, self.gait.rate
+        air = max(foot.seconds, 0.02)
+        sigma = exp(rate * (foot.seconds + foot.wait))
+        far, slope = self.gait.push_off * air**2 / QUINTIC + NEAREST, 2 * self.gait.push_off * air / QUINTIC / (rate * sigma)
+        middle = foot.place + 0.5 * air * foot.velocity
+        data["A"][self._near, SIGMA] = -slope
+        data["upper"][self._near] = np.concatenate([middle, -middle]) + far - slope * sigma
+
+    def _costs(self, wish: Wish, sigma_to: float) -> None:
+        R, r = self.solver.data["R"], self.solver.data["r"]
+        w = WEIGHTS
+        scales = np.sqrt([w["place"], w["place"], w["time"], w["pressure"], w["pressure"], w["offset"], w["offset"]])
+        scales[SIGMA] /= sigma_to
+        scales[YX : YY + 1] /= max(sigma_to - 1, 0.05)
+        R[range(7), range(7)] = scales
+        r[:] = scales * np.array([*wish.place, sigma_to, 0.0, 0.0, *wish.offset])

@@ -1,0 +1,93 @@
+"""The way of a swinging foot: smooth to the second derivative, to a place and a time that may change at any moment.
+
+Level and in yaw it is a polynomial of fifth degree from where the foot's reference is, with its rate and acceleration, to rest at
+the goal. In height it rises to a clearance at mid-swing and comes down with a landing speed, with which it goes on until the
+ground is there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Array = np.ndarray
+LEAST = 0.03  # s: a foot that is nearly there is not sent elsewhere
+
+
+def quintic(x: float, v: float, a: float, goal: float, speed: float, seconds: float, at: float) -> tuple[float, float, float]:
+    """(place, rate, acceleration) after `at` seconds on the polynomial of fifth degree from (x, v, a) to (goal, speed, 0)."""
+    T, s = seconds, at
+    d = goal - x
+    c3 = (20 * d - (8 * speed + 12 * v) * T - 3 * a * T * T) / (2 * T**3)
+    c4 = (-30 * d + (14 * speed + 16 * v) * T + 3 * a * T * T) / (2 * T**4)
+    c5 = (12 * d - 6 * (speed + v) * T - a * T * T) / (2 * T**5)
+    place = x + s * (v + s * (a / 2 + s * (c3 + s * (c4 + s * c5))))
+    rate = v + s * (a + s * (3 * c3 + s * (4 * c4 + s * 5 * c5)))
+    return place, rate, a + s * (6 * c3 + s * (12 * c4 + s * 20 * c5))
+
+
+@dataclass
+class Swing:
+    """A foot in the air.
+
+    Args:
+        start: (4,) x, y, z (m) and yaw (rad) where it left the ground.
+        begin: s, when it did.
+        end: s, when it should touch.
+        clearance: m, above the higher of start and goal.
+        landing: m/s, with which it comes down.
+
+    Attributes:
+        state: (3, 4) place, rate and acceleration of x, y, z, yaw at `now`.
+    """
+
+    start: Array
+    begin: float
+    end: float
+    clearance: float
+    landing: float
+    state: Array = field(init=False)
+    now: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.state = np.zeros((3, 4))
+        self.state[0] = self.start
+        self.now = self.begin
+
+    def advance(self, t: float, goal: Array, end: float) -> Array:
+        """The reference at t on the way to a goal (4,) at time `end`: state (3, 4). Times do not go back."""
+        dt = t - self.now
+        if dt <= 0.0:
+            return self.state
+        left = end - self.now
+        if left > LEAST:
+            self.end = end
+            for k in (0, 1, 3):
+                self.state[:, k] = quintic(*self.state[:, k].tolist(), float(goal[k]), 0.0, left, dt)
+            self._height(dt, left, float(goal[2]))
+        else:
+            self._landing(dt)
+        self.now = t
+        return self.state
+
+    def _height(self, dt: float, left: float, ground: float) -> None:
+        """Up to the top at mid-swing, then down to the ground with the landing speed."""
+        x, v, a = self.state[:, 2].tolist()
+        top = max(float(self.start[2]), ground) + self.clearance
+        rising = left - 0.5 * (self.end - self.begin)
+        if rising > LEAST:
+            self.state[:, 2] = quintic(x, v, a, top, 0.0, rising, dt)
+        else:
+            self.state[:, 2] = quintic(x, v, a, ground, -self.landing, left, dt)
+
+    def _landing(self, dt: float) -> None:
+        """What is left of the swing: rates fade level, and the foot goes on down."""
+        x, v, _ = self.state[:, [0, 1, 3]]
+        fade = min(1.0, dt / LEAST)
+        self.state[0, [0, 1, 3]] = x + dt * v
+        self.state[1, [0, 1, 3]] = (1 - fade) * v
+        self.state[2, [0, 1, 3]] = 0.0
+        z, rate = self.state[0, 2], self.state[1, 2]
+        rate += min(1.0, dt / LEAST) * (-self.landing - rate)
+        self.state[:, 2] = z + dt * rate, rate, 0.0

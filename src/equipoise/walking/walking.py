@@ -1,0 +1,157 @@
+"""A ready controller: walk on command, and step when pushed.
+
+    walker = eq.Walking(eq.load("g1"))
+    walker.command(0.4, 0.0, 0.2)
+    run = eq.simulate(walker.robot, walker, q0=walker.q0, duration=10.0)
+
+Each call measures the capture point, plans the step it is in (`step_plan`), and asks the whole body (`whole_body`) for the level
+acceleration ω² (c − p) that puts the centre of pressure where the plan wants it. Nothing raises in the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algebra.arrays import finite
+from ..body.body import Body, BodyError
+from ..control.contacts import Contact
+from ..control.controller.solution import Solution
+from ..errors import ShapeError
+from .gait import Command, Gait
+from .machine import Machine, Seen, State
+from .pendulum import divergent
+from .resistance import Resistance
+from .step_plan import StepPlan
+from .whole_body import WholeBody
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+
+
+class Walking:
+    """Called with (t, q, v), answers a `Solution`; a controller like any other.
+
+    Args:
+        robot: as `eq.load` gives it; a biped with flat feet. Fingers are locked: `robot` of this object is the one to simulate.
+        body: its `Body`, or the path of its profile; found if not given.
+        dt: s, the step at which it will be called.
+        friction: coefficient of the ground that it counts on.
+        resistance: whether joints resist as their description says, by damping and dry friction: torques then make up for it.
+        constraints: more of them, beside torque and joint limits.
+
+    Attributes:
+        robot, body, q0: with frames for all parts; where to start.
+        gait: times and lengths.
+        log: (time, text) of everything worth knowing.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        body: Body | str | Path | None = None,
+        *,
+        dt: float = 1e-3,
+        friction: float = 0.45,
+        resistance: bool = False,
+        constraints: Sequence[Any] = (),
+    ) -> None:
+        found = body if isinstance(body, Body) else Body.of(robot, body)
+        flat = [role for role, part in found.feet.items() if part.contact == "flat"]
+        if len(found.feet) != 2 or len(flat) != 2 or not found.robot.floating:
+            raise BodyError(f"{robot.name!r} cannot walk on two flat feet: it has {', '.join(found.feet) or 'no feet'}")
+        self.body = found.still()
+        self.robot, self.dt, self.q0 = self.body.robot, dt, self.body.standing
+        self.whole_body = WholeBody(self.body, dt, friction, constraints)
+        self._frames = tuple(self.body.frames[role] for role in self.whole_body.feet)
+        home = [self.robot.pose(self.q0, frame)[:2, 3] for frame in self._frames]
+        self.gait = Gait.of(self.body, (home[0], home[1]))
+        soles = [np.array(self.body.feet[role].corners) for role in self.whole_body.feet]
+        self.machine = Machine(self.gait, self.whole_body, soles)
+        self._resistance = Resistance.of(self.robot) if resistance else None
+        self._command, self._later = Command(), list[tuple[float, Command]]()
+        self.reset()
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """Where it touches the ground."""
+        return self.whole_body.controller.contacts
+
+    @property
+    def mode(self) -> str:
+        """What it does: "stand", "shift" its weight before the first step, or "step"."""
+        return self.machine.state.mode
+
+    @property
+    def plan(self) -> StepPlan | None:
+        """The step it is in, if it is."""
+        return self.machine.state.plan
+
+    # --- commands ---------------------------------------------------------------------------------------------------------
+
+    def command(self, forward: float = 0.0, left: float = 0.0, turn: float = 0.0, *, at: float | None = None) -> Walking:
+        """Walk: m/s forward and to the left, rad/s, in the robot's own axes; zeros to stand. From now on, or from a time (s)."""
+        values = [float(x) for x in (forward, left, turn, 0.0 if at is None else at)]
+        if not np.isfinite(values).all():
+            raise ShapeError(f"a command is three finite numbers, and a time; got {(forward, left, turn, at)!r}")
+        if at is None:
+            self._command = Command(*values[:3])
+        else:
+            self._later = sorted([*self._later, (values[3], Command(*values[:3]))], key=lambda x: x[0])
+        return self
+
+    def forget_commands(self) -> Walking:
+        """Stand, and do nothing later."""
+        self._command, self._later = Command(), []
+        return self
+
+    # --- the loop ---------------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Start anew, standing; commands stay."""
+        self.whole_body.reset(self.q0)
+        self.machine.state = State(pace=self.gait.period)
+        self.log: list[tuple[float, str]] = []
+        self._forces: Mapping[str, Array] = {}
+
+    def observe(self, wrenches: Mapping[str, Array]) -> None:
+        """Measured contact forces, if the plant has them."""
+        self._forces = wrenches
+
+    def __call__(self, t: float, q: Array, v: Array) -> Solution:
+        """One step of control at time t (s) in state (q, v)."""
+        said: list[str] = []
+        while self._later and self._later[0][0] <= t + 1e-9:
+            self._command = self._later.pop(0)[1]
+        if finite(np.asarray(q, dtype=float), np.asarray(v, dtype=float)):
+            said = self.machine.decide(self._see(float(t), q, v), self._command, self.dt)
+        solution = self.whole_body(t, q, v)
+        if self._resistance is not None:
+            solution = replace(solution, torque=self._resistance.made_up(solution.torque, v))
+        if not said:
+            return solution
+        self.log += [(float(t), text) for text in said]
+        return replace(solution, events=(*solution.events, *said))
+
+    def _see(self, t: float, q: Array, v: Array) -> Seen:
+        com = self.robot.com(q)
+        velocity = self.robot.momentum(q, v)[:3] / self.robot.mass
+        left, right = (self.robot.pose(q, frame) for frame in self._frames)
+        return Seen(t, com, velocity, divergent(com, velocity, self.gait.rate), (left, right), self._forces)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Everything that a later `restore` needs to go on from here."""
+        return deepcopy(self.machine.state), self.whole_body.snapshot(), self._command, tuple(self._later), dict(self._forces)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Go on from a snapshot."""
+        machine, whole_body, self._command, later, forces = state
+        self.machine.state, self._later, self._forces = deepcopy(machine), list(later), forces
+        self.whole_body.restore(whole_body)

@@ -1,0 +1,173 @@
+"""The whole body of a walker: one controller with both feet, tasks that numbers switch on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..algebra.rigid import rotation_from_rpy
+from ..body.body import Body
+from ..control.constraints import JointLimits, TorqueLimits
+from ..control.contacts import FlatContact
+from ..control.controller.controller import WholeBodyController
+from ..control.controller.solution import Solution
+from ..control.item import Numbers
+from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
+
+Array = np.ndarray
+COM, POSTURE, SPIN = "centre of mass", "posture", "momentum"
+UPRIGHT = ("torso", "pelvis")  # parts that stay upright
+EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
+WEIGHTS = {"com": 20.0, "trunk": 0.3, "foot": 1.0}  # the centre of mass first: a trunk that leans comes back, a fall does not
+LIMIT, FAR = "joint limit", 1e6
+INSIDE = 0.02  # rad, that joints keep from their ends
+QUICK = 1000.0  # rad/s²: what joints of a walker may count on
+
+
+class WholeBody:
+    """Tasks, contacts and constraints of a walker; what changes from step to step are numbers.
+
+    Args:
+        body: with two flat feet. dt: s. friction: of the ground. constraints: more of them.
+
+    Attributes:
+        feet: roles, left first.
+        com: (9,) target of the centre of mass: place, rate and acceleration.
+        trunk: (28,) pose, twist and its rate of torso and pelvis. swing: the same of each foot.
+        most: N, largest normal force of each foot.
+    """
+
+    def __init__(self, body: Body, dt: float, friction: float, constraints: Sequence[Any] = ()) -> None:
+        self.body, self.robot = body, body.robot
+        self.feet = tuple(sorted(body.feet, key=lambda role: "right" in role))
+        self.upright = tuple(part for part in UPRIGHT if part in body.frames)
+        self.com, self.swing = np.zeros(9), [np.zeros(28), np.zeros(28)]
+        self.trunk = {part: np.zeros(28) for part in self.upright}
+        self.weight = self.robot.mass * float(np.linalg.norm(self.robot.model.gravity))
+        self.most = [np.inf, np.inf]
+        g = body.gains
+        contacts = [self._contact(role, friction) for role in self.feet]
+        limits = [TorqueLimits(), JointLimits(acceleration=QUICK, name=LIMIT)]
+        self._legs, self._ends = self._ranges()
+        self.controller = WholeBodyController(
+            self.robot, self._tasks(), contacts, [*limits, *constraints], dt=dt, force_weight=g.force_weight, slip_limit=10.0
+        )
+
+    def _ranges(self) -> tuple[list[Array], tuple[Array, Array]]:
+        """(places of each leg's joints among the joint rates, ends of all joints with a margin)."""
+        robot = self.robot
+        lower, upper, rates = np.full(robot.nv, -FAR), np.full(robot.nv, FAR), np.zeros(robot.nv, bool)
+        for joint in robot.joints.values():
+            if joint.mimic is None and joint.type.name != "floating":
+                rates[joint.v] = True
+                if joint.type.nq == 1 and joint.limits.lower < joint.limits.upper:
+                    inside = min(INSIDE, 0.1 * (joint.limits.upper - joint.limits.lower))
+                    lower[joint.v], upper[joint.v] = joint.limits.lower + inside, joint.limits.upper - inside
+        places = np.cumsum(rates) - 1
+        legs = [np.array([places[robot.joints[n].v.start] for n in self.body.feet[role].joints]) for role in self.feet]
+        return legs, (np.clip(lower[rates], -FAR, FAR), np.clip(upper[rates], -FAR, FAR))
+
+    def _contact(self, role: str, friction: float) -> FlatContact:
+        corners = np.array(self.body.feet[role].corners)
+        margin = EDGE * float(np.ptp(corners, axis=0).min())
+        return FlatContact(self.body.frames[role], name=role, corners=corners, friction=friction, margin=margin)
+
+    def _tasks(self) -> list[Any]:
+        g, frames = self.body.gains, self.body.frames
+        swing_weight = WEIGHTS["foot"] * np.repeat([1.0, 0.3 * g.length**2], 3)
+        self._swing_weight = swing_weight
+        return [
+            CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=WEIGHTS["com"]),
+            *(FrameTask(frames[part], name=part, axes="orientation", weight=WEIGHTS["trunk"] * g.torso_weight, gain=g.torso) for part in self.upright),
+            PostureTask(name=POSTURE, weight=g.posture_weight, gain=g.posture),
+            MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
+            *(FrameTask(frames[role], name=f"{role} swing", weight=0.0, gain=7.0 * g.rate) for role in self.feet),
+        ]
+
+    def reset(self, q0: Array) -> None:
+        """Before the first call."""
+        c = self.controller
+        c.reset()
+        self._home = {part: self.robot.pose(q0, self.body.frames[part])[:3, :3] for part in self.upright}
+        c.set_target(POSTURE, q0)
+        c.set_target(COM, lambda t: Numbers(self.com))
+        for part in self.upright:
+            c.set_target(part, lambda t, part=part: Numbers(self.trunk[part]))
+        for k, role in enumerate(self.feet):
+            c.set_target(f"{role} swing", lambda t, k=k: Numbers(self.swing[k]))
+            c.set(role, max_force=lambda t, k=k: self.most[k])
+            c.set_weight(f"{role} swing", 0.0)
+        self.most = [np.inf, np.inf]
+        self._free([0, 1])
+
+    def share(self, stance: int, part: float, sudden: bool = False) -> None:
+        """Weight goes over to a foot: 0 at its touchdown, 1 when it carries alone; at once where both have carried before."""
+        self.most[stance] = np.inf if sudden else self.weight * (0.2 + 3.0 * part)
+        self.most[1 - stance] = 1.5 * self.weight * (1 - part)
+
+    def _free(self, feet: Sequence[int]) -> None:
+        """Joints of legs that carry have no ends for the controller: it could only stop them there by stopping the whole body, and
+        a leg at the end of its range still carries, on the edge of its sole."""
+        lower, upper = self._ends[0].copy(), self._ends[1].copy()
+        for foot in feet:
+            at = self._legs[foot]
+            lower[at], upper[at] = -FAR, FAR
+        self.controller.set(LIMIT, position=(lower, upper))
+
+    def lift(self, foot: int) -> None:
+        """From now on the other foot carries alone."""
+        self.most[:] = [np.inf, np.inf]
+        self._free([1 - foot])
+        self.controller.set_contacts([self.feet[1 - foot]])
+        self.controller.set_weight(f"{self.feet[foot]} swing", self._swing_weight)
+
+    def land(self, foot: int) -> None:
+        """From now on both feet carry."""
+        self._free([0, 1])
+        self.controller.set_contacts(self.feet)
+        self.controller.set_weight(f"{self.feet[foot]} swing", 0.0)
+
+    def set_com(self, height: float, acceleration: Array) -> None:
+        """Height (m) and level acceleration (m/s²) of the centre of mass."""
+        self.com[2], self.com[6:8] = height, acceleration
+
+    def set_heading(self, yaw: float, rate: float) -> None:
+        """Torso and pelvis upright, turned by a yaw (rad) from where they stand, at a rate (rad/s)."""
+        R = rotation_from_rpy(0.0, 0.0, yaw)
+        for part, numbers in self.trunk.items():
+            X = np.eye(4)
+            X[:3, :3] = R @ self._home[part]
+            numbers[:16], numbers[21] = X.ravel(), rate
+
+    def set_swing(self, foot: int, state: Array) -> None:
+        """A swinging foot by place, rate and acceleration of x, y, z and yaw, (3, 4)."""
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = rotation_from_rpy(0.0, 0.0, float(state[0, 3])), state[0, :3]
+        numbers = self.swing[foot]
+        numbers[:16] = X.ravel()
+        numbers[16:19], numbers[21] = state[1, :3], state[1, 3]
+        numbers[22:25], numbers[27] = state[2, :3], state[2, 3]
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Everything that a later `restore` needs to go on from here."""
+        c = self.controller
+        copies = [x.copy() for x in self._targets]
+        return copies, tuple(self.most), c.in_force, c.settings.state
+
+    @property
+    def _targets(self) -> list[Array]:
+        return [self.com, *self.trunk.values(), *self.swing]
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Go on from a snapshot."""
+        copies, most, in_force, settings = state
+        for target, copy in zip(self._targets, copies, strict=True):
+            target[:] = copy
+        self.most[:] = most
+        self.controller.set_contacts([role for role in self.feet if role in in_force])
+        self.controller.settings.restore(settings)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Solution:
+        return self.controller(t, q, v)

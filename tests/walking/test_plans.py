@@ -1,0 +1,195 @@
+"""Laws of the plan: the pendulum against integration, steps that obey it, and capturability of every plan."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import exp, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from equipoise.walking.gait import Command, Gait, Place, next_place
+from equipoise.walking.pendulum import after, after_shift, before, divergent
+from equipoise.walking.reach import Reach
+from equipoise.walking.step_plan import NEAREST, QUINTIC, Flight, StepPlanner, Wish, capturable
+
+SOLE = np.array([[0.08, 0.03], [-0.08, 0.03], [-0.08, -0.03], [0.08, -0.03]])
+numbers = st.floats(-1, 1)
+
+
+def box_reach(ahead: float = 0.4, nearest: float = 0.1, widest: float = 0.5) -> Reach:
+    normals = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    return Reach(normals, np.array([ahead, ahead, widest, -nearest]), ahead, ahead, nearest, widest)
+
+
+def gait(**changes) -> Gait:
+    usual = {
+        "rate": 3.5, "height": 0.8, "width": 0.2, "period": 0.5, "shortest": 0.25, "longest": 0.9, "transfer": 0.06,
+        "clearance": 0.05, "landing": 0.1, "push_off": 40.0, "reach": box_reach(),
+    }  # fmt: skip
+    return Gait(**(usual | changes))
+
+
+@cache
+def planner(side: float) -> StepPlanner:
+    return StepPlanner(gait(), side, SOLE)
+
+
+# --- the pendulum ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(numbers, min_size=8, max_size=8), st.floats(0.05, 0.8), st.floats(2.0, 5.0))
+@settings(max_examples=30, deadline=None)
+def test_the_capture_point_moves_as_the_pendulum_does(x, seconds, rate):
+    """ξ̇ = ω (ξ − p) with p at constant speed: closed form against the fourth-order integration of c̈ = ω² (c − p)."""
+    c, v, start, end = (np.array(x[k : k + 2]) for k in (0, 2, 4, 6))
+    steps = 400
+    dt = seconds / steps
+
+    def rates(t, state):
+        p = start + (end - start) * t / seconds
+        return np.concatenate([state[2:], rate**2 * (state[:2] - p)])
+
+    state = np.concatenate([c, v])
+    for k in range(steps):
+        t = k * dt
+        k1 = rates(t, state)
+        k2 = rates(t + dt / 2, state + dt / 2 * k1)
+        k3 = rates(t + dt / 2, state + dt / 2 * k2)
+        k4 = rates(t + dt, state + dt * k3)
+        state = state + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    came = divergent(state[:2], state[2:], rate)
+    expected = after_shift(divergent(c, v, rate), start, end, rate, seconds)
+    assert_allclose(expected, came, atol=1e-7)  # 400 steps of fourth order leave (ω T / 400)⁴ e^(ω T) ≈ 1e-8
+
+
+@given(st.lists(numbers, min_size=4, max_size=4), st.floats(0.0, 1.0))
+@settings(max_examples=30, deadline=None)
+def test_before_undoes_after(x, seconds):
+    xi, p = np.array(x[:2]), np.array(x[2:])
+    assert_allclose(before(after(xi, p, 3.0, seconds), p, 3.0, seconds), xi, atol=1e-12)
+    assert_allclose(after_shift(xi, p, p, 3.0, seconds), after(xi, p, 3.0, seconds), atol=1e-12)
+
+
+# --- the plan -------------------------------------------------------------------------------------------------------------
+
+
+def question(x):
+    """ξ, a wish and a foot in the air from seven numbers between −1 and 1."""
+    xi = np.array([0.25 * x[0], 0.25 * x[1]])
+    wish = Wish(np.array([0.2 * x[2], 0.2]), 0.35 + 0.2 * x[3], np.array([0.05 * x[4], -0.05]))
+    return xi, wish, Flight(np.array([0.2 * x[5], 0.2 + 0.05 * x[6]]), np.zeros(2), 0.3, 0.03)
+
+
+@given(st.lists(numbers, min_size=7, max_size=7))
+@settings(max_examples=80, deadline=None)
+def test_every_plan_obeys_the_pendulum_the_legs_the_sole_and_the_clock(x):
+    """Propagating the pendulum with the plan's own pressure for its own time gives the plan's own end."""
+    g, made = gait(), planner(1.0)
+    xi, wish, foot = question(x)
+    plan = made.plan(xi, wish, 0.15, 0.7, foot)
+    assert plan is not None
+    assert_allclose(plan.place + plan.offset, after(xi, plan.pressure, g.rate, plan.seconds), atol=1e-6)
+    normals, offsets = g.reach.rows(1.0)
+    assert (normals @ plan.place <= offsets + 1e-7).all()
+    assert (np.abs(plan.pressure) <= [0.08 + 1e-6, 0.03 + 1e-6]).all()
+    assert 0.15 - 1e-7 <= plan.seconds <= 0.7 + 1e-7
+
+
+@given(st.lists(numbers, min_size=7, max_size=7), st.sampled_from([1.0, -1.0]))
+@settings(max_examples=80, deadline=None)
+def test_a_plan_without_excess_can_be_stopped(x, side):
+    """From the end of such a plan, greedy steps within reach at the shortest time never let ξ get away.
+
+    This is what the bound on the offset promises; the steps below use no pressure and no other freedom.
+    """
+    g = gait()
+    xi, wish, foot = question(x)
+    flip = np.array([1.0, side])
+    mirrored = Wish(wish.place * flip, wish.seconds, wish.offset * flip)
+    plan = planner(side).plan(xi * flip, mirrored, 0.15, 0.7, Flight(foot.place * flip, np.zeros(2), 0.3, 0.03))
+    assert plan is not None
+    if plan.excess > 1e-9:
+        return
+    offset, swing = plan.offset.copy(), -side
+    largest = [np.abs(offset).max()]
+    for _ in range(12):
+        lower, upper = capturable(g, swing)
+        gone = offset * exp(g.rate * g.shortest)
+        step = np.clip(gone - np.clip(gone * 0, lower, upper), [-0.4, min(swing * 0.1, swing * 0.5)], [0.4, max(swing * 0.1, swing * 0.5)])
+        offset, swing = gone - step, -swing
+        largest.append(np.abs(offset).max())
+    assert max(largest) < 0.6  # within one longest step; what gets away doubles in every step: 2⁸ times that after twelve
+
+
+def test_the_bounds_of_the_offset_are_the_edge_of_what_steps_can_keep():
+    """At the bound the largest step after the shortest time comes back to the bound; beyond it, it gets farther away."""
+    g = gait()
+    sigma = exp(g.rate * g.shortest)
+    lower, upper = capturable(g, 1.0)
+    assert_allclose(upper[0] * sigma - g.reach.ahead, upper[0], atol=1e-12)
+    other_lower, other_upper = capturable(g, -1.0)
+    # ξ inward of a left foot (y < 0): the right foot goes as wide as it can, and ξ is then at the outer bound of that foot.
+    assert_allclose(lower[1] * sigma + g.reach.widest, other_lower[1], atol=1e-12)
+    assert_allclose(upper[1] * sigma + g.reach.nearest, other_upper[1], atol=1e-12)
+    worse = (upper[0] + 1e-3) * sigma - g.reach.ahead
+    assert worse > upper[0] + 1e-3
+
+
+def test_a_push_makes_the_step_longer_and_the_sole_is_used_first():
+    made, calm = planner(1.0), np.array([0.02, 0.04])
+    wish = Wish(np.array([0.1, 0.2]), 0.4, np.array([0.03, -0.05]))
+    foot = Flight(np.array([0.0, 0.2]), np.zeros(2), 0.37, 0.03)
+    plans = [made.plan(calm + [push, 0.0], wish, 0.2, 0.7, foot) for push in (0.0, 0.02, 0.15)]
+    reaches, pressures = [plan.place[0] for plan in plans], [plan.pressure[0] for plan in plans]
+    assert reaches[0] < reaches[1] < reaches[2]
+    assert pressures[0] < pressures[1] <= pressures[2] <= 0.08 + 1e-9
+    small, large = (plans[k].place[0] - plans[0].place[0] for k in (1, 2))
+    assert small < 0.5 * 0.02 * exp(3.5 * 0.4)  # the sole takes more than half of a small push
+    assert large > 0.1
+
+
+def test_a_foot_that_is_about_to_land_is_not_sent_elsewhere():
+    made = planner(1.0)
+    wish, foot = Wish(np.array([0.3, 0.2]), 0.05, np.array([0.0, -0.05])), Flight(np.array([0.1, 0.2]), np.zeros(2), 0.02, 0.03)
+    plan = made.plan(np.array([0.1, 0.1]), wish, 0.04, 0.06, foot)
+    air = log(exp(3.5 * plan.seconds)) / 3.5 - 0.03
+    assert abs(plan.place[0] - 0.1) <= NEAREST + 40.0 * (air + 0.01) ** 2 / QUINTIC + 1e-6
+
+
+# --- steps of a command ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [Command(0.4, 0.0, 0.0), Command(0.0, 0.1, 0.0), Command(0.3, 0.0, 0.4), Command(0.0, 0.0, -0.5)])
+def test_steps_of_a_command_go_at_its_speed(command):
+    """The middle between the feet moves by the command: along the path, aside, and in heading."""
+    g, place, heading, swing = gait(), Place(0.0, -0.1, 0.0), 0.0, 0
+    centres, steps = [], 20
+    for _ in range(steps):
+        new = next_place(place, swing, command, g, heading, g.period)
+        side = 1.0 if swing == 0 else -1.0
+        centres.append(new.at(0.0, -side * g.width / 2, 0.0).xy)
+        place, heading, swing = new, new.yaw, 1 - swing
+    seconds = steps * g.period
+    assert_allclose(heading, command.turn * seconds, atol=1e-12)
+    path = np.linalg.norm(np.diff(np.array([[0.0, 0.0], *centres]), axis=0), axis=1).sum()
+    half = g.period * command.turn / 2  # chords of arcs are a little shorter than the arcs
+    speed = np.hypot(command.forward, command.left) * (np.sinc(half / np.pi) if command.turn else 1.0)
+    assert_allclose(path, speed * seconds, rtol=0.01, atol=1e-9)
+
+
+def test_feet_never_come_nearer_than_they_stand_when_walking_aside():
+    g, place, swing = gait(), Place(0.0, -0.1, 0.0), 0
+    for _ in range(6):
+        new = next_place(place, swing, Command(0.0, 0.2, 0.0), g, 0.0, g.period)
+        assert abs(new.y - place.y) >= g.width - 1e-12
+        place, swing = new, 1 - swing
+
+
+def test_quick_commands_have_short_periods():
+    g = gait()
+    assert g.period_of(Command(0.1)) == g.period
+    assert g.period_of(Command(1.0)) < g.period_of(Command(0.6)) < g.period

@@ -1,0 +1,120 @@
+"""Robots walk: a short one in MuJoCo, a catch, and what the controller says of itself."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import equipoise as eq
+from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
+from equipoise.walking.resistance import Resistance
+
+
+@functools.cache
+def made(name: str) -> eq.Walking:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return eq.Walking(eq.load(name))
+
+
+@pytest.fixture
+def human():
+    walker = made("human")
+    walker.forget_commands().reset()
+    return walker
+
+
+def walked(walker, duration, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plant = varied_plant(walker, options.get("seed", 0))
+        return eq.simulate(walker.robot, walker, plant, duration, q0=walker.q0, noise=NOISE, delay=DELAY, **options)
+
+
+def test_a_human_walks_as_it_is_told(human):
+    """0.4 m/s with noise, delay, wrong masses and drawn friction; every step of control is solved within all constraints."""
+    human.command(0.4, at=0.1)
+    before = dict(human.whole_body.controller.counts)
+    run = walked(human, 4.0)
+    assert run.outcome == "completed"
+    ahead, left, turn = mean_velocity(run, 2.0, 4.0)
+    assert abs(ahead - 0.4) < 0.15 * 0.4
+    assert abs(left) < 0.05 and abs(turn) < 0.1
+    counts = human.whole_body.controller.counts
+    assert counts["errors"] == before["errors"] and counts["failed"] == before["failed"]
+    assert human.machine.state.steps >= 5
+
+
+def test_a_human_that_is_pushed_catches_itself_by_a_step(human):
+    """A push that carries the capture point beyond the soles; without a step no sole can hold it."""
+    torso = human.body.frames["torso"]
+    speed = 0.45
+    push = eq.Push(torso, (speed * human.robot.mass / 0.1, 0.0, 0.0), 0.3, 0.1)
+    run = walked(human, 3.0, pushes=[push])
+    assert run.outcome == "completed"
+    assert any("a step with" in text for _, text in human.log)
+    assert human.mode == "stand" and np.abs(run.v[-1, :3]).max() < 0.1
+    feet = [human.robot.pose(run.q[-1], frame)[:2, 3] for frame in (human.body.frames[r] for r in human.body.feet)]
+    assert np.mean([foot[0] for foot in feet]) > 0.05  # it went where it was pushed to
+
+
+def test_a_human_that_is_told_nothing_stands_still(human):
+    run = walked(human, 1.0)
+    assert run.outcome == "completed" and human.log == [] and human.machine.state.steps == 0
+    assert np.abs(run.q[-1, :2] - run.q[0, :2]).max() < 0.02
+
+
+def test_a_snapshot_goes_on_as_the_walk_did(human):
+    """The same states after a snapshot get the same torques, in the middle of a step too."""
+    human.command(0.3)
+    states, at = [], None
+    q, v = human.q0.copy(), np.zeros(human.robot.nv)
+    plant = varied_plant(human, 1)
+    plant.reset(q, v)
+    for k in range(700):
+        solution = human(1e-3 * k, q, v)
+        if k == 500:
+            at, states = human.snapshot(), []
+        states.append((1e-3 * k, q, v, solution.torque))
+        state = plant.step(solution.torque, 1e-3)
+        q, v = state.q, state.v
+    human.restore(at)
+    assert human.mode == "step"
+    for t, q, v, torque in states[1:60]:
+        assert_allclose(human(t, q, v).torque, torque, atol=1e-4)  # N m; the solver starts cold after the first
+
+
+def test_a_state_that_is_none_is_answered_by_the_fallback(human):
+    human(0.0, human.q0, np.zeros(human.robot.nv))
+    bad = np.full(human.robot.nv, np.nan)
+    solution = human(0.001, human.q0, bad)
+    assert solution.status.fallback and np.isfinite(solution.torque).all()
+
+
+@pytest.mark.parametrize("command", [(np.nan, 0, 0), (0, np.inf, 0)])
+def test_a_command_that_is_none_is_refused(human, command):
+    with pytest.raises(eq.ShapeError, match="finite"):
+        human.command(*command)
+
+
+def test_a_robot_without_two_flat_feet_is_refused():
+    with pytest.raises(eq.BodyError, match="cannot walk on two flat feet"):
+        eq.Walking(eq.load("quadruped"))
+
+
+def test_resistance_is_made_up_within_what_motors_give():
+    damping, dry, most = np.array([0.0, 2.0, 2.0]), np.array([0.0, 0.1, 0.1]), np.array([np.inf, 50.0, 5.0])
+    made_up = Resistance(damping, dry, most).made_up(np.array([1.0, 1.0, 4.0]), np.array([3.0, -1.0, 4.0]))
+    assert_allclose(made_up, [1.0, 1.0 - 2.0 - 0.1, 5.0], atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["human", "g1", "jvrc1", "talos"])
+def test_robots_follow_changing_commands(name):
+    trial = walk_course(made(name), 0)
+    assert trial.run.outcome == "completed"
+    assert trial.good, [(leg.asked, leg.came) for leg in trial.legs]
