@@ -106,9 +106,7 @@ class Context:
     @cached_property
     def springs(self) -> dict[int, tuple[int, float, float]]:
         """Velocity → (place in q, stiffness, rest) of joints with springs."""
-        joints = [
-            j for j in self.robot.joints.values() if j.type.nq == 1 and j.mimic is None and j.dynamics.stiffness and j.actuated
-        ]
+        joints = [j for j in self.robot.joints.values() if j.type.nq == 1 and j.mimic is None and j.dynamics.stiffness]
         return {j.v.start: (j.q.start, j.dynamics.stiffness, j.dynamics.rest) for j in joints}
 
     @cached_property
