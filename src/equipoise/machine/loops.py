@@ -170,7 +170,7 @@ class Function:
     def add(self, to: Row, x: Any, row: Row, start: Any, stop: Any) -> None:
         """to += x · row, from the block that holds `start`."""
         factor = self._lanes(x)
-        with self.loop(self._block(start), stop, LANES) as j:
+        with self.loop(self.block(start), stop, LANES) as j:
             product = self.b.fmul(factor, self._load(row, j), flags=FUSED)
             total = self.b.fadd(self._load(to, j), product, flags=FUSED)
             self.b.store(total, to.at(j).v, align=8)
@@ -178,24 +178,24 @@ class Function:
     def scale(self, row: Row, x: Any, start: Any, stop: Any) -> None:
         """row *= x, from the block that holds `start`."""
         factor = self._lanes(x)
-        with self.loop(self._block(start), stop, LANES) as j:
+        with self.loop(self.block(start), stop, LANES) as j:
             self.b.store(self.b.fmul(factor, self._load(row, j)), row.at(j).v, align=8)
 
     def copy(self, to: Row, row: Row, start: Any, stop: Any) -> None:
         """to = row, from the block that holds `start`."""
-        with self.loop(self._block(start), stop, LANES) as j:
+        with self.loop(self.block(start), stop, LANES) as j:
             self.b.store(self._load(row, j), to.at(j).v, align=8)
 
     def fill(self, row: Row, x: Any, start: Any, stop: Any) -> None:
         value = self._lanes(x)
-        with self.loop(self._block(start), stop, LANES) as j:
+        with self.loop(self.block(start), stop, LANES) as j:
             self.b.store(value, row.at(j).v, align=8)
 
     def dot(self, a: Row, b: Row, start: Any, stop: Any) -> Number:
         """Σ a b, from the block that holds `start`; what lies around must be zero in one of the two."""
         slot = self.entry.alloca(self.vector)
         self.b.store(self._lanes(0.0), slot)
-        with self.loop(self._block(start), stop, LANES) as j:
+        with self.loop(self.block(start), stop, LANES) as j:
             product = self.b.fmul(self._load(a, j), self._load(b, j), flags=FUSED)
             self.b.store(self.b.fadd(self.b.load(slot, typ=self.vector), product, flags=FUSED), slot)
         name, kind = f"llvm.vector.reduce.fadd.v{LANES}f64", self.ir.FunctionType(self.real, [self.real, self.vector])
@@ -220,13 +220,13 @@ class Function:
 
     def padded(self, n: Number) -> Number:
         """The next multiple of the lanes."""
-        return self._block(n + (LANES - 1))
+        return self.block(n + (LANES - 1))
 
     def tall(self, m: Number) -> Number:
         """The next multiple of TALL."""
         return Number(self, self.b.and_((m + (TALL - 1)).v, self.ir.Constant(self.integer, -TALL)))
 
-    def _block(self, start: Any) -> Number:
+    def block(self, start: Any) -> Number:
         start = self.number(start)
         return Number(self, self.b.and_(start.v, self.ir.Constant(self.integer, -LANES)))
 

@@ -145,7 +145,7 @@ def _multiples(scope: Scope, row: Row, to: Row) -> None:
         factor = to[k] / pivot[k]
         f.add(to, -factor, pivot, c0, k)
         to[k] = factor
-    with f.loop(f._block(c0), c0) as k:
+    with f.loop(f.block(c0), c0) as k:
         to[k] = 0.0
 
 
