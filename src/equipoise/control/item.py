@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import EquipoiseError, unknown_name
+from ..model.behaviour import NoNameError as NoNameError
+from ..model.behaviour import behaviour
+from ..model.behaviour import plain as behaviour_plain
 
 if TYPE_CHECKING:
     from ..equations.symbols import SX
@@ -146,65 +149,24 @@ class Item:
 
 
 def kind(item: Item) -> object:
-    """Names what an item's class does: our own by their place, a user's own by the code of its methods."""
-    owners = [owner for owner in type(item).__mro__ if not owner.__module__.startswith(("equipoise.", "builtins"))]
-    members = [(k, x) for owner in owners for k, x in sorted(vars(owner).items()) if not k.startswith("__")]
-    code = [(name, _code(member)) for name, member in members]
-    return type(item).__module__, type(item).__qualname__, code
+    """Names what an item's class does: our own by their place, a user's own by the code of its members."""
+    return behaviour(type(item))
 
 
-def _code(member: Any, seen: frozenset[int] = frozenset()) -> object:
-    """Instructions, names and constants of a function, of what it closes over, and of the functions beside it that it calls."""
-    member = getattr(member, "fget", getattr(member, "__func__", member))
-    code = getattr(member, "__code__", None)
-    if code is None:
-        return repr(member) if isinstance(member, bool | int | float | str | tuple) else None
-    seen = seen | {id(code)}
-    beside = [member.__globals__.get(name) for name in code.co_names]
-    called = [x for x in beside if getattr(x, "__module__", None) == member.__module__ and hasattr(x, "__code__")]
-    inner = [_code(x, seen) for x in called if id(x.__code__) not in seen]
-    cells = [_cell(cell.cell_contents, seen) for cell in member.__closure__ or ()]
-    return _instructions(code), inner, cells, [plain(x) for x in member.__defaults__ or ()]
-
-
-def _cell(content: Any, seen: frozenset[int]) -> object:
-    if isinstance(content, type):  # as super() needs it
-        return content.__module__, content.__qualname__
-    return _code(content, seen) if hasattr(content, "__code__") else plain(content)
-
-
-def _instructions(code: Any) -> object:
-    constants = [_instructions(x) if hasattr(x, "co_code") else repr(x) for x in code.co_consts]
-    return code.co_code, code.co_names, constants
-
-
-class NoNameError(Exception):
-    """Something that has no name of its own: whatever depends on it cannot be cached."""
-
-
-def plain(x: Any, robot: Robot | None = None) -> object:
+def plain(x: Any, robot: Robot) -> object:
     """A value as data that is equal for equal values only; names of frames become their places.
 
     Raises:
         NoNameError: the value cannot be told from others of its kind.
     """
-    if isinstance(x, str) and robot is not None and x in robot.frames:
-        body, X = robot.place(x)
+
+    def text(given: str) -> object:
+        if given not in robot.frames:
+            return repr(given)
+        body, X = robot.place(given)
         return "frame", body, X.tobytes()
-    if x is None or isinstance(x, bool | int | float | str):
-        return repr(x)
-    if isinstance(x, np.ndarray | np.generic):
-        array = np.asarray(x)
-        if array.dtype == object:
-            raise NoNameError(repr(x))
-        return array.shape, array.dtype.str, array.tobytes()
-    if isinstance(x, tuple | list):
-        return [type(x).__name__, *(plain(part, robot) for part in x)]
-    if isinstance(x, Mapping):
-        return ["mapping", *((plain(k), plain(v, robot)) for k, v in x.items())]
-    if hasattr(type(x), "__dataclass_fields__"):
-        return [type(x).__qualname__, *((f.name, plain(getattr(x, f.name), robot)) for f in fields(x))]
-    raise NoNameError(repr(x))
+
+    return behaviour_plain(x, text)
 
 
 def at_first(setting: Setting) -> Any:

@@ -98,8 +98,11 @@ class PairSet:
         set_("_gaps", _Batch(self.gap, len(self.pairs)))
         set_("_slopes", _Batch(self.slope, min(self.most, len(self.pairs))))
 
-    def __call__(self, q: Array, v: Array, world: Sequence[Primitive] | None = None) -> NearPairs:
-        """Pairs within range at one state (q, v); `world` stands in the place of `self.world`, in that order."""
+    def __call__(self, q: Array, v: Array, world: Sequence[Primitive] | None = None, *, range: float | None = None) -> NearPairs:
+        """Pairs within range at one state (q, v); `world` stands in the place of `self.world`, in that order.
+
+        A `range` that is given stands in the place of `self.range`.
+        """
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         if q.ndim != 1 or v.ndim != 1:
             raise ShapeError(f"PairSet looks at one state, q and v of one dimension; got {q.shape} and {v.shape}")
@@ -108,7 +111,7 @@ class PairSet:
         if self.world:
             places, motions = self._with_world(places, motions, given, q, v)
         gaps = self._gaps(places, places, radii, rows=(*self._sides, None))
-        (near,) = (gaps[:, 0] < self.range).nonzero()
+        (near,) = (gaps[:, 0] < (self.range if range is None else range)).nonzero()
         if len(near) > self.most:
             near = np.sort(near[np.argpartition(gaps[near, 0], self.most)[: self.most]])
         one, other = self._sides.take(near, 1)

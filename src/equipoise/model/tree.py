@@ -7,6 +7,7 @@ that the equations meet only simple joints and most numbers in them are exact ze
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra import rigid
+from .behaviour import NoNameError, behaviour
 from .joints import JointType
 from .joints.axis import AxisJoint
 from .types import Joint, Model
@@ -166,11 +168,10 @@ def _digest(tree: Tree) -> str:
 
 
 def _behaviour(joint_type: type) -> bytes:
-    """What a user's own joint type does: the code of its methods. Ours are covered by the version of the library."""
-    codes = [
-        getattr(member, "__code__", None)
-        for owner in joint_type.__mro__
-        if not owner.__module__.startswith(("equipoise.", "builtins"))
-        for _, member in sorted(vars(owner).items())
-    ]
-    return repr([(code.co_code, code.co_names, repr(code.co_consts)) for code in codes if code is not None]).encode()
+    """What a user's own joint type does; ours have the version of the library. What has no name is like nothing else."""
+    if joint_type.__module__.startswith("equipoise."):
+        return b"[]"
+    try:
+        return repr(behaviour(joint_type)).encode()
+    except NoNameError:
+        return secrets.token_bytes()

@@ -118,8 +118,8 @@ def inequality(constraint: Any, context: Context, m: int) -> Parameters:
             raise TaskError(f"{constraint.label}: gains are eq.Gains; got {gains!r}")
         gains.require_step(context.dt)
         given = [gains.slow, gains.fast, variation, jump] + ([] if constraint.braking is None else [braking])
-        if not all(np.all(np.asarray(x, dtype=float) >= 0) for x in given):
-            raise TaskError(f"{constraint.label}: variation, jump and braking must not be negative")
+        if not all(np.all(np.asarray(x, dtype=float) >= 0) for x in given) or not np.all(np.asarray(given[4:], dtype=float) > 0):
+            raise TaskError(f"{constraint.label}: variation and jump must not be negative, and braking positive")
         return [np.broadcast_to(np.asarray(x, dtype=float), (m,)) for x in given]
 
     return Parameters(("gains", "variation", "jump", "braking"), dict.fromkeys(names, (m,)), numbers)
@@ -127,14 +127,16 @@ def inequality(constraint: Any, context: Context, m: int) -> Parameters:
 
 def not_admitted(constraint: Any, start: Start) -> Iterator[str]:
     """One sentence for each row that the theory does not cover from this start [QO21, Lemma 4.1, exact]."""
-    d, rate, gains = start.margins, start.rates, constraint.gains
-    admitted = d >= 0 if start.context.level == "velocity" else vfi.admits(d, rate, gains, constraint.braking)
-    for k in np.flatnonzero(~np.asarray(admitted)):
+    d, rate, braked = start.margins, start.rates, constraint.braking is not None
+    fast = np.broadcast_to(start.numbers["fast"], d.shape)
+    braking = np.broadcast_to(start.numbers["braking"] if braked else np.inf, d.shape)
+    fastest = vfi.approach_speed(d, fast, braking) if braked else fast * d
+    admitted = d >= 0 if start.context.level == "velocity" else (d >= 0) & (rate >= -fastest)
+    for k in np.flatnonzero(~admitted):
         name = start.names[k]
         if not d[k] >= 0:
             yield f"{name} starts {-d[k]:.4g} outside: it is led back, and is not safe from the start"
             continue
         needed = f"a fast rate of {-rate[k] / d[k]:.4g} 1/s" if d[k] > 0 else "more than any gains"
-        has = f"the gains have {np.max(gains.fast):.4g} 1/s"
-        braking = "" if constraint.braking is None else f" and braking is limited to {constraint.braking:.4g}"
-        yield f"{name} approaches at {-rate[k]:.4g} from {d[k]:.4g} away, which asks for {needed}: {has}{braking}"
+        has = f"the gains have {fast[k]:.4g} 1/s" + (f" and braking is limited to {braking[k]:.4g}" if braked else "")
+        yield f"{name} approaches at {-rate[k]:.4g} from {d[k]:.4g} away, which asks for {needed}: {has}"

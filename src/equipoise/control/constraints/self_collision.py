@@ -95,15 +95,15 @@ class NearRows:
 
     def __init__(self, constraint: SelfCollision, context: Context) -> None:
         self.context, self.braking = context, constraint.braking
-        self.pairs = constraint.watched(context.robot, at_first(constraint.safe) + constraint.range)
+        self.pairs = constraint.watched(context.robot, constraint.range)
         self.count = min(constraint.most, len(self.pairs.pairs))
         self.names = tuple(f"{constraint.label} of {a.frame} and {b.frame}" for a, b in self.pairs.pairs)
         self.largest_margin = constraint.range
         self._passive_movers = context.passive[self.pairs.movers[context.passive]]
 
     def see(self, q: Array, v: Array, numbers: Mapping[str, Array], B: Array, b: Array) -> Seen:
-        near = self.pairs(q, v)
         number = {name: x.item() for name, x in numbers.items()}
+        near = self.pairs(q, v, range=number["safe"] + self.largest_margin)  # `safe` may have grown
         d = near.value - number["safe"]
         lower = self._bound(d, near.rate, number)
         level = self.context.level

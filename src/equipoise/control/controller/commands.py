@@ -25,6 +25,7 @@ class Commands:
     def __init__(self, layout: Layout, settings: Settings, hold_damping: float) -> None:
         self.layout, self.settings, self.hold_damping = layout, settings, hold_damping
         bounding = [c for c in layout.items.constraints if type(c).torque_bounds is not Constraint.torque_bounds]
+        bounding.sort(key=lambda c: -c.rank)  # what is never relaxed has the last word
         self._bounding = [(c, settings.numbers(c.label)) for c in bounding]
         self._feeds_back = any(c.reads_last_torque for c in layout.items.constraints)
         self.forget()
@@ -75,13 +76,16 @@ class Commands:
         context = self.layout.context
         nv, at = context.robot.nv, context.motor_places
         torque, a, still = np.zeros(nv), np.zeros(nv), np.zeros(nv)
-        rates = np.where(np.isfinite(v), v, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            damping = self.hold_damping * v
+        damping[~np.isfinite(damping)] = 0.0  # of rates that are none, or whose damping is beyond all numbers
         if context.level == "torque":
             effort = context.robot.limits.effort[at]
-            wanted = self.last_good[at] - self.hold_damping * rates[at]
-            torque[at] = self._bounded(np.minimum(np.maximum(wanted, -effort), effort), rates, relaxable=False)
+            rates = np.where(np.isfinite(v), v, 0.0)
+            wanted = self._bounded(self.last_good[at] - damping[at], rates, relaxable=False)
+            torque[at] = np.minimum(np.maximum(wanted, -effort), effort)
         elif context.level == "acceleration":
-            a = -self.hold_damping * rates
+            a = -damping
         return torque, a, still
 
     def sent(self, torque: Array) -> None:

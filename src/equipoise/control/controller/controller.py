@@ -184,8 +184,10 @@ class WholeBodyController:
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = self.robot, self.items.tasks, self.items.contacts, self.items.constraints, self.level, self.priorities
-        state = {"contacts": self._contacts, "started": self._started, "counts": dict(self.counts)}
-        state |= {"settings": self.settings.state, "last_torque": self._commands.last_good, "start_report": self.start_report}
+        with self._lock:
+            state = {"contacts": self._contacts, "anchor_next": set(self._anchor_next), "started": self._started}
+            state |= {"settings": self.settings.state, "last_torque": self._commands.last_good.copy()}
+            state |= {"counts": dict(self.counts), "start_report": self.start_report}
         return _restored, (arguments, self._options, state)
 
     # --- while it runs --------------------------------------------------------------------------------------------------
@@ -224,14 +226,11 @@ class WholeBodyController:
                 raise unknown_name("contact", name, known)
         with self._lock:
             new = set(names) - set(self._contacts)
+            for name in new if q is not None else ():  # raises where q cannot be used; then nothing is changed
+                self.settings.place_again(name, q)
+            self._anchor_next = self._anchor_next | new if q is None else self._anchor_next - new
             self._contacts = tuple(label for label in known if label in set(names))
             self._select()
-            if q is None:
-                self._anchor_next |= new
-                return
-            for name in new:
-                self.settings.place_again(name, q)
-            self._anchor_next -= new
 
     def _select(self) -> None:
         """Unknowns, rows of E and rows of A that are left when some contacts are not in force."""
@@ -284,7 +283,7 @@ class WholeBodyController:
         try:
             self._q[:], self._v[:] = self._checked(q, self._q), self._checked(v, self._v)
             good_time = isfinite(t)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:  # the last of times that are huge integers
             self._v[:] = 0.0
             return ControlStatus.BAD_STATE, (ControlEvent(ControlEventKind.BAD_STATE, detail=str(error)),)
         if not good_time or not isfinite(self._state.dot(self._state)):  # squares beyond all numbers are no state either
@@ -366,8 +365,7 @@ class WholeBodyController:
         torque, a, v = self._commands.fallback(self._v)
         step = self.step = self._step_of(self._solver.nothing(), outside or {}, saw_state)
         self._commands.sent(torque)
-        t = float(t) if isinstance(t, int | float | np.number) else float("nan")
-        return Solution(t, status, torque.copy(), a, v, UNKNOWN, events, step)
+        return Solution(_time(t), status, torque.copy(), a, v, UNKNOWN, events, step)
 
 
 _BUSY = "the controller was called from inside of its own call, by a function of time; it answers with its fallback"
@@ -381,6 +379,14 @@ _STATUSES = {
 }
 
 
+def _time(t: Any) -> float:
+    """A time as a number; NaN where it is none."""
+    try:
+        return float(t) if isinstance(t, int | float | np.number) else float("nan")
+    except OverflowError:  # of a huge integer
+        return float("nan")
+
+
 def _require_positive(**numbers: float) -> None:
     for name, value in numbers.items():
         if not (isinstance(value, int | float) and isfinite(value) and value > 0):
@@ -392,7 +398,7 @@ def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[s
     made = WholeBodyController(*arguments, **options)
     made.set_contacts(state["contacts"])
     made.settings.restore(state["settings"])
-    made._started, made._anchor_next = state["started"], set()
+    made._started, made._anchor_next = state["started"], set(state["anchor_next"])
     made._commands.restore(state["last_torque"])
     made.start_report, made.counts = state["start_report"], dict(state["counts"])
     return made
