@@ -33,6 +33,7 @@ from .outside import Outside
 from .settings import Settings, require_distinct
 from .solution import ControlStatus, Solution, counted
 from .start import dependent_contacts, not_promised
+from .steady import SteadyWatch
 from .step import Selection, Step, Structure
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ class WholeBodyController:
         self._solver.forget()
         self._commands.forget()
         self.step: Step | None = None
+        self._steady = SteadyWatch()
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
@@ -331,6 +333,8 @@ class WholeBodyController:
         self._commands.last_good = torque.copy()
         step = self.step = self._step_of(answer.x, outside, answer)  # before this step's torques become the last ones
         self._commands.sent(torque)
+        if not at_limits:
+            events += self._steady.look(t, step)
         return Solution(t, status, torque, a, command, answer.residuals, events, step)
 
     def _step_of(self, x: Array, outside: dict[str, Seen], answer: Result | None, saw_state: bool = True) -> Step:
