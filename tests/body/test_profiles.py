@@ -184,3 +184,20 @@ def test_gains_scale_as_similar_bodies_do():
     assert_allclose(one.force_weight * (10.0 * 9.8) ** 2, two.force_weight * (80.0 * 9.8) ** 2)
     with pytest.raises(eq.BodyError, match="no feet"):
         _ = legged.body("ur5").gains
+
+
+def test_pairs_that_may_collide_are_those_from_where_it_stands_and_are_cached(monkeypatch):
+    """Hands and thighs of the human can hit; what the profile calls touching is left out; a second call searches nothing."""
+    import equipoise.geometry.collisions as collisions
+
+    body = eq.Body.of(eq.load("human"))
+    pairs = body.collision_pairs()
+    frames = {frozenset((a.frame, b.frame)) for a, b in pairs}
+    assert frozenset(("left_hand", "left_thigh")) in frames
+    assert all(a.frame != b.frame for a, b in pairs)
+    monkeypatch.setattr(collisions, "sorted_pairs", None)  # would fail if it were called
+    again = body.collision_pairs()
+    assert {frozenset((a.frame, b.frame)) for a, b in again} == frames
+    monkeypatch.undo()
+    apart = eq.Body.of(eq.load("human"), 'touching = [["left_hand", "left_thigh"]]\n')
+    assert frozenset(("left_hand", "left_thigh")) not in {frozenset((a.frame, b.frame)) for a, b in apart.collision_pairs()}

@@ -117,7 +117,7 @@ def test_a_linkage_is_held_where_it_should_be_and_stays_closed_in_mujoco(robot, 
     opened = [np.abs(loop_constraints(robot, q, np.zeros(robot.nv)).violation).max() for q in run.q[::50]]
     assert max(opened) < 1e-4
     free = eq.simulate(robot, idle(robot), q0=q0, duration=0.6, contacts=controller.contacts)
-    assert np.abs(free.q[-1][7:] - q0[7:]).max() > 0.05
+    assert np.abs(free.q[-1][7:] - q0[7:]).max() > 0.01  # without a motor it leaves
 
 
 def test_springs_pull_in_every_plant():

@@ -658,3 +658,23 @@ def test_memory_of_the_solver_is_that_of_the_kernel():
     controller = eq.WholeBodyController(load("arm7"), [eq.FrameTask("tool"), eq.PostureTask()], (), [eq.TorqueLimits()])
     for name in ("R", "r", "weights", "A", "lower", "upper"):
         assert np.shares_memory(controller._data[name], controller._solver.data[name])
+
+
+def test_a_task_that_others_outweigh_says_so_once():
+    """A squat of 80 mm under a heavy posture task moves nothing and is optimal: an event names both; with weight, none."""
+    from equipoise.control.events import ControlEventKind
+
+    robot = eq.load("quadruped")
+    q, v = robot.standing(), np.zeros(robot.nv)
+    feet = [eq.PointContact(frame) for frame in robot.frames if frame.endswith("foot")]
+    told = {}
+    for weight in (1e-3, 1e3):
+        com = eq.CoMTask(robot.com(q) - [0, 0, 0.08], name="squat", weight=weight, gain=8.0)
+        controller = eq.WholeBodyController(robot, [com, eq.PostureTask(q, weight=1.0, gain=8.0)], feet, dt=1e-3)
+        events = [event for k in range(12) for event in controller(0.1 * k, q, v).events]
+        told[weight] = [event for event in events if event.kind is ControlEventKind.OUTWEIGHED]
+        controller.reset()
+        assert not [e for e in controller(9.0, q, v).events if e.kind is ControlEventKind.OUTWEIGHED]  # forgotten
+    assert [event.item for event in told[1e-3]] == ["squat"]
+    assert "0.08" in str(told[1e-3][0]) and "posture pulls the other way" in str(told[1e-3][0])
+    assert told[1e3] == []

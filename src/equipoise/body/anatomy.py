@@ -21,7 +21,7 @@ Array = np.ndarray
 TO_WRITE = 'if it has feet, name their links in its profile: [parts."left foot"] link = "…"'
 UP = np.array([0.0, 0.0, 1.0])
 DROP = 0.3  # of the reach: legs that drop less along z at zero may drop along another axis
-LEVEL = 0.2  # of the reach: how far hips may be from one height
+LEVEL = 0.05  # of the reach: hips that are farther from one height are not level
 STRAIGHT = 0.75  # of the reach: how much they must drop along that one
 LOW = 0.25  # of the reach: how much higher than the lowest a limb may be and still carry
 BELOW = 0.1  # of the reach: how far below the trunk feet can reach
@@ -138,19 +138,19 @@ def _upright(skeleton: Skeleton, hints: Hints, findings: list[Finding]) -> tuple
         limbs = limbs_of(skeleton, trunk)
         return skeleton, trunk, limbs, symmetry_of(limbs)
     limbs = limbs_of(skeleton, trunk)
-    longest = max(alike(limbs), key=lambda c: (len(c) > 1, max(limb.reach for limb in c)), default=[])
-    if len(longest) > 1:
-        drop = -np.mean([(limb.tip - limb.shoulder) / max(limb.reach, 1e-9) for limb in longest], axis=0)
+    for legs in sorted((c for c in alike(limbs) if len(c) > 1), key=lambda c: -max(limb.reach for limb in c)):
+        drop = -np.mean([(limb.tip - limb.shoulder) / max(limb.reach, 1e-9) for limb in legs], axis=0)
         axis = int(np.argmax(np.abs(drop)))
         up = np.sign(drop[axis]) * np.eye(3)[axis]
         plain = abs(drop[2]) < DROP and abs(drop[axis]) > STRAIGHT
-        slanted = len(longest) == len(limbs) > 2 and abs(drop[axis]) > 2 * abs(drop[2])  # knees bent at zero
-        if (plain or slanted) and _rises(skeleton, trunk, limbs, longest, up):
+        slanted = len(legs) == len(limbs) > 2 and abs(drop[axis]) > 2 * abs(drop[2])  # knees bent at zero
+        if (plain or slanted) and _rises(skeleton, trunk, limbs, legs, up):
             skeleton = Skeleton(skeleton.robot, rotation_to(up).T @ skeleton.upright)
             limbs = limbs_of(skeleton, trunk)
             findings.append(
                 Finding("up", "+-"[int(drop[axis] < 0)] + "xyz"[axis], "the longest limbs hang along it at zero", 0.8)
             )
+            break
     return skeleton, trunk, limbs, symmetry_of(limbs)
 
 
@@ -161,7 +161,7 @@ def _rises(skeleton: Skeleton, trunk: tuple[int, ...], limbs: Sequence[Limb], le
     """
     hips = np.array([leg.shoulder for leg in legs])
     if len(legs) > 2 and len(legs) == len(limbs):
-        return bool(np.ptp(hips @ up) < LEVEL * legs[0].reach < np.ptp(hips[:, 2]))
+        return bool(2 * np.ptp(hips @ up) < np.ptp(hips[:, 2]) > LEVEL * legs[0].reach)
     places = [limb.shoulder for limb in limbs if limb not in legs] + [skeleton.rest.p[i] for i in trunk if i >= 0]
     above = np.mean(places, axis=0) - np.mean([leg.shoulder for leg in legs], axis=0)
     return bool(above @ up > max(above[2], 0.1 * legs[0].reach))

@@ -20,6 +20,7 @@ from .profile import BodyError, Profile, check, read, text
 from .skeleton import Skeleton, elastic_joints
 
 if TYPE_CHECKING:
+    from ..geometry.pairs import Pair
     from ..robot import Robot
 
 Array = np.ndarray
@@ -154,6 +155,17 @@ class Body:
         if not self.feet:
             raise BodyError(f"{self.robot.name!r} has no feet, so it has no standing height that gains follow from")
         return BodyGains.of(self.robot.mass, self.height, float(np.linalg.norm(self.robot.model.gravity)))
+
+    def collision_pairs(self) -> list[Pair]:
+        """Pairs of capsules of its links that can hit each other from where it stands, for `SelfCollision`; cached.
+
+        Left out are neighbours, pairs that overlap when it stands or always, those that the profile says may touch, and fingers.
+        """
+        from ..geometry.collisions import self_collision_pairs
+
+        moved = {self.robot.joints[name].child for name in self.fingers if name in self.robot.joints}
+        known = [pair for pair in self.profile.touching if set(pair) <= set(self.robot.links)]
+        return self_collision_pairs(self.robot, ignore=[*known, *moved], posture=self.standing)
 
     def still(self) -> Body:
         """What a controller of the whole body moves: fingers locked where they stand, and joints that nothing but a spring holds,

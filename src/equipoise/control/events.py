@@ -12,6 +12,7 @@ class ControlEventKind(Enum):
     START = "start"  # something cannot be promised from where the robot starts
     SETTING_REFUSED = "setting refused"  # a function of time gave what cannot be used
     CONTACT_LOST = "contact lost"
+    OUTWEIGHED = "outweighed"  # a task stands still off its target, held by other tasks' weights
     BAD_STATE = "bad state"
     BUSY = "busy"  # called again from inside of a call
     ERROR = "error"  # an error of our own, caught

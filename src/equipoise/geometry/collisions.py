@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import unknown_name
+from ..machine.cache import Cache, key
 from .capsules import Round, collision_capsules
 from .pairs import Pair, PairSet
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+VERSION = 1  # of what the cache holds: change it when the search finds otherwise
 RANGE = 0.05  # m: pairs that never come nearer need no watching
 STARTS = 4  # postures from which each pair out of range is moved towards each other
 DESCENTS = 20  # steps of that
@@ -49,7 +52,7 @@ def self_collision_pairs(
     Left out are pairs on one link, links joined rigidly, links next to each other in the tree, pairs that overlap at rest,
     pairs that overlap always, and pairs that never come within `range`. Postures are tried within the joint limits, the same
     ones each time; from the nearest of them every pair still out of range is moved towards each other. That finds what
-    is in reach far more surely than chance does, but it is no proof.
+    is in reach far more surely than chance does, but it is no proof. What is found is cached.
 
     Args:
         range: m; 0.05 if not given.
@@ -58,8 +61,29 @@ def self_collision_pairs(
         capsules: by link; `collision_capsules(robot)` if not given.
         posture: q at rest; `robot.standing()` if not given.
     """
-    found = sorted_pairs(robot, range=range, ignore=ignore, samples=samples, capsules=capsules, posture=posture)
-    return list(found.kept)
+    reach = RANGE if range is None else float(range)
+    capsules = collision_capsules(robot) if capsules is None else capsules
+    ignore = list(ignore)
+    rest = robot.standing() if posture is None else np.asarray(posture, dtype=float)
+    _ignored(robot, ignore)  # names that are not known are refused, cached or not
+    every = _combinations(capsules)
+    rounds = [repr(c) for cs in capsules.values() for c in cs]
+    name = key(
+        "pairs", VERSION, robot.tree.digest, list(capsules), rounds, robot.limits.lower.tolist(), robot.limits.upper.tolist(),
+        reach, sorted(map(repr, ignore)), samples, rest.tolist(),
+    )  # fmt: skip
+
+    def searched() -> bytes:
+        found = sorted_pairs(robot, range=reach, ignore=ignore, samples=samples, capsules=capsules, posture=rest)
+        kept = {(id(a), id(b)) for a, b in found.kept}
+        return json.dumps([k for k, (a, b) in enumerate(every) if (id(a), id(b)) in kept]).encode()
+
+    return [every[k] for k in json.loads(Cache().get(name, searched))]
+
+
+def _combinations(capsules: Mapping[str, Sequence[Round]]) -> list[Pair]:
+    """All pairs of capsules, in order."""
+    return list(itertools.combinations([c for cs in capsules.values() for c in cs], 2))
 
 
 def sorted_pairs(

@@ -34,6 +34,7 @@ from .outside import Outside
 from .settings import Settings
 from .solution import ControlStatus, Solution, counted
 from .start import dependent_contacts, not_promised
+from .steady import SteadyWatch
 from .step import Memory, Selection, Step, Structure, regularisation
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ class WholeBodyController:
         self._solver.forget()
         self._commands.forget()
         self.step: Step | None = None
+        self._steady = SteadyWatch()
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
@@ -345,6 +347,8 @@ class WholeBodyController:
         self._commands.last_good = torque.copy()
         step = self.step = self._step_of(answer, outside)  # before this step's torques become the last ones
         self._commands.sent(torque)
+        if not at_limits:
+            events += self._steady.look(t, step)
         return Solution(t, status, torque, a, command, answer.residuals, events, step)
 
     def _step_of(self, answer: Result, outside: dict[str, Seen], saw_state: bool = True) -> Step:
