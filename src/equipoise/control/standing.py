@@ -257,6 +257,10 @@ class Standing:
         X[:3, :3] = rotation_from_rpy(0.0, -float(up), float(left)) @ X[:3, :3]
         return X
 
+    def correct_com(self, offset: Array) -> None:
+        """How far the centre of mass is off where the model has it, as measured forces tell; see `CoMTask`."""
+        self.controller.correct_com(offset)
+
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
         self._t, self._began = float(t), True

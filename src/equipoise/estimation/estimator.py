@@ -36,6 +36,7 @@ class Estimate(NamedTuple):
     v: Array  # (…, nv)
     squares: Array  # (…, contacts) innovations squared in their own covariance: 3 on average; 0 where not held
     likelihood: Array  # (…,) log-density of the innovations
+    speeds: Array  # (…, contacts, 3) m/s, of the contacts by IMU and encoders, world axes
 
 
 class Estimator:
@@ -102,8 +103,8 @@ class Estimator:
         own = self.noise.numbers if noise is None else noise
         seconds = np.asarray(dt, dtype=float)[..., None]
         out = self.kernel(belief.numbers, gyroscope, accelerometer, joints, joint_rates, held, own, seconds)
-        numbers, q, v, squares, likelihood = out
-        return Estimate(Belief(numbers, len(self.contacts)), q, v, squares, likelihood[..., 0])
+        numbers, q, v, squares, likelihood, speeds = out
+        return Estimate(Belief(numbers, len(self.contacts)), q, v, squares, likelihood[..., 0], speeds)
 
     # --- one robot, step after step -------------------------------------------------------------------------------------
 
@@ -126,7 +127,8 @@ class Estimator:
             t: s, of that state; that of the first call if not given.
         """
         self._time, self._known = t, q is not None
-        self._touching = np.zeros(len(self.contacts), dtype=bool)
+        self._touching, self._trusted, self._slipping = (np.zeros(len(self.contacts), dtype=bool) for _ in range(3))
+        self._speeds = np.zeros((len(self.contacts), 3))
         self._q: Array = self.robot.neutral()
         self._v: Array = np.zeros(self.robot.nv)
         self.rejected = 0
@@ -165,6 +167,11 @@ class Estimator:
     def touching(self) -> dict[str, bool]:
         """Which contacts stood in the last step."""
         return dict(zip(self.contacts, self._touching.tolist(), strict=True))
+
+    @property
+    def slipping(self) -> tuple[str, ...]:
+        """Contacts that stand and move; while another one stands, the filter does without them."""
+        return tuple(name for name, slips in zip(self.contacts, self._slipping.tolist(), strict=True) if slips)
 
     @property
     def wrenches(self) -> dict[str, Array]:
@@ -222,18 +229,28 @@ class Estimator:
         inputs, touching = self._in, self._standing(contacts, forces, torques)
         inputs["gyroscope"][:], inputs["accelerometer"][:] = gyroscope, accelerometer
         inputs["joints"][:], inputs["joint_rates"][:] = joints, joint_rates
-        inputs["held"][:] = touching & self._touching
+        trusted = touching & ~self._slipping
+        trusted = trusted if trusted.any() else touching  # rather one that slips than none
+        inputs["held"][:] = trusted & self._trusted
         inputs["dt"][0] = dt = np.nan if self._time is None else t - self._time
         said = self._out["belief"]
         if not dt >= 0 or self._run() or not isfinite(said.dot(said)):
             self.rejected += 1
             return self._q.copy(), self._v.copy()
         inputs["belief"][:] = said
-        self._time, self._touching = t, touching
+        self._time, self._touching, self._trusted = t, touching, trusted
+        self._watch_slips(dt)
         self._q, self._v = self._out["q"].copy(), self._out["v"].copy()
         if torques is not None and (self._watching or (contacts is None and forces is None)):
             self.touch = self.observer(t, self._q, self._v, torques, self._heights())
         return self._q.copy(), self._v.copy()
+
+    def _watch_slips(self, dt: float) -> None:
+        """Contacts that stand and move: the filter does without them until they rest again."""
+        s = self.settings
+        self._speeds += (self._out["speeds"] - self._speeds) * (dt / (s.slip_settling + dt))
+        limit = np.where(self._slipping, s.release, 1.0) * s.slip_speed
+        self._slipping = self._touching & (np.einsum("ij,ij->i", self._speeds, self._speeds) > limit * limit)
 
     @functools.cached_property
     def observer(self) -> TouchObserver:
@@ -320,5 +337,5 @@ def _traced(tree: Tree, imu: Place, contacts: Sequence[Place]) -> Program:
     }  # fmt: skip
     symbols = {name: SX.sym(name, size) for name, size in sizes.items()}
     outputs = step(tree, imu, contacts, symbols)
-    shapes = {"belief": (layout.size,), "q": (tree.nq,), "v": (tree.nv,), "squares": (k,), "likelihood": (1,)}
+    shapes = {"belief": (layout.size,), "q": (tree.nq,), "v": (tree.nv,), "squares": (k,), "likelihood": (1,), "speeds": (k, 3)}
     return trace("estimator", symbols, outputs, shapes=shapes, quaternions=[(0, 0)])

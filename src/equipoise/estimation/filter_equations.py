@@ -83,8 +83,9 @@ def left_jacobian(w: SX) -> SX:
 
 
 def predicted(state: State, P: SX, w: SX, a: SX, noise: dict[str, SX], gravity: SX, dt: SX) -> tuple[State, SX]:
-    """Mean and covariance after dt with the IMU's rates held [HGEG20, IMU and contact dynamics; Riccati
-    equation of the right-invariant error with biases].
+    """Mean and covariance after dt with the IMU's rates held.
+
+    [HGEG20, IMU and contact dynamics; Riccati equation of the right-invariant error with biases].
 
     Φ = exp(A dt) is exact in what gravity does, and of first order in the biases.
     """
@@ -164,8 +165,10 @@ def corrected(state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: di
 
 
 def placed(state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]) -> tuple[State, SX]:
-    """Contact i put where kinematics see it, unless it is held: d = p + R h, ξ_d = ξ_p + R J w [HGEG20, adding contact
-    points]."""
+    """Contact i put where kinematics see it, unless it is held: d = p + R h, ξ_d = ξ_p + R J w.
+
+    [HGEG20, adding contact points].
+    """
     R, d = state.R, slice(9 + 3 * i, 12 + 3 * i)
     fresh = SX(P)
     fresh[d, :] = P[6:9, :]
@@ -231,6 +234,12 @@ def base_state(state: State, seen: RobotKinematics, gyroscope: SX, joints: SX, r
     return stack(state.p - arm, *quaternions.normalised(turn, SYMBOLS), joints), stack(v, omega, rates)
 
 
+def contact_velocity(state: State, seen: RobotKinematics, i: int, symbols: dict[str, SX]) -> SX:
+    """How contact i moves in the world by IMU and encoders: nothing of what a point that is held is taken for."""
+    contact, omega = seen.contacts[i], symbols["gyroscope"] - state.gyroscope_bias
+    return state.v + state.R @ (cross(omega, contact.h) + contact.J @ symbols["joint_rates"])
+
+
 def _quaternion(R: SX) -> list[SX]:
     """Unit quaternion of a rotation: of its row of 4 q qᵀ with the largest diagonal entry, chosen when it runs."""
     d = [R[0, 0], R[1, 1], R[2, 2]]
@@ -269,7 +278,8 @@ def step(tree: Tree, imu: Place, contacts: Sequence[Place], symbols: dict[str, S
         state, P = placed(state, P, i, contact, symbols["held"][i], noise)
     q, v = base_state(state, seen, symbols["gyroscope"], symbols["joints"], symbols["joint_rates"])
     belief = packed(state, P)
-    return {"belief": belief, "q": q, "v": v, "squares": stack(*squares), "likelihood": total}
+    speeds = stack(*(contact_velocity(state, seen, k, symbols) for k in range(len(contacts))))
+    return {"belief": belief, "q": q, "v": v, "squares": stack(*squares), "likelihood": total, "speeds": speeds}
 
 
 def unpacked(layout: BeliefLayout, belief: SX) -> tuple[State, SX]:

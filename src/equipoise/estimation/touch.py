@@ -65,7 +65,7 @@ class TouchSettings:
         settling: s over which contact forces are smoothed. push_settling: s, likewise of the watched frame's.
         height: m above the contacts that stand, over which a foot's height speaks against touch e-fold.
         height_limit: e-folds at most that height speaks against touch: there may be a step.
-        slip_speed: m/s at which a contact that stands slips.
+        slip_speed: m/s at which a contact that stands slips. slip_settling: s over which an estimator smooths that speed.
         surprise: N m that a joint may feel unexplained, beyond five times its noise.
     """
 
@@ -81,6 +81,7 @@ class TouchSettings:
     height: float = 0.003
     height_limit: float = 10.0
     slip_speed: float = 0.1
+    slip_settling: float = 0.01
     surprise: float = 5.0
 
     def __post_init__(self) -> None:

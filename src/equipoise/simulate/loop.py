@@ -402,19 +402,20 @@ class _Loop:
         return outcome
 
     def _call(self, t: float, state: PlantState) -> tuple[Any, float]:
-        q, v, wrenches = self._seen(state)
+        q, v = self._seen(state)
         begin = perf_counter()
-        if hasattr(self.controller, "observe"):
-            self.controller.observe(wrenches)
+        if self.perception is not None:
+            self.perception.inform(t, self.controller)
+        elif hasattr(self.controller, "observe"):
+            self.controller.observe(getattr(state, "wrenches", {}))
         solution = self.controller(t, q.copy(), v.copy())
         return solution, perf_counter() - begin
 
-    def _seen(self, state: PlantState) -> tuple[Array, Array, Mapping[str, Array]]:
-        """(q, v, contact wrenches) as the controller sees them."""
+    def _seen(self, state: PlantState) -> tuple[Array, Array]:
+        """(q, v) as the controller sees them."""
         if self.perception is not None:
-            return self.perception.q, self.perception.v, self.perception.wrenches()
-        q, v = (state.q, state.v) if self.sense is None else self.sense(state.q, state.v)
-        return q, v, getattr(state, "wrenches", {})
+            return self.perception.q, self.perception.v
+        return (state.q, state.v) if self.sense is None else self.sense(state.q, state.v)
 
     def _step(self, t: float, acting: Array, told: set[int]) -> PlantState:
         active = [i for i, push in enumerate(self.pushes) if push.acts(t, self.dt)]

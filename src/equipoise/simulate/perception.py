@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, ShapeError
+from ..estimation.com_offset import CoMOffset
 from .contacts import ContactInfo
 from .plant import PlantState
 from .sensors import Readings, Sensors, SensorSuite, imu_frame
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 SILENT: Mapping[str, Array] = {}
+EVERY = 10  # steps from one correction of the centre of mass to the next
 
 
 class Perception:
@@ -50,6 +52,7 @@ class Perception:
         self.suite = SensorSuite(robot, sensors, frame, contacts, rng)
         self._frames: Mapping[str, str] = getattr(estimator, "contact_frames", {})
         self.q, self.v = robot.neutral(), np.zeros(robot.nv)
+        self.com_offset = None if sensors.forces is None else CoMOffset(getattr(estimator, "robot", robot))
         self.readings: list[Readings] = []
         self.estimates: list[tuple[Array, Array]] = []
 
@@ -85,6 +88,17 @@ class Perception:
             R = self.robot.pose(self.q, self.contacts[name].frame)[:3, :3]
             said[name] = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
         return said
+
+    def inform(self, t: float, controller: Any) -> None:
+        """Give a controller what it can take: contact wrenches, and where measured forces have the centre of mass."""
+        wrenches = self.wrenches()
+        if hasattr(controller, "observe"):
+            controller.observe(wrenches)
+        if self.com_offset is None or not hasattr(controller, "correct_com"):
+            return
+        self.com_offset(t, self.q, self.v, wrenches, {name: info.frame for name, info in self.contacts.items()})
+        if len(self.readings) % EVERY == 0:
+            controller.correct_com(self.com_offset.offset)
 
     # --- the record -----------------------------------------------------------------------------------------------------
 

@@ -220,6 +220,12 @@ class WholeBodyController:
         """Bounds of a contact's normal force from now on, N: how load is shifted smoothly."""
         self.set(contact, min_force=least, max_force=most)
 
+    def correct_com(self, offset: Array) -> None:
+        """Tell all tasks of the centre of mass how far it is off where the model has it, m; see `CoMTask`."""
+        for task in self.items.tasks:
+            if self.settings.has(task.label, "offset"):
+                self.set(task.label, offset=offset)
+
     def set_contacts(self, names: Sequence[str], q: Array | None = None) -> None:
         """Which contacts are in force from now on; new ones are anchored at q, or where they are at the next call."""
         known = {contact.label: contact for contact in self.items.contacts}

@@ -57,6 +57,10 @@ class Settings:
 
     # --- outside of the loop ------------------------------------------------------------------------------------------
 
+    def has(self, label: str, name: str) -> bool:
+        """Whether an item has a setting of this name."""
+        return name in self._values[label]
+
     def check(self, label: str, changes: Mapping[str, object]) -> None:
         """Raise unless an item of that label has settings of these names."""
         if label not in self._items:

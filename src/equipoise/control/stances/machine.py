@@ -168,6 +168,10 @@ class Stances:
         """Measured contact wrenches (force, torque; on the robot at the contacts' frames, world axes) before the next call."""
         self._forces.measured = wrenches or None
 
+    def correct_com(self, offset: Array) -> None:
+        """How far the centre of mass is off where the model has it, as measured forces tell; see `CoMTask`."""
+        self.controller.correct_com(offset)
+
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
         usable = is_state(self.robot, q, v)

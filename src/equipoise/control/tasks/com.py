@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import unknown_name
-from ..item import NamedNumbers, Target
+from ..item import NamedNumbers, Parameters, Setting, Target
 from .references import Reference, VectorReference
 from .task import AXES, KINDS, Task, Terms
 
@@ -27,10 +28,12 @@ class CoMTask(Task):
     Args:
         target: m, 3 numbers.
         axes: "position", or names such as "x y", which leaves the height alone.
+        offset: m, 3 numbers: by how much the centre of mass is off where the model has it, as measured forces tell.
     """
 
     target: Target = None
     axes: str = "position"
+    offset: Setting = (0.0, 0.0, 0.0)
 
     def check(self, robot: Robot) -> None:
         super().check(robot)
@@ -55,10 +58,14 @@ class CoMTask(Task):
     def reference(self, context: Context) -> Reference:
         return VectorReference(self.label, 3)
 
+    def parameters(self, context: Context) -> Mapping[str, Parameters]:
+        return {**super().parameters(context), "offset": Parameters(("offset",), {"offset": (3,)}, lambda offset: [offset])}
+
     def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         from ...equations.symbols import beside, constant, zeros
 
         J, at = scene.com_jacobian, self._at
         share = beside(constant(np.eye(3) / scene.robot.mass), zeros(3, 3))
-        parts = reference.value - scene.com, J, J @ scene.v, scene.com_drift, reference.rate, reference.acceleration, share
+        error = reference.value - scene.com - reference.offset
+        parts = error, J, J @ scene.v, scene.com_drift, reference.rate, reference.acceleration, share
         return Terms(*(part[at, :] for part in parts))

@@ -1,0 +1,139 @@
+"""The noise of a filter from a log: the settings under which the innovations are likeliest, found with many filters at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ShapeError, StateError, unknown_name
+from .belief import Belief
+from .noise import FilterNoise
+
+if TYPE_CHECKING:
+    from .estimator import Estimator
+
+Array = np.ndarray
+TUNED = ("contact", "encoder", "kinematics")  # the IMU has a data sheet, and walks of biases need hours of a log
+SPREAD = 1.5  # of the first draws, in natural logarithms
+BEST = 0.25  # part of the draws from which the next ones are made
+SLOWEST = 0.5  # by which the spread shrinks at most in a round: the centre must keep up
+SMALLEST = 0.05  # spread at which the search ends
+CENTRE = 1e-6  # in place of a noise of zero, whose logarithm is none
+
+
+@dataclass(frozen=True, eq=False)
+class FilterLog:
+    """What an estimator was fed with, one row for each step.
+
+    Attributes:
+        t: s, (rows,).
+        gyroscope: (rows, 3). accelerometer: (rows, 3).
+        joints: (rows, nq − 7). joint_rates: (rows, nv − 6).
+        standing: which contacts stood, (rows, contacts).
+    """
+
+    t: Array
+    gyroscope: Array
+    accelerometer: Array
+    joints: Array
+    joint_rates: Array
+    standing: Array
+
+    def __post_init__(self) -> None:
+        rows = len(self.t)
+        for f in fields(self):
+            if len(getattr(self, f.name)) != rows:
+                raise ShapeError(f"FilterLog.{f.name} has {len(getattr(self, f.name))} rows, t has {rows}")
+        if rows < 3 or not (np.diff(self.t) > 0).all():
+            raise ShapeError("FilterLog.t has three rows or more, each later than the one before")
+
+    def held(self, k: int) -> Array:
+        """Contacts that stood in the row before and stand in this one."""
+        return (np.asarray(self.standing[k]) > 0.5) & (np.asarray(self.standing[k - 1]) > 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """The result of `tune_noise`.
+
+    Attributes:
+        noise: the likeliest. likelihood: log-density of the innovations under it. before: likewise under the estimator's own.
+        squares: mean of squared innovations of contacts that are held, each in its own covariance: 3 if the filter is consistent.
+    """
+
+    noise: FilterNoise
+    likelihood: float
+    before: float
+    squares: float
+
+
+def log_likelihood(estimator: Estimator, log: FilterLog, noises: Array, start: Belief) -> tuple[Array, Array]:
+    """(log-density of the innovations over a log, mean of their squares), (B,) each.
+
+    Args:
+        noises: (B, 7), the fields of `FilterNoise` in order.
+        start: one belief at the first row of the log.
+    """
+    B = len(noises)
+    belief = Belief(np.tile(start.numbers, (B, 1)), start.contacts)
+    total, squares, seen = np.zeros(B), np.zeros(B), 0
+    for k in range(1, len(log.t)):
+        readings = (log.gyroscope[k], log.accelerometer[k], log.joints[k], log.joint_rates[k], log.held(k).astype(float))
+        rows = [np.broadcast_to(x, (B, len(x))) for x in readings]
+        said = estimator.step(belief, np.full(B, log.t[k] - log.t[k - 1]), *rows, noises)
+        belief, total = said.belief, total + said.likelihood
+        squares += said.squares.sum(axis=-1)
+        seen += int(log.held(k).sum())
+    return np.where(np.isfinite(total), total, -np.inf), squares / max(seen, 1)
+
+
+def tune_noise(
+    estimator: Estimator,
+    log: FilterLog,
+    start: Belief,
+    fields: Sequence[str] = TUNED,
+    *,
+    draws: int = 32,
+    rounds: int = 12,
+    seed: int = 0,
+) -> Tuned:
+    """The noise under which a log is likeliest, by the cross-entropy method: draws around the best of those before.
+
+    Args:
+        estimator: whose noise is the first guess; it is not changed.
+        log: readings. start: belief at its first row.
+        fields: of `FilterNoise` that are looked for; the others stay.
+        draws: filters at once. rounds: passes over the log at most. seed: of the draws.
+    """
+    names = [f.name for f in _fields()]
+    for name in fields:
+        if name not in names:
+            raise unknown_name("field of FilterNoise", name, names)
+    if not (draws >= 8 and rounds >= 1 and len(fields)):
+        raise StateError(f"tune_noise wants 8 draws or more, rounds and fields; got {draws}, {rounds}, {list(fields)}")
+    at, rng = [names.index(name) for name in fields], np.random.default_rng(seed)
+    own = estimator.noise.numbers
+    centre, spread = np.log(np.maximum(own[at], CENTRE)), np.full(len(at), SPREAD)
+    best, score, squares, before = own, -np.inf, np.nan, -np.inf
+    for k in range(rounds):
+        noises = np.tile(best, (draws, 1))
+        noises[:, at] = np.exp(centre + spread * rng.standard_normal((draws, len(at))))
+        noises[0] = best
+        likely, sizes = log_likelihood(estimator, log, noises, start)
+        before = float(likely[0]) if k == 0 else before
+        order = np.argsort(-likely)
+        if likely[order[0]] >= score:
+            best, score, squares = noises[order[0]].copy(), float(likely[order[0]]), float(sizes[order[0]])
+        chosen = np.log(np.maximum(noises[order[: max(int(BEST * draws), 2)]][:, at], CENTRE))
+        centre, spread = chosen.mean(axis=0), np.maximum(chosen.std(axis=0), SLOWEST * spread)
+        if (spread < SMALLEST).all():
+            break
+    found = replace(estimator.noise, **{name: float(best[i]) for name, i in zip(fields, at, strict=True)})
+    return Tuned(found, score, before, squares)
+
+
+def _fields() -> tuple[Any, ...]:
+    return fields(FilterNoise)
