@@ -56,6 +56,38 @@ def test_forbidden_motion_and_its_drift_along_a_motion(contact, rng):
     assert_allclose(now["motion"], undone, rtol=0, atol=1e-8 * (1 + np.abs(undone).max()))
 
 
+@pytest.mark.paper("B7")
+def test_a_contact_between_two_bodies(rng):
+    """Motion and drift along a motion of both, by differences; what it does to one it does to the other: no net wrench, no work."""
+    robot = monopod()
+    contact = eq.FlatContact("hand", against="foot", corners=SOLE, centre=(0.01, 0.02, -0.05), normal=(0.1, 0.2, 1.0))
+    q, v = robot.random_state(rng)
+
+    def write(scene, numbers):
+        terms = contact.terms(scene, numbers)
+        J, rate, drift = scene.contact_motion(contact.frame, terms)
+        sides = {"N": terms.N, "reaction": terms.other.N, "push": scene.contact_push(contact.frame, terms)}
+        return {"J": J, "rate": rate, "drift": drift, "error": terms.error, **sides}
+
+    at, here = written(robot, contact, write), contact.here(robot, q)
+    assert_allclose(robot.pose(q, "foot") @ here, robot.pose(q, "hand"), rtol=0, atol=1e-12)
+
+    def along(s):
+        return at(robot.integrate(q, v, s), v, anchor=here)
+
+    now = along(0.0)
+    assert_allclose(now["rate"], now["J"] @ v, rtol=0, atol=1e-12)
+    drift, undone = slope(lambda s: along(s)["rate"]), -slope(lambda s: along(s)["error"])
+    assert_allclose(now["drift"], drift, rtol=0, atol=1e-8 * (1 + np.abs(drift).max()))
+    assert_allclose(now["error"], 0, rtol=0, atol=1e-12)
+    assert_allclose(now["rate"], undone, rtol=0, atol=1e-8 * (1 + np.abs(undone).max()))
+    assert_allclose(now["push"], now["J"].T, rtol=0, atol=1e-12)
+    p, r = robot.pose(q, "hand")[:3, 3], robot.pose(q, "foot")[:3, 3]
+    both = np.vstack([now["N"][:3] + now["reaction"][:3], now["N"][3:] + now["reaction"][3:]])
+    both[3:] += np.cross(p, now["N"][:3], axisb=0, axisc=0) + np.cross(r, now["reaction"][:3], axisb=0, axisc=0)
+    assert_allclose(both, 0, rtol=0, atol=1e-12)
+
+
 def test_the_wrench_in_numbers_is_that_on_symbols(contact, rng):
     robot = monopod()
     q, v = robot.random_state(rng)

@@ -3,6 +3,14 @@
 from breaking import Breakage
 
 BREAKAGES = [
+    Breakage(
+        "E9",
+        "the controller's ellipse is a circle",
+        "control:CoMInEllipse.barrier",
+        "rho - e.T @ numbers.shape @ e / rho",
+        "rho - e.T @ e / rho",
+    ),
+    Breakage("E9", "the task pulls out of the ellipse", "control:CoMEllipseTask.terms", "Terms(-y, ", "Terms(0 * y, "),
     # --- E1
     Breakage(
         "E1",

@@ -3,6 +3,21 @@
 from breaking import Breakage
 
 BREAKAGES = [
+    Breakage(
+        "Q3",
+        "the controller's bounds do not close",
+        "control:RestingBounds.rows",
+        "k * (-g - v), k * (g - v)",
+        "k * (-g - 9), k * (g + 9)",
+    ),
+    Breakage(
+        "Q5",
+        "joint cones of twice the range",
+        "control:JointCones.barrier",
+        "SYMBOLS.cos(numbers.half)",
+        "SYMBOLS.cos(1.2 * numbers.half)",
+    ),
+    Breakage("Q5", "the controller's cone does not close", "control:Cone._chord", "2 * sin * rate, ", "0.0, "),
     # --- Q1
     Breakage(
         "Q1",

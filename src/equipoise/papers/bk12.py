@@ -19,6 +19,7 @@ from ..forms import charts
 from ..robot import Robot, RobotBuilder, load
 from .bk12_motions import motion_figures
 from .bk12_motions import pictures as motion_pictures
+from .bk12_object import carried
 from .reference import Reference, axial, cross_matrix, of_quaternion, path, rate, second_rate, turned
 from .rows import Figure, Row, agree, equal, largest, small
 
@@ -292,6 +293,7 @@ def ball_joints_and_objects() -> Iterator[Figure]:
     p = second_rate(lambda t: Reference(robot, path(robot, q, v, fall)(t)).frame("object", (0.02, 0, 0)).p)
     yield agree("the free object's mass falls", p, np.array(robot.model.gravity), 1e-6)
     yield small("what it holds does not couple: M", largest(robot.mass_matrix(q)[: free.start, free]), 1e-12)
+    yield from carried()
 
 
 ROWS = [

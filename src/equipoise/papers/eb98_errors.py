@@ -19,8 +19,11 @@ from ..control.closed_form.com_control import (
     hand_error,
     prioritised_error,
 )
+from ..control.constraints import CoMInEllipse
+from ..control.controller.controller import WholeBodyController
+from ..control.tasks import CoMEllipseTask, FrameTask, PostureTask
 from ..robot import Robot, load
-from .reference import Reference, rate
+from .reference import Reference, path, rate
 from .rows import Figure, agree
 
 Array = np.ndarray
@@ -107,3 +110,26 @@ def safe_ellipse() -> Iterator[Figure]:
     V = float(e_1 @ W @ e_1) / rho**2
     left_out = K_2 + alpha * tau / rho**2 * V ** (tau - 1) * (J_1.T @ W @ J_1 + K_1)
     yield agree("and without curvature and V^(τ−1) [Eq. (91)]", ellipse.jacobian(e_1, J_1, J_2), wanted - left_out, 1e-8)
+    yield from _in_the_controller(robot, W)
+
+
+def _in_the_controller(robot: Robot, W: Array) -> Iterator[Figure]:
+    """A hand that pulls the mass out of the ellipse: by the task it stays near, by the constraint inside, by neither outside."""
+    q, dt, rho = robot.standing(), 5e-3, 0.01
+    start = Reference(robot, q)
+    centre, goal = start.com[:2], start.frame("left_tool").p + np.array([0.25, 0.2, -0.2])
+    hand = FrameTask("left_tool", target=(goal, np.zeros(3)), axes="position", gain=3.0)
+    penalty = CoMEllipseTask((start.com, np.zeros(3)), radius=rho, shape=W, exponent=8, weight=1e-4, gain=3.0)
+    border = CoMInEllipse(centre, radius=rho, shape=W)
+    levels = {}
+    for name, tasks, constraints in (("neither", [], []), ("task", [penalty], []), ("constraint", [], [border])):
+        controller = WholeBodyController(robot, [hand, PostureTask(), *tasks], constraints=constraints, level="velocity", dt=dt)
+        at, seen = q, []
+        for k in range(400):
+            at = path(robot, at, controller(k * dt, at, np.zeros(robot.nv)).velocity)(dt)
+            e = Reference(robot, at).com[:2] - centre
+            seen.append(float(e @ W @ e) / rho**2)
+        levels[name] = max(seen)
+    said = ", ".join(f"{name} {V:.2f}" for name, V in levels.items())
+    good = levels["neither"] > 3 and 0.4 < levels["task"] < 1.6 and 0.9 < levels["constraint"] < 1 + 1e-6
+    yield Figure("in the controller: V at most, by task and by constraint [Eqs. (80), (81)]", "near 1; ≤ 1", said, good)

@@ -32,6 +32,7 @@ from ..geometry.pairs import PairSet
 from ..geometry.primitives import Line, Point, Segment
 from ..geometry.regions import target_region
 from ..robot import Robot, load
+from .qo21_controller import against_the_ends, comes_to_rest, turning_cone
 from .reference import Reference, path, rate, second_rate, turned
 from .rows import Figure, agree, largest, small
 
@@ -49,6 +50,7 @@ def task_control() -> Iterator[Figure]:
     yield from _velocity_level(robot, q)
     yield from _two_levels(robot, q, v)
     yield from _closed_loop(robot, q, v)
+    yield from comes_to_rest(robot, q, v)
 
 
 def _velocity_level(robot: Robot, q: Array) -> Iterator[Figure]:
@@ -119,6 +121,8 @@ def cones() -> Iterator[Figure]:
     yield from _into_the_limit(robot, limited[1], *pairs[1])
     yield from _upright(robot, q)
     yield from _second_order_cone(robot)
+    yield from against_the_ends()
+    yield from turning_cone()
 
 
 def _into_the_limit(robot: Robot, joint: str, measured: Any, safe: SafeAngle) -> Iterator[Figure]:

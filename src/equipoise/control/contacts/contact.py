@@ -27,6 +27,19 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True)
+class OtherSide:
+    """What a contact does to another body that it touches, in world axes at the origin of that body's frame.
+
+    Args:
+        frame: of the other body.
+        N: wrench N λ on it, (6, k): the reaction. What it moves of the contact is Nᵀ V.
+    """
+
+    frame: str
+    N: SX
+
+
+@dataclass(frozen=True)
 class ContactTerms:
     """A contact on symbols, in world axes at the frame's origin; k unknown forces.
 
@@ -36,6 +49,7 @@ class ContactTerms:
         N: wrench N λ, (6, k).
         error: how far it slipped from where it was made, (k,).
         cone: G with G λ ≤ 0, (c, k).
+        other: the body on the other side, if that is no part of the world; S_dot_V then has its part too.
     """
 
     S: SX
@@ -43,6 +57,7 @@ class ContactTerms:
     N: SX
     error: SX
     cone: SX
+    other: OtherSide | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

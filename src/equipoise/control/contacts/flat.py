@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from ...algebra import rigid
 from ..item import NamedNumbers, Points, TaskError, at_first
 from .cones import wrench_cone
-from .contact import Contact, ContactTerms
+from .contact import Contact, ContactTerms, OtherSide
 
 if TYPE_CHECKING:
+    from ...equations.symbols import SX
     from ...robot import Robot
     from ..controller.scene import Scene
 
@@ -34,15 +35,20 @@ class FlatContact(Contact):
         normal: of the surface in the frame's axes, pointing to the robot; the contact's axes are the frame's for (0, 0, 1).
         centre: origin of the contact's axes, in the frame, m.
         margin: m, by which the centre of pressure stays off the edges: on its very edge a sole that gives way begins to roll.
+        against: frame of another body, a free object or a part of the robot, that it touches instead of the world; what acts on
+            the one reacts on the other.
     """
 
     corners: Points = SOLE
     normal: ArrayLike = (0.0, 0.0, 1.0)
     centre: ArrayLike = (0.0, 0.0, 0.0)
     margin: float = 0.0
+    against: str | None = None
 
     def check(self, robot: Robot) -> None:
         super().check(robot)
+        if self.against is not None:
+            robot.place(self.against)
         self._unit_cone  # noqa: B018 (raises where the corners span nothing)
 
     @property
@@ -94,6 +100,11 @@ class FlatContact(Contact):
             raise TaskError(f"{self.label}: margin lies between 0 and {nearest:.3g} m, half of the contact; got {self.margin!r}")
         return middle + (1 - self.margin / nearest) * (corners - middle)
 
+    def here(self, robot: Robot, q: Array) -> Array:
+        """Pose of the frame at q, as the body sees it that it touches."""
+        X = robot.pose(q, self.frame)
+        return X if self.against is None else rigid.inverse(robot.pose(q, self.against)) @ X
+
     def wrench_map(self, X: Array) -> Array:
         R = X[:3, :3]
         return np.concatenate([R @ self._map[:3], R @ self._map[3:]])
@@ -112,13 +123,30 @@ class FlatContact(Contact):
         R, w = X[:3, :3], V[3:6]
         R_WC, arm = R @ constant(self._axes), R @ constant(self.centre)
         S = stack(beside(R_WC, zeros(3, 3)), beside(skew(arm) @ R_WC, R_WC))
-        # Axes that turn with the frame change Sᵀ V by −ω × both parts; the arm adds the centripetal term.
-        at_centre = V[:3] + skew(w) @ arm
-        S_dot_V = stack(R_WC.T @ (skew(w) @ (skew(w) @ arm) - skew(w) @ at_centre), zeros(3))
-        R_to = numbers.anchor[:3, :3]
-        slip = numbers.anchor[:3, 3] + R_to @ constant(self.centre) - X[:3, 3] - arm
+        other, X_to = self._other(scene, X[:3, 3] + arm, R_WC, numbers.anchor)
+        at_centre, w_O, turning = V[:3] + skew(w) @ arm, zeros(3), zeros(3)
+        if other is not None:
+            V_O = scene.twist(other.frame)
+            r, w_O = X[:3, 3] + arm - scene.pose(other.frame)[:3, 3], V_O[3:6]
+            turning = skew(w_O) @ (at_centre - V_O[:3])
+            at_centre -= V_O[:3] + skew(w_O) @ r
+        # Axes that turn with the frame change Sᵀ V by −ω × both parts; arms add centripetal terms.
+        linear = skew(w) @ (skew(w) @ arm) - turning - skew(w) @ at_centre
+        S_dot_V = stack(R_WC.T @ linear, R_WC.T @ (skew(w) @ w_O))
+        R_to = X_to[:3, :3]
+        slip = X_to[:3, 3] + R_to @ constant(self.centre) - X[:3, 3] - arm
         error = stack(R_WC.T @ slip, R_WC.T @ rotation_error(R, R_to))
-        return ContactTerms(S, S_dot_V, S, error, self._cone_of(numbers.friction))
+        return ContactTerms(S, S_dot_V, S, error, self._cone_of(numbers.friction), other)
+
+    def _other(self, scene: Scene, at: SX, R_WC: SX, anchor: SX) -> tuple[OtherSide | None, SX]:
+        """(the other side of a contact whose centre is at a place; the pose that the frame should have)."""
+        from ...equations.symbols import beside, skew, stack, zeros
+
+        if self.against is None:
+            return None, anchor
+        X = scene.pose(self.against)
+        N = -stack(beside(R_WC, zeros(3, 3)), beside(skew(at - X[:3, 3]) @ R_WC, R_WC))
+        return OtherSide(self.against, N), X @ anchor
 
     def _cone_of(self, friction: Any) -> Any:
         from ...equations.symbols import constant

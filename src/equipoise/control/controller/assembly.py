@@ -110,13 +110,12 @@ class Assembly:
         E, e = [zeros(0, self.layout.unknowns)], [zeros(0, 1)]
         for contact in self.items.contacts:
             terms, numbers = self.contacts[contact.label], self._numbers(contact)
-            J = terms.S.T @ self.scene.jacobian(contact.frame)
-            V, drift = self.scene.twist(contact.frame), self.scene.drift(contact.frame)
-            got = self.scene.motion(J, terms.S.T @ drift + terms.S_dot_V)
+            J, rate, drift = self.scene.contact_motion(contact.frame, terms)
+            got = self.scene.motion(J, drift)
             if self.context.level == "velocity":
                 wanted = numbers.damping / 2 * terms.error  # the rate whose square the stiffness is, for the usual damping
             else:
-                wanted = numbers.stiffness * terms.error - numbers.damping * (terms.S.T @ V)
+                wanted = numbers.stiffness * terms.error - numbers.damping * rate
             E.append(got.matrix)
             e.append(wanted - got.offset)
         for task in self.layout.hard:

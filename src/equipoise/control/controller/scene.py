@@ -141,6 +141,19 @@ class Scene:
         """Tell which contacts there are, before forces and accelerations are asked for."""
         self._contacts = contacts
 
+    def contact_push(self, frame: str, terms: ContactTerms) -> SX:
+        """Generalised force of unit forces of a contact on a frame, (nv, k); the reaction on another body is part of it."""
+        push = self.jacobian(frame).T @ terms.N
+        return push if terms.other is None else push + self.jacobian(terms.other.frame).T @ terms.other.N
+
+    def contact_motion(self, frame: str, terms: ContactTerms) -> tuple[SX, SX, SX]:
+        """(J, J v, J̇ v) of what a contact on a frame forbids."""
+        J, rate, drift = (terms.S.T @ x for x in (self.jacobian(frame), self.twist(frame), self.drift(frame)))
+        if terms.other is not None:
+            frame, N = terms.other.frame, terms.other.N
+            J, rate, drift = J + N.T @ self.jacobian(frame), rate + N.T @ self.twist(frame), drift + N.T @ self.drift(frame)
+        return J, rate, drift + terms.S_dot_V
+
     @cached_property
     def _dynamics(self) -> tuple[Affine, Affine, Affine]:
         """Accelerations (or velocities) and torques of the motors as functions of the unknowns; what of them must vanish.
@@ -156,7 +169,7 @@ class Scene:
         nothing = Affine(zeros(0, context.unknowns), zeros(0))
         if context.level != "torque":
             return Affine(SX.eye(nv), zeros(nv)), nothing, nothing
-        pushes = [self.jacobian(context.contacts[k].frame).T @ terms.N for k, terms in self._contacts.items()]
+        pushes = [self.contact_push(context.contacts[k].frame, terms) for k, terms in self._contacts.items()]
         push = beside(zeros(nv, 0), *pushes)
         if context.chart is not None:
             made = chart_dynamics(self, self.theta, push)
@@ -242,6 +255,9 @@ class Scene:
             return None
         blocks = [zeros(6, len(self.context.motors))]
         for name, terms in self._contacts.items():
+            if terms.other is not None:  # between parts of the robot: inner forces
+                blocks.append(zeros(6, terms.N.shape[1]))
+                continue
             arm = self.pose(self.context.contacts[name].frame)[:3, 3] - self.com
             blocks.append(stack(terms.N[:3, :], terms.N[3:, :] + cross(arm, terms.N[:3, :])))
         weight = self.robot.mass * np.asarray(self.robot.model.gravity)
