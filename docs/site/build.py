@@ -6,6 +6,7 @@ python docs/site/build.py [--quick]    # --quick: without executing notebooks an
 from __future__ import annotations
 
 import html.parser
+import os
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,12 @@ TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 
 def main(quick: bool) -> None:
     reference.write(ROOT / "docs" / "api")
-    subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--clean"], cwd=ROOT, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--clean"],
+        cwd=ROOT,
+        check=True,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )
     (SITE / "404.html").unlink(missing_ok=True)  # its links are those of a server's root
     write_gallery(SITE / "gallery", quick)
     write_notebooks(SITE / "notebooks", quick)
