@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, StateError
-from . import cpu, pycall
+from . import buffers, cpu, pycall
 from .emit import emit
 from .gpu.arrays import common_kind
 from .gpu.kernel import DeviceKernel
@@ -144,7 +144,7 @@ class Kernel:
     def _results(self, batch: tuple[int, ...], dtype: str, out: Array | None, flat: list[Array]) -> list[Array]:
         shapes = [(*batch, *output.shape) for output in self.program.outputs]
         if out is None:
-            return [np.empty(shape, dtype) for shape in shapes]
+            return [buffers.results.empty(shape, dtype) for shape in shapes]
         if len(shapes) > 1:
             raise ShapeError(f"{self.program.name}: out= is for one result; this kernel has {len(shapes)}")
         if not isinstance(out, np.ndarray) or out.shape != shapes[0] or out.dtype != dtype or not out.flags.writeable:

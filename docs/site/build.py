@@ -1,0 +1,133 @@
+"""`make docs`: the site in site/, strict. Every public name is in the reference, every link leads somewhere, notebooks run.
+
+python docs/site/build.py [--quick]    # --quick: without executing notebooks and writing the gallery
+"""
+
+from __future__ import annotations
+
+import html.parser
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+SITE = ROOT / "site"
+sys.path.insert(0, str(HERE))
+
+import notebooks  # noqa: E402
+import reference  # noqa: E402
+
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+
+
+def main(quick: bool) -> None:
+    reference.write(ROOT / "docs" / "api")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--clean"],
+        cwd=ROOT,
+        check=True,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )
+    (SITE / "404.html").unlink(missing_ok=True)  # its links are those of a server's root
+    write_gallery(SITE / "gallery", quick)
+    write_notebooks(SITE / "notebooks", quick)
+    missing, broken = undocumented(), broken_links()
+    assert not missing, f"not in the API reference: {', '.join(missing)}"
+    assert not broken, "links that lead nowhere:\n" + "\n".join(broken)
+    pages = list(SITE.rglob("*.html"))
+    print(
+        f"site/index.html: {len(pages)} pages, {len(TUTORIALS)} notebooks, {len(reference.public_names())} names, no broken link"
+    )
+
+
+def write_notebooks(folder: Path, quick: bool) -> None:
+    """Each tutorial as an .ipynb file, with its outputs."""
+    import nbformat
+
+    folder.mkdir(exist_ok=True)
+    for page in TUTORIALS:
+        with tempfile.TemporaryDirectory() as work:
+            book = notebooks.notebook(page) if quick else notebooks.executed(page, Path(work))
+        nbformat.write(book, folder / f"{page.stem}.ipynb")
+
+
+def write_gallery(folder: Path, quick: bool) -> None:
+    """Runs as pages of their own."""
+    folder.mkdir(exist_ok=True)
+    for name, make in {"quadruped": _quadruped, "arm": _arm}.items():
+        if quick:
+            (folder / f"{name}.html").write_text("<p>made by make docs</p>")
+        else:
+            import equipoise as eq
+
+            eq.report(make(), folder / f"{name}.html", rate=20.0)
+
+
+def _quadruped():  # type: ignore[no-untyped-def]
+    import equipoise as eq
+
+    standing = eq.Standing(eq.load("quadruped"))
+    push = eq.Push(standing.body.frames["torso"], force=(0.0, 15.0, 0.0), start=0.5, duration=0.1)
+    return eq.simulate(standing.robot, standing, q0=standing.q0, duration=2.0, pushes=[push])
+
+
+def _arm():  # type: ignore[no-untyped-def]
+    import re
+
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    exec(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0], names)
+    return names["run"]
+
+
+# --- checks --------------------------------------------------------------------------------------------------------------
+
+
+class _Page(html.parser.HTMLParser):
+    """Anchors and links of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        self.anchors |= {str(value) for key, value in given.items() if key in ("id", "name") and value}
+        for key in ("href", "src"):
+            if given.get(key):
+                self.links.append(str(given[key]))
+
+
+def undocumented() -> list[str]:
+    """Public names without a heading in the reference."""
+    anchors: set[str] = set()
+    for path in (SITE / "api").glob("*.html"):
+        anchors |= _Page(path.read_text(encoding="utf-8")).anchors
+    return [name for name in reference.public_names() if name not in anchors]
+
+
+def broken_links() -> list[str]:
+    """Links within the site to pages or places that are not there."""
+    pages = {path: _Page(path.read_text(encoding="utf-8")) for path in SITE.rglob("*.html") if path.parent.name != "gallery"}
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urllib.parse.urlsplit(link)
+            if parts.scheme or parts.netloc or not (parts.path or parts.fragment):
+                continue
+            target = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
+            anchor = urllib.parse.unquote(parts.fragment)
+            known = pages.get(target)
+            if not target.exists() or (anchor and known is not None and anchor not in known.anchors and anchor != "__search"):
+                broken.append(f"{path.relative_to(SITE)}: {link}")
+    return broken
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv[1:])
