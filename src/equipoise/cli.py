@@ -127,7 +127,7 @@ def replay(
 @app.command()
 def bench(
     what: Annotated[
-        str, typer.Argument(help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking or opponents")
+        str, typer.Argument(help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, opponents or courses")
     ] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,

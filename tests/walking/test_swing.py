@@ -29,8 +29,8 @@ def test_a_quintic_meets_both_of_its_ends():
 def test_a_swing_ends_at_its_goal_with_the_landing_speed():
     goal = np.array([0.3, 0.15, 0.0, 0.2])
     states = flown(lambda t: goal, lambda t: 0.4)
-    assert_allclose(states[-1, 0], goal, atol=4e-3)  # the last 30 ms are flown with what speed is left
-    assert_allclose(states[-1, 1, 2], -0.1, atol=0.02)
+    assert_allclose(states[-1, 0], goal, atol=2e-4)  # the last millisecond goes on with the landing speed
+    assert_allclose(states[-1, 1, 2], -0.1, atol=1e-9)
     assert states[:, 0, 2].max() > 0.95 * 0.06
     assert states[:, 0, 2].max() < 1.1 * 0.06
 

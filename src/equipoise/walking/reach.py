@@ -19,9 +19,10 @@ from ..body.skeleton import Motion, Skeleton
 Array = np.ndarray
 DIRECTIONS = 8
 STRIDE = 0.13  # of the height of the centre of mass: by which feet are moved apart from one posture to the next
-MOST = 8  # of these
+FINEST = 0.03  # of the same: where halving it ends
+MOST = 10  # of postures
 ITERATIONS = 10
-GOOD = 0.006, 0.03, 0.012  # m, rad, m: of the soles, and of the centre of mass's height in parts of it
+GOOD = 0.006, 0.03, 0.012, 0.1  # m, rad: of the soles; of the centre of mass's height in parts of it; rad, of the trunk
 INSIDE = 0.02  # rad or m, that joints keep from their ends
 APART = 0.02  # m, that soles side by side keep
 PART = 0.9  # of the farthest posture found that steps may use
@@ -99,20 +100,30 @@ class _Legs:
             feet.append((link, X @ body.feet[role].X))
         torso = robot.place(body.frames["torso"])[0]
         upright = skeleton.at(body.standing).R[torso]
-        bounds = Bounds(lower, upper, np.ones(robot.nv, bool))
-        return cls(skeleton, bounds, body.standing, tuple(feet), torso, upright, height)
+        free = np.zeros(robot.nv, bool)
+        free[:6] = True  # the base and the legs: arms that are raised make no step longer
+        for part in body.feet.values():
+            for name in part.joints:
+                free[robot.joints[name].v] = True
+        return cls(skeleton, Bounds(lower, upper, free), body.standing, tuple(feet), torso, upright, height)
 
     def farthest(self, start: Array, along: Array) -> float:
         """m, that the left foot gets from a place along a direction, the right one at the origin."""
-        q, far = self.rest, 0.0
-        for k in range(1, MOST + 1):
-            distance = k * STRIDE * self.height
-            place = start + distance * along
-            q, _ = solved(self.skeleton, q, lambda q, motion, place=place: self._rows(q, motion, place), self.bounds, ITERATIONS)
-            if not self._good(q, place):
+        q, far, stride = self.rest, 0.0, STRIDE * self.height
+        for _ in range(MOST):
+            tried, good = self._posture(q, start + (far + stride) * along)
+            if good:
+                q, far = tried, far + stride
+            elif stride > FINEST * self.height:
+                stride /= 2
+            else:
                 break
-            far = distance
         return far
+
+    def _posture(self, q: Array, place: Array) -> tuple[Array, bool]:
+        """The posture with the left foot at a place, from another one; whether it is one."""
+        q, _ = solved(self.skeleton, q, lambda q, motion: self._rows(q, motion, place), self.bounds, ITERATIONS)
+        return q, self._good(q, place)
 
     def _sole(self, motion: Motion, foot: int) -> tuple[Array, Array]:
         body, X = self.feet[foot]
@@ -136,8 +147,8 @@ class _Legs:
         rows.append(np.array([1.0, 1.0, 10.0]) * (c - [0.0, 0.0, self.height]))
         columns.append(np.array([[1.0], [1.0], [10.0]]) * J)
         turn = motion.R[self.torso] @ self.upright.T
-        rows.append(2.0 * np.array(log(from_rotation(turn).tolist())))
-        columns.append(2.0 * self.skeleton.turning(motion, self.torso))
+        rows.append(5.0 * np.array(log(from_rotation(turn).tolist())))
+        columns.append(5.0 * self.skeleton.turning(motion, self.torso))
         at = positions(self.skeleton)
         single = np.flatnonzero(at >= 0)
         rows.append(0.02 * (q - self.rest)[at[single]])
@@ -150,4 +161,5 @@ class _Legs:
         off = max(float(np.abs(e).max()) for e, _ in errors)
         turn = max(float(np.abs(e).max()) for _, e in errors)
         low = abs(float(self.skeleton.centre_of_mass(motion)[0][2]) - self.height) / self.height
-        return off < GOOD[0] and turn < GOOD[1] and low < GOOD[2]
+        lean = from_rotation(motion.R[self.torso] @ self.upright.T)
+        return off < GOOD[0] and turn < GOOD[1] and low < GOOD[2] and float(np.linalg.norm(log(lean.tolist()))) < GOOD[3]

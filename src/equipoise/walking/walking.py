@@ -23,7 +23,8 @@ from ..body.body import Body, BodyError
 from ..control.contacts import Contact
 from ..control.controller.solution import Solution
 from ..errors import ShapeError
-from .gait import Command, Gait
+from .footsteps import Footstep, through
+from .gait import Command, Gait, Place
 from .machine import Machine, Seen, State
 from .pendulum import divergent
 from .resistance import Resistance
@@ -107,17 +108,29 @@ class Walking:
             self._later = sorted([*self._later, (values[3], Command(*values[:3]))], key=lambda x: x[0])
         return self
 
+    def follow(self, steps: Sequence[Footstep]) -> Walking:
+        """Set the feet where they are told, one step after the other, and stand after the last."""
+        self.machine.state.queue = list(steps)
+        return self
+
+    def go_to(self, *points: tuple[float, float, float], start: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Walking:
+        """Walk through way points (x, y in m, yaw in rad, in the world) from where the middle of the feet is, and stand."""
+        for point in (*points, start):
+            if len(point) != 3 or not np.isfinite(point).all():
+                raise ShapeError(f"a way point is x, y and yaw, three finite numbers; got {point!r}")
+        return self.follow(through(Place(*map(float, start)), points, self.gait))
+
     def forget_commands(self) -> Walking:
         """Stand, and do nothing later."""
-        self._command, self._later = Command(), []
+        self._command, self._later, self.machine.state.queue = Command(), [], []
         return self
 
     # --- the loop ---------------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Start anew, standing; commands stay."""
+        """Start anew, standing; commands and steps that were given stay."""
         self.whole_body.reset(self.q0)
-        self.machine.state = State(pace=self.gait.period)
+        self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
         self.log: list[tuple[float, str]] = []
         self._forces: Mapping[str, Array] = {}
 
