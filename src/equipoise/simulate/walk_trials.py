@@ -53,7 +53,12 @@ class WalkTrial:
 
     @property
     def good(self) -> bool:
-        return self.run.outcome == "completed" and all(leg.good for leg in self.legs) and self.effort <= 1 + 1e-6 and self.excess <= 0
+        return (
+            self.run.outcome == "completed"
+            and all(leg.good for leg in self.legs)
+            and self.effort <= 1 + 1e-6
+            and self.excess <= 0
+        )
 
 
 def course(walker: Walking) -> list[tuple[float, tuple[float, float, float]]]:

@@ -41,7 +41,8 @@ class Gait:
         width: m, between the middles of the soles.
         period: s, from one touchdown to the next. shortest, longest: s, within which it may be changed to catch the body.
         transfer: s, in which weight goes from foot to foot, both on the ground.
-        clearance: m, under a swinging foot. landing: m/s, with which it comes down. push_off: m/s², a foot's largest acceleration.
+        clearance: m, under a swinging foot. landing: m/s, with which it comes down.
+        push_off: m/s², a foot's largest acceleration.
         reach: places of the next foot.
     """
 
@@ -67,7 +68,6 @@ class Gait:
             transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, push_off=4.0 * rate**2 * body.height,
             reach=reach_of(body, width, height),
         )  # fmt: skip
-
 
     def period_of(self, command: Command) -> float:
         """s, from touchdown to touchdown: shorter where a command would else need the farthest steps."""
@@ -97,15 +97,15 @@ class Place:
 
     def at(self, x: float, y: float, turn: float) -> Place:
         """The place that it sees at (x, y), turned by `turn`."""
-        px, py = self.R @ np.array([x, y]) + self.xy
-        return Place(float(px), float(py), self.yaw + turn)
+        c, s = cos(self.yaw), sin(self.yaw)
+        return Place(self.x + c * x - s * y, self.y + s * x + c * y, self.yaw + turn)
 
 
 def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading: float, seconds: float) -> Place:
     """Where the swinging foot (0 left, 1 right) goes from a stance foot, by the command, in the time between two touchdowns.
 
-    The middle between the feet moves by the command; a foot goes aside by twice that when it swings to that side, and just beside the
-    stance foot when it swings from it, so that feet never come nearer than they stand.
+    The middle between the feet moves by the command. A foot goes aside by twice that when it swings to that side, and just beside
+    the stance foot when it swings from it, so that feet never come nearer than they stand.
 
     Args:
         heading: rad, of the walk when the stance foot touched.

@@ -64,7 +64,8 @@ class State:
         stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
         last, drift: the capture point in the last call, and its rate, m/s.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
-        queue: steps that were given. heading: rad. pace: s, mean time of steps so far. period: s, that the command asks for. hull: of the soles, while both stand.
+        queue: steps that were given. heading: rad. pace: s, mean time of steps so far. period: s, that the command asks for.
+        hull: of the soles, while both stand.
         trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
     """
 

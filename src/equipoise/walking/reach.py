@@ -1,8 +1,8 @@
 """Where the next foot can be set, seen from the one that stands: from the robot's own legs.
 
-Along eight directions from where the foot stands beside the other, the feet are moved apart until no posture has both soles flat on
-the ground, the centre of mass at walking height between them and the torso upright, within joint limits. Inwards it ends where soles
-would touch. The polygon of these places is the reach; postures are found by least squares as the standing one is.
+Along eight directions from where the foot stands beside the other, the feet are moved apart until no posture has both soles flat
+on the ground, the centre of mass at walking height between them and the torso upright, within joint limits. Inwards it ends where
+soles would touch. The polygon of these places is the reach; postures are found by least squares as the standing one is.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from ..algebra.quaternions import from_rotation, log
 from ..body.body import Body
 from ..body.least_squares import Bounds, positions, solved
 from ..body.skeleton import Motion, Skeleton
+from ..machine.cache import Cache, key
 
 Array = np.ndarray
+VERSION = 1  # of what the cache holds: change it when reaches are found otherwise
 DIRECTIONS = 8
 STRIDE = 0.13  # of the height of the centre of mass: by which feet are moved apart from one posture to the next
 FINEST = 0.03  # of the same: where halving it ends
@@ -51,17 +53,26 @@ class Reach:
 
 def reach_of(body: Body, width: float, height: float) -> Reach:
     """Reach of a body with two feet that stand `width` (m) apart, its centre of mass at a height (m)."""
-    legs = _Legs.of(body, height)
     soles = [np.array(part.corners) for part in body.feet.values()]
     nearest = min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    far = np.array([PART * legs.farthest(np.array([0.0, width]), along) for along in out])
+    far = PART * _farthest(body, width, height, out)
     corners = out * far[:, None] + [0.0, width]
     corners[:, 1] = np.maximum(corners[:, 1], nearest)
     normals, offsets = _edges(corners)
     ahead, behind = float(corners[:, 0].max()), float(-corners[:, 0].min())
     return Reach(normals, offsets, ahead, behind, nearest, float(corners[:, 1].max()))
+
+
+def _farthest(body: Body, width: float, height: float, out: Array) -> Array:
+    """m, along each direction; found once for each robot, then cached."""
+    legs = _Legs.of(body, height)
+    limits = legs.bounds.lower.tolist(), legs.bounds.upper.tolist(), legs.bounds.free.tolist()
+    soles = [(index, X.tolist()) for index, X in legs.feet]
+    name = key("reach", VERSION, body.robot.tree.digest, limits, soles, legs.rest.tolist(), width, height)
+    found = Cache().get(name, lambda: np.array([legs.farthest(np.array([0.0, width]), along) for along in out]).tobytes())
+    return np.frombuffer(found)
 
 
 def _edges(corners: Array) -> tuple[Array, Array]:

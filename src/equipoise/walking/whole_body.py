@@ -80,7 +80,10 @@ class WholeBody:
         self._swing_weight = swing_weight
         return [
             CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=WEIGHTS["com"]),
-            *(FrameTask(frames[part], name=part, axes="orientation", weight=WEIGHTS["trunk"] * g.torso_weight, gain=g.torso) for part in self.upright),
+            *(
+                FrameTask(frames[part], name=part, axes="orientation", weight=WEIGHTS["trunk"] * g.torso_weight, gain=g.torso)
+                for part in self.upright
+            ),
             PostureTask(name=POSTURE, weight=g.posture_weight, gain=g.posture),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
             *(FrameTask(frames[role], name=f"{role} swing", weight=0.0, gain=7.0 * g.rate) for role in self.feet),
@@ -108,8 +111,8 @@ class WholeBody:
         self.most[1 - stance] = 1.5 * self.weight * (1 - part)
 
     def _free(self, feet: Sequence[int]) -> None:
-        """Joints of legs that carry have no ends for the controller: it could only stop them there by stopping the whole body, and
-        a leg at the end of its range still carries, on the edge of its sole."""
+        """Joints of legs that carry have no ends for the controller: it could only stop them there by stopping the whole body,
+        and a leg at the end of its range still carries, on the edge of its sole."""
         lower, upper = self._ends[0].copy(), self._ends[1].copy()
         for foot in feet:
             at = self._legs[foot]
