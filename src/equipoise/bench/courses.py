@@ -78,11 +78,11 @@ def _ask(walker: Walking, config: Mapping[str, Any]) -> float:
         points = [*config["footMidpose"]["waypointList"], config["footMidpose"]["target"]]
         walker.go_to(*((float(x), float(y), radians(float(yaw))) for x, y, yaw in points))
     else:
-        walker.follow(_footsteps(config["footstepList"], walker.gait.width))
+        walker.follow(footsteps_of(config["footstepList"], walker.gait.width))
     return STEP * len(walker.machine.state.queue) + REST
 
 
-def _footsteps(listed: list[Mapping[str, Any]], width: float) -> list[Footstep]:
+def footsteps_of(listed: list[Mapping[str, Any]], width: float) -> list[Footstep]:
     """Feet alternate where no foot is named."""
     steps, foot = list[Footstep](), 0
     for entry in listed:

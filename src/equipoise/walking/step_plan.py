@@ -6,9 +6,9 @@ With the centre of pressure at δ until then, ξ will be δ + (ξ − δ) σ. Th
     u + b = ξ σ − y,      y = (σ − 1) δ                                      [KHMR20], with δ = 0
 
 Place, time and pressure multiply each other, but in the unknowns (u, σ, y, b) everything is linear: a centre of pressure within
-the sole, N δ ≤ d, is N y ≤ (σ − 1) d; a time between bounds bounds σ; and the reach of the legs bounds u. b is capturability: while
-ahead of the next foot ξ is no farther than the longest and quickest steps can catch, the robot can stop    [KHMR20].
-That bound alone is relaxed where it cannot hold: then the least violation is chosen.
+the sole, N δ ≤ d, is N y ≤ (σ − 1) d; a time between bounds bounds σ; and the reach of the legs bounds u. b is capturability:
+while ξ is no farther from the next foot than the longest and quickest steps can catch, the robot can stop [KHMR20]. That bound is
+relaxed first where not all can hold: then the least violation is chosen.
 
     minimise  w_u |u − u_to|² + w_σ (σ/σ_to − 1)² + w_b |b − b_to|² + w_δ |y / (σ_to − 1)|²
 """

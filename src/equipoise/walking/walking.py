@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+SPIN = 0.5  # of the spin about the centre of mass that counts as tipping over the foot
 
 
 class Walking:
@@ -155,9 +156,11 @@ class Walking:
 
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)
-        velocity = self.robot.momentum(q, v)[:3] / self.robot.mass
+        momentum = self.robot.momentum(q, v) / self.robot.mass
+        velocity = momentum[:3]
+        tipping = velocity[:2] + SPIN / self.gait.height * np.array([momentum[4], -momentum[3]])
         left, right = (self.robot.pose(q, frame) for frame in self._frames)
-        return Seen(t, com, velocity, divergent(com, velocity, self.gait.rate), (left, right), self._forces)
+        return Seen(t, com, velocity, divergent(com, tipping, self.gait.rate), (left, right), self._forces)
 
     def snapshot(self) -> tuple[Any, ...]:
         """Everything that a later `restore` needs to go on from here."""
