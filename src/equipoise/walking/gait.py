@@ -16,6 +16,7 @@ from .reach import Reach, reach_of
 Array = np.ndarray
 STRIDE = 0.7  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
+TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
 
 
@@ -63,8 +64,9 @@ class Gait:
         """Of a body with two feet whose middles stand at `places`, (2,) m each."""
         rate, height = body.gains.rate, LOWERED * body.height
         width = abs(float(places[0][1] - places[1][1]))
+        period = max(1.9 / rate, TURNING / _slowest(body))
         return cls(
-            rate=rate, height=height, width=width, period=1.9 / rate, shortest=0.9 / rate, longest=3.2 / rate,
+            rate=rate, height=height, width=width, period=period, shortest=0.9 / rate, longest=period + 1.3 / rate,
             transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, push_off=4.0 * rate**2 * body.height,
             reach=reach_of(body, width, height),
         )  # fmt: skip
@@ -99,6 +101,13 @@ class Place:
         """The place that it sees at (x, y), turned by `turn`."""
         c, s = cos(self.yaw), sin(self.yaw)
         return Place(self.x + c * x - s * y, self.y + s * x + c * y, self.yaw + turn)
+
+
+def _slowest(body: Body) -> float:
+    """rad/s: the least of the largest rates of the legs' joints."""
+    limits = body.robot.limits.velocity
+    rates = [float(limits[body.robot.joints[name].v].min()) for part in body.feet.values() for name in part.joints]
+    return min([rate for rate in rates if rate > 0], default=np.inf)
 
 
 def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading: float, seconds: float) -> Place:

@@ -328,7 +328,7 @@ class Machine:
         s, landed = self.state, 1 - self.state.stance
         self.whole_body.land(landed)
         s.swing = None
-        s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.period) - s.pace)
+        s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.longest) - s.pace)
         self._measure(seen, command)
         if s.queue and s.queue[0].foot == landed:
             s.heading = s.queue.pop(0).place.yaw
