@@ -129,7 +129,7 @@ def walk(
     report: Annotated[str | None, typer.Option(metavar="FILE.html", help="write a report")] = None,
     out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
 ) -> None:
-    """Walk on command in MuJoCo, with sensor noise, delay, and friction and masses that the model does not know; fails if it falls."""
+    """Walk on command in MuJoCo, with sensor noise, delay, and friction and masses unlike the model's; fails if it falls."""
     from .show.walk_command import walk_command
 
     warnings.simplefilter("ignore")
@@ -156,7 +156,10 @@ def replay(
 @app.command()
 def bench(
     what: Annotated[
-        str, typer.Argument(help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking or opponents")
+        str,
+        typer.Argument(
+            help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, opponents or courses"
+        ),
     ] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,

@@ -119,7 +119,9 @@ def test_a_plan_without_excess_can_be_stopped(x, side):
     for _ in range(12):
         lower, upper = capturable(g, swing)
         gone = offset * exp(g.rate * g.shortest)
-        step = np.clip(gone - np.clip(gone * 0, lower, upper), [-0.4, min(swing * 0.1, swing * 0.5)], [0.4, max(swing * 0.1, swing * 0.5)])
+        step = np.clip(
+            gone - np.clip(gone * 0, lower, upper), [-0.4, min(swing * 0.1, swing * 0.5)], [0.4, max(swing * 0.1, swing * 0.5)]
+        )
         offset, swing = gone - step, -swing
         largest.append(np.abs(offset).max())
     assert max(largest) < 0.6  # within one longest step; what gets away doubles in every step: 2⁸ times that after twelve
@@ -143,7 +145,7 @@ def test_a_push_makes_the_step_longer_and_the_sole_is_used_first():
     made, calm = planner(1.0), np.array([0.02, 0.04])
     wish = Wish(np.array([0.1, 0.2]), 0.4, np.array([0.03, -0.05]))
     foot = Flight(np.array([0.0, 0.2]), np.zeros(2), 0.37, 0.03)
-    plans = [made.plan(calm + [push, 0.0], wish, 0.2, 0.7, foot) for push in (0.0, 0.02, 0.15)]
+    plans = [made.plan(calm + np.array([push, 0.0]), wish, 0.2, 0.7, foot) for push in (0.0, 0.02, 0.15)]
     reaches, pressures = [plan.place[0] for plan in plans], [plan.pressure[0] for plan in plans]
     assert reaches[0] < reaches[1] < reaches[2]
     assert pressures[0] < pressures[1] <= pressures[2] <= 0.08 + 1e-9
@@ -163,7 +165,9 @@ def test_a_foot_that_is_about_to_land_is_not_sent_elsewhere():
 # --- steps of a command ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", [Command(0.4, 0.0, 0.0), Command(0.0, 0.1, 0.0), Command(0.3, 0.0, 0.4), Command(0.0, 0.0, -0.5)])
+@pytest.mark.parametrize(
+    "command", [Command(0.4, 0.0, 0.0), Command(0.0, 0.1, 0.0), Command(0.3, 0.0, 0.4), Command(0.0, 0.0, -0.5)]
+)
 def test_steps_of_a_command_go_at_its_speed(command):
     """The middle between the feet moves by the command: along the path, aside, and in heading."""
     g, place, heading, swing = gait(), Place(0.0, -0.1, 0.0), 0.0, 0

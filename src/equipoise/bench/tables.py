@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import chaos, derivatives, dynamics, forms, growth, latency, opponents, safety, start, walking
+from . import chaos, courses, derivatives, dynamics, forms, growth, latency, opponents, safety, start, walking
 from .control import race as control
 
 
@@ -61,6 +61,10 @@ def _opponents(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return opponents.measure("../shared/opponents")
 
 
+def _courses(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return courses.run("../shared/courses/aist", robot=(robots or ["jvrc1"])[0])
+
+
 BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "dynamics": _dynamics,
     "derivatives": _derivatives,
@@ -73,6 +77,7 @@ BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "latency": _latency,
     "walking": _walking,
     "opponents": _opponents,
+    "courses": _courses,
 }
 QUIET = ("control", "latency", "walking")  # benches that a table drawn meanwhile would disturb
 
@@ -177,7 +182,13 @@ def _opponents_line(row: dict[str, Any]) -> list[str]:
             f"{row['leg_clearance_m']:.3f}", *feet]  # fmt: skip
 
 
+def _courses_line(row: courses.Verdict) -> list[str]:
+    end = ", ".join(f"{x:.2f}" for x in row.end)
+    return [row.course, str(row.seed), row.outcome, end, f"{row.tilt:.2f}", "reached" if row.good else "MISSED"]
+
+
 _TITLES = {
+    "courses": "walking courses of AIST on JVRC-1, with their verdict",
     "walking": "ms of thread time while a robot walks in MuJoCo; real time: simulated seconds per second of the loop",
     "opponents": "the walker on the measuring bench for controllers of the G1",
     "chaos": "random controllers: answers that raise, are not finite, exceed limits, or are called by a wrong name",
@@ -191,6 +202,7 @@ _TITLES = {
     "growth": "inverse dynamics of a snake of n joints, batch of 1,024 on one core",
 }
 _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
+    "courses": (["course", "seed", "outcome", "base ends at, m", "tilt, rad", "verdict"], _courses_line),
     "walking": (["robot", "what", "calls", "median", "p99", "p99.9", "largest", "real time ×"], _walking_line),
     "opponents": (["command", "", "achieved", "joint limit", "effort", "legs, m", "slip, m/s", "force, N"], _opponents_line),
     "derivatives": (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..walking.gait import Command
 from .loop import Noise, Push, simulate
 from .mujoco_plant import MujocoPlant
 from .run import Run
@@ -53,7 +54,12 @@ class WalkTrial:
 
     @property
     def good(self) -> bool:
-        return self.run.outcome == "completed" and all(leg.good for leg in self.legs) and self.effort <= 1 + 1e-6 and self.excess <= 0
+        return (
+            self.run.outcome == "completed"
+            and all(leg.good for leg in self.legs)
+            and self.effort <= 1 + 1e-6
+            and self.excess <= 0
+        )
 
 
 def course(walker: Walking) -> list[tuple[float, tuple[float, float, float]]]:
@@ -89,12 +95,17 @@ def walk_course(walker: Walking, seed: int, duration: float = 30.0, pushes: tupl
         walker.robot, walker, plant, duration, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY, pushes=pushes
     )  # fmt: skip
     ends = [start for start, _ in parts[1:]]
-    legs = [_leg(run, start, end, asked) for (start, asked), end in zip(parts, ends, strict=False) if run.t[-1] >= end - 0.1]
+    legs = [
+        _leg(walker, run, start, end, asked) for (start, asked), end in zip(parts, ends, strict=False) if run.t[-1] >= end - 0.1
+    ]
     return WalkTrial(seed, tuple(legs), run, _effort(run), _excess(run))
 
 
-def _leg(run: Run, start: float, end: float, asked: tuple[float, float, float]) -> Leg:
-    return Leg(start, end, asked, mean_velocity(run, start + SETTLING, end))
+def _leg(walker: Walking, run: Run, start: float, end: float, asked: tuple[float, float, float]) -> Leg:
+    """The mean over as many whole strides as there are: a walk aside goes by every second step."""
+    stride = 2 * walker.gait.period_of(Command(*asked))
+    settled = start + SETTLING
+    return Leg(start, end, asked, mean_velocity(run, settled, settled + stride * int((end - settled) / stride)))
 
 
 def mean_velocity(run: Run, start: float, end: float) -> tuple[float, float, float]:

@@ -16,6 +16,7 @@ from .reach import Reach, reach_of
 Array = np.ndarray
 STRIDE = 0.7  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
+TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
 
 
@@ -41,7 +42,8 @@ class Gait:
         width: m, between the middles of the soles.
         period: s, from one touchdown to the next. shortest, longest: s, within which it may be changed to catch the body.
         transfer: s, in which weight goes from foot to foot, both on the ground.
-        clearance: m, under a swinging foot. landing: m/s, with which it comes down. push_off: m/s², a foot's largest acceleration.
+        clearance: m, under a swinging foot. landing: m/s, with which it comes down.
+        push_off: m/s², a foot's largest acceleration.
         reach: places of the next foot.
     """
 
@@ -62,12 +64,12 @@ class Gait:
         """Of a body with two feet whose middles stand at `places`, (2,) m each."""
         rate, height = body.gains.rate, LOWERED * body.height
         width = abs(float(places[0][1] - places[1][1]))
+        period = max(1.9 / rate, TURNING / _slowest(body))
         return cls(
-            rate=rate, height=height, width=width, period=1.9 / rate, shortest=0.9 / rate, longest=3.2 / rate,
+            rate=rate, height=height, width=width, period=period, shortest=0.9 / rate, longest=period + 1.3 / rate,
             transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, push_off=4.0 * rate**2 * body.height,
             reach=reach_of(body, width, height),
         )  # fmt: skip
-
 
     def period_of(self, command: Command) -> float:
         """s, from touchdown to touchdown: shorter where a command would else need the farthest steps."""
@@ -97,15 +99,22 @@ class Place:
 
     def at(self, x: float, y: float, turn: float) -> Place:
         """The place that it sees at (x, y), turned by `turn`."""
-        px, py = self.R @ np.array([x, y]) + self.xy
-        return Place(float(px), float(py), self.yaw + turn)
+        c, s = cos(self.yaw), sin(self.yaw)
+        return Place(self.x + c * x - s * y, self.y + s * x + c * y, self.yaw + turn)
+
+
+def _slowest(body: Body) -> float:
+    """rad/s: the least of the largest rates of the legs' joints."""
+    limits = body.robot.limits.velocity
+    rates = [float(limits[body.robot.joints[name].v].min()) for part in body.feet.values() for name in part.joints]
+    return min([rate for rate in rates if rate > 0], default=np.inf)
 
 
 def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading: float, seconds: float) -> Place:
     """Where the swinging foot (0 left, 1 right) goes from a stance foot, by the command, in the time between two touchdowns.
 
-    The middle between the feet moves by the command; a foot goes aside by twice that when it swings to that side, and just beside the
-    stance foot when it swings from it, so that feet never come nearer than they stand.
+    The middle between the feet moves by the command. A foot goes aside by twice that when it swings to that side, and just beside
+    the stance foot when it swings from it, so that feet never come nearer than they stand.
 
     Args:
         heading: rad, of the walk when the stance foot touched.

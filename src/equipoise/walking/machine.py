@@ -17,6 +17,7 @@ from math import atan2, pi
 import numpy as np
 
 from ..balance.support import support_polygon
+from .footsteps import Footstep
 from .gait import Command, Gait, Place, next_place
 from .pendulum import after_shift, before
 from .step_plan import Flight, StepPlan, StepPlanner, Wish
@@ -63,7 +64,8 @@ class State:
         stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
         last, drift: the capture point in the last call, and its rate, m/s.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
-        heading: rad. pace: s, mean time of steps so far. period: s, that the command asks for. hull: of the soles, while both stand.
+        queue: steps that were given. heading: rad. pace: s, mean time of steps so far. period: s, that the command asks for.
+        hull: of the soles, while both stand.
         trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
     """
 
@@ -87,6 +89,8 @@ class State:
     drift: Array = field(default_factory=lambda: np.zeros(2))
     hull: tuple[Array, Array] | None = None
     steps: int = 0
+    queue: list[Footstep] = field(default_factory=list)
+    goal_height: float | None = None
 
 
 class Machine:
@@ -143,6 +147,9 @@ class Machine:
         s.pressure = within(*s.hull, middle, seen.xi + STILL * (seen.xi - middle))
         if self._leaves(seen):
             return self._catch(seen, command)
+        if s.queue:
+            s.mode, s.since, s.stance = SHIFT, seen.t, 1 - s.queue[0].foot
+            return ["starts to walk"]
         if command.still:
             return self._tidied(seen, middle)
         aside = command.left or command.turn
@@ -223,19 +230,28 @@ class Machine:
             seconds: until weight changes feet. whole: s, of this step from touchdown to touchdown.
         """
         s, gait = self.state, self.gait
-        still = command.still
-        command = replace(command, forward=command.forward + float(s.lag[0]), left=command.left + float(s.lag[1]))
-        stance, heading = seen.place(s.stance), s.heading - command.turn * max(whole - seconds, 0.0)
-        places, foot = [stance], 1 - s.stance
-        for _ in range(1 if still else PREVIEW):
-            places.append(next_place(places[-1], foot, command, gait, heading, s.pace))
-            foot, heading = 1 - foot, places[-1].yaw
+        stance = seen.place(s.stance)
+        places = self._places(stance, command, max(whole - seconds, 0.0))
         xi = (places[-1].xy + places[-2].xy) / 2
         for place in reversed(places[1:-1]):
             xi = before(xi, place.xy, gait.rate, s.period)
         s.goal_yaw = places[1].yaw
         back = stance.R.T
         return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy))
+
+    def _places(self, stance: Place, command: Command, since: float) -> list[Place]:
+        """The stance foot and the places after it, those that were given or those of the command, `since` s into the step."""
+        s, swing = self.state, 1 - self.state.stance
+        if s.queue and s.queue[0].foot == swing:
+            s.goal_height = s.queue[0].height
+            return [stance, *(step.place for step in s.queue[:PREVIEW])]
+        s.goal_height = None
+        fast = replace(command, forward=command.forward + float(s.lag[0]), left=command.left + float(s.lag[1]))
+        places, foot, heading = [stance], swing, s.heading - command.turn * since
+        for _ in range(1 if command.still else PREVIEW):
+            places.append(next_place(places[-1], foot, fast, self.gait, heading, s.pace))
+            foot, heading = 1 - foot, places[-1].yaw
+        return places
 
     def _planned(self, seen: Seen, command: Command) -> StepPlan | None:
         """The plan from here on; None where there is none."""
@@ -293,7 +309,8 @@ class Machine:
             return
         x, y = stance.R @ s.plan.place + stance.xy
         yaw = float(s.swing.start[3]) + wrapped(s.goal_yaw - float(s.swing.start[3]))
-        goal = np.array([x, y, float(seen.poses[s.stance][2, 3]), yaw])
+        height = float(seen.poses[s.stance][2, 3]) if s.goal_height is None else s.goal_height
+        goal = np.array([x, y, height, yaw])
         self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, goal, s.end))
 
     def _touched(self, seen: Seen) -> bool:
@@ -311,9 +328,11 @@ class Machine:
         s, landed = self.state, 1 - self.state.stance
         self.whole_body.land(landed)
         s.swing = None
-        s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.period) - s.pace)
+        s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.longest) - s.pace)
         self._measure(seen, command)
-        if command.still and self._can_stand(seen):
+        if s.queue and s.queue[0].foot == landed:
+            s.heading = s.queue.pop(0).place.yaw
+        if command.still and not s.queue and self._can_stand(seen):
             s.mode, s.hull, s.plan, s.steps, s.since = STAND, None, None, 0, seen.t
             return ["stands"]
         self._begin(seen, landed)

@@ -1,8 +1,8 @@
 """Where the next foot can be set, seen from the one that stands: from the robot's own legs.
 
-Along eight directions from where the foot stands beside the other, the feet are moved apart until no posture has both soles flat on
-the ground, the centre of mass at walking height between them and the torso upright, within joint limits. Inwards it ends where soles
-would touch. The polygon of these places is the reach; postures are found by least squares as the standing one is.
+Along eight directions from where the foot stands beside the other, the feet are moved apart until no posture has both soles flat
+on the ground, the centre of mass at walking height between them and the torso upright, within joint limits. Inwards it ends where
+soles would touch. The polygon of these places is the reach; postures are found by least squares as the standing one is.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from ..algebra.quaternions import from_rotation, log
 from ..body.body import Body
 from ..body.least_squares import Bounds, positions, solved
 from ..body.skeleton import Motion, Skeleton
+from ..machine.cache import Cache, key
 
 Array = np.ndarray
+VERSION = 1  # of what the cache holds: change it when reaches are found otherwise
 DIRECTIONS = 8
 STRIDE = 0.13  # of the height of the centre of mass: by which feet are moved apart from one posture to the next
-MOST = 8  # of these
+FINEST = 0.03  # of the same: where halving it ends
+MOST = 10  # of postures
 ITERATIONS = 10
-GOOD = 0.006, 0.03, 0.012  # m, rad, m: of the soles, and of the centre of mass's height in parts of it
+GOOD = 0.006, 0.03, 0.012, 0.1  # m, rad: of the soles; of the centre of mass's height in parts of it; rad, of the trunk
 INSIDE = 0.02  # rad or m, that joints keep from their ends
 APART = 0.02  # m, that soles side by side keep
 PART = 0.9  # of the farthest posture found that steps may use
@@ -50,17 +53,26 @@ class Reach:
 
 def reach_of(body: Body, width: float, height: float) -> Reach:
     """Reach of a body with two feet that stand `width` (m) apart, its centre of mass at a height (m)."""
-    legs = _Legs.of(body, height)
     soles = [np.array(part.corners) for part in body.feet.values()]
     nearest = min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    far = np.array([PART * legs.farthest(np.array([0.0, width]), along) for along in out])
+    far = PART * _farthest(body, width, height, out)
     corners = out * far[:, None] + [0.0, width]
     corners[:, 1] = np.maximum(corners[:, 1], nearest)
     normals, offsets = _edges(corners)
     ahead, behind = float(corners[:, 0].max()), float(-corners[:, 0].min())
     return Reach(normals, offsets, ahead, behind, nearest, float(corners[:, 1].max()))
+
+
+def _farthest(body: Body, width: float, height: float, out: Array) -> Array:
+    """m, along each direction; found once for each robot, then cached."""
+    legs = _Legs.of(body, height)
+    limits = legs.bounds.lower.tolist(), legs.bounds.upper.tolist(), legs.bounds.free.tolist()
+    soles = [(index, X.tolist()) for index, X in legs.feet]
+    name = key("reach", VERSION, body.robot.tree.digest, limits, soles, legs.rest.tolist(), width, height)
+    found = Cache().get(name, lambda: np.array([legs.farthest(np.array([0.0, width]), along) for along in out]).tobytes())
+    return np.frombuffer(found)
 
 
 def _edges(corners: Array) -> tuple[Array, Array]:
@@ -99,20 +111,30 @@ class _Legs:
             feet.append((link, X @ body.feet[role].X))
         torso = robot.place(body.frames["torso"])[0]
         upright = skeleton.at(body.standing).R[torso]
-        bounds = Bounds(lower, upper, np.ones(robot.nv, bool))
-        return cls(skeleton, bounds, body.standing, tuple(feet), torso, upright, height)
+        free = np.zeros(robot.nv, bool)
+        free[:6] = True  # the base and the legs: arms that are raised make no step longer
+        for part in body.feet.values():
+            for name in part.joints:
+                free[robot.joints[name].v] = True
+        return cls(skeleton, Bounds(lower, upper, free), body.standing, tuple(feet), torso, upright, height)
 
     def farthest(self, start: Array, along: Array) -> float:
         """m, that the left foot gets from a place along a direction, the right one at the origin."""
-        q, far = self.rest, 0.0
-        for k in range(1, MOST + 1):
-            distance = k * STRIDE * self.height
-            place = start + distance * along
-            q, _ = solved(self.skeleton, q, lambda q, motion, place=place: self._rows(q, motion, place), self.bounds, ITERATIONS)
-            if not self._good(q, place):
+        q, far, stride = self.rest, 0.0, STRIDE * self.height
+        for _ in range(MOST):
+            tried, good = self._posture(q, start + (far + stride) * along)
+            if good:
+                q, far = tried, far + stride
+            elif stride > FINEST * self.height:
+                stride /= 2
+            else:
                 break
-            far = distance
         return far
+
+    def _posture(self, q: Array, place: Array) -> tuple[Array, bool]:
+        """The posture with the left foot at a place, from another one; whether it is one."""
+        q, _ = solved(self.skeleton, q, lambda q, motion: self._rows(q, motion, place), self.bounds, ITERATIONS)
+        return q, self._good(q, place)
 
     def _sole(self, motion: Motion, foot: int) -> tuple[Array, Array]:
         body, X = self.feet[foot]
@@ -136,8 +158,8 @@ class _Legs:
         rows.append(np.array([1.0, 1.0, 10.0]) * (c - [0.0, 0.0, self.height]))
         columns.append(np.array([[1.0], [1.0], [10.0]]) * J)
         turn = motion.R[self.torso] @ self.upright.T
-        rows.append(2.0 * np.array(log(from_rotation(turn).tolist())))
-        columns.append(2.0 * self.skeleton.turning(motion, self.torso))
+        rows.append(5.0 * np.array(log(from_rotation(turn).tolist())))
+        columns.append(5.0 * self.skeleton.turning(motion, self.torso))
         at = positions(self.skeleton)
         single = np.flatnonzero(at >= 0)
         rows.append(0.02 * (q - self.rest)[at[single]])
@@ -150,4 +172,5 @@ class _Legs:
         off = max(float(np.abs(e).max()) for e, _ in errors)
         turn = max(float(np.abs(e).max()) for _, e in errors)
         low = abs(float(self.skeleton.centre_of_mass(motion)[0][2]) - self.height) / self.height
-        return off < GOOD[0] and turn < GOOD[1] and low < GOOD[2]
+        lean = from_rotation(motion.R[self.torso] @ self.upright.T)
+        return off < GOOD[0] and turn < GOOD[1] and low < GOOD[2] and float(np.linalg.norm(log(lean.tolist()))) < GOOD[3]

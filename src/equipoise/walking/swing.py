@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 Array = np.ndarray
-LEAST = 0.03  # s: a foot that is nearly there is not sent elsewhere
+LEAST = 0.03  # s: a foot that is so near to its landing is not sent elsewhere
 
 
 def quintic(x: float, v: float, a: float, goal: float, speed: float, seconds: float, at: float) -> tuple[float, float, float]:
@@ -39,7 +39,7 @@ class Swing:
         landing: m/s, with which it comes down.
 
     Attributes:
-        state: (3, 4) place, rate and acceleration of x, y, z, yaw at `now`.
+        state: (3, 4) place, rate and acceleration of x, y, z, yaw at `now`. goal: (4,) where it goes.
     """
 
     start: Array
@@ -49,25 +49,27 @@ class Swing:
     landing: float
     state: Array = field(init=False)
     now: float = field(init=False)
+    goal: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.state = np.zeros((3, 4))
         self.state[0] = self.start
-        self.now = self.begin
+        self.now, self.goal = self.begin, self.start
 
     def advance(self, t: float, goal: Array, end: float) -> Array:
         """The reference at t on the way to a goal (4,) at time `end`: state (3, 4). Times do not go back."""
         dt = t - self.now
         if dt <= 0.0:
             return self.state
-        left = end - self.now
-        if left > LEAST:
-            self.end = end
+        if end - self.now > LEAST:
+            self.goal, self.end = goal, end
+        left = self.end - self.now
+        if left > dt:
             for k in (0, 1, 3):
-                self.state[:, k] = quintic(*self.state[:, k].tolist(), float(goal[k]), 0.0, left, dt)
-            self._height(dt, left, float(goal[2]))
+                self.state[:, k] = quintic(*self.state[:, k].tolist(), float(self.goal[k]), 0.0, left, dt)
+            self._height(dt, left, float(self.goal[2]))
         else:
-            self._landing(dt)
+            self._go_on_down(dt)
         self.now = t
         return self.state
 
@@ -81,13 +83,7 @@ class Swing:
         else:
             self.state[:, 2] = quintic(x, v, a, ground, -self.landing, left, dt)
 
-    def _landing(self, dt: float) -> None:
-        """What is left of the swing: rates fade level, and the foot goes on down."""
-        x, v, _ = self.state[:, [0, 1, 3]]
-        fade = min(1.0, dt / LEAST)
-        self.state[0, [0, 1, 3]] = x + dt * v
-        self.state[1, [0, 1, 3]] = (1 - fade) * v
-        self.state[2, [0, 1, 3]] = 0.0
-        z, rate = self.state[0, 2], self.state[1, 2]
-        rate += min(1.0, dt / LEAST) * (-self.landing - rate)
-        self.state[:, 2] = z + dt * rate, rate, 0.0
+    def _go_on_down(self, dt: float) -> None:
+        """No ground where it should be: the foot keeps its place and goes on with its landing speed."""
+        self.state[1:] = 0.0
+        self.state[:2, 2] = self.state[0, 2] - dt * self.landing, -self.landing

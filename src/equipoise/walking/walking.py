@@ -23,7 +23,8 @@ from ..body.body import Body, BodyError
 from ..control.contacts import Contact
 from ..control.controller.solution import Solution
 from ..errors import ShapeError
-from .gait import Command, Gait
+from .footsteps import Footstep, through
+from .gait import Command, Gait, Place
 from .machine import Machine, Seen, State
 from .pendulum import divergent
 from .resistance import Resistance
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+SPIN = 0.5  # of the spin about the centre of mass that counts as tipping over the foot
 
 
 class Walking:
@@ -107,17 +109,29 @@ class Walking:
             self._later = sorted([*self._later, (values[3], Command(*values[:3]))], key=lambda x: x[0])
         return self
 
+    def follow(self, steps: Sequence[Footstep]) -> Walking:
+        """Set the feet where they are told, one step after the other, and stand after the last."""
+        self.machine.state.queue = list(steps)
+        return self
+
+    def go_to(self, *points: tuple[float, float, float], start: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Walking:
+        """Walk through way points (x, y in m, yaw in rad, in the world) from where the middle of the feet is, and stand."""
+        for point in (*points, start):
+            if len(point) != 3 or not np.isfinite(point).all():
+                raise ShapeError(f"a way point is x, y and yaw, three finite numbers; got {point!r}")
+        return self.follow(through(Place(*map(float, start)), points, self.gait))
+
     def forget_commands(self) -> Walking:
         """Stand, and do nothing later."""
-        self._command, self._later = Command(), []
+        self._command, self._later, self.machine.state.queue = Command(), [], []
         return self
 
     # --- the loop ---------------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Start anew, standing; commands stay."""
+        """Start anew, standing; commands and steps that were given stay."""
         self.whole_body.reset(self.q0)
-        self.machine.state = State(pace=self.gait.period)
+        self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
         self.log: list[tuple[float, str]] = []
         self._forces: Mapping[str, Array] = {}
 
@@ -142,9 +156,11 @@ class Walking:
 
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)
-        velocity = self.robot.momentum(q, v)[:3] / self.robot.mass
+        momentum = self.robot.momentum(q, v) / self.robot.mass
+        velocity = momentum[:3]
+        tipping = velocity[:2] + SPIN / self.gait.height * np.array([momentum[4], -momentum[3]])
         left, right = (self.robot.pose(q, frame) for frame in self._frames)
-        return Seen(t, com, velocity, divergent(com, velocity, self.gait.rate), (left, right), self._forces)
+        return Seen(t, com, velocity, divergent(com, tipping, self.gait.rate), (left, right), self._forces)
 
     def snapshot(self) -> tuple[Any, ...]:
         """Everything that a later `restore` needs to go on from here."""

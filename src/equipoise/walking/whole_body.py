@@ -15,12 +15,19 @@ from ..control.controller.controller import WholeBodyController
 from ..control.controller.solution import Solution
 from ..control.item import Numbers
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
+from .ends import SoftEnds
 
 Array = np.ndarray
 COM, POSTURE, SPIN = "centre of mass", "posture", "momentum"
 UPRIGHT = ("torso", "pelvis")  # parts that stay upright
 EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
-WEIGHTS = {"com": 20.0, "trunk": 0.3, "foot": 1.0}  # the centre of mass first: a trunk that leans comes back, a fall does not
+WEIGHTS = {
+    "com": 20.0,
+    "trunk": 0.3,
+    "foot": 1.0,
+    "ends": 3.0,
+}  # the centre of mass first: a trunk that leans comes back, a fall does not
+END = 4.0  # gain of the push back from the ends of the legs' joints, in ω
 LIMIT, FAR = "joint limit", 1e6
 INSIDE = 0.02  # rad, that joints keep from their ends
 QUICK = 1000.0  # rad/s²: what joints of a walker may count on
@@ -49,14 +56,17 @@ class WholeBody:
         self.most = [np.inf, np.inf]
         g = body.gains
         contacts = [self._contact(role, friction) for role in self.feet]
-        limits = [TorqueLimits(), JointLimits(acceleration=QUICK, name=LIMIT)]
-        self._legs, self._ends = self._ranges()
+        self._legs, self._ends, speeds = self._ranges()
+        limits = [TorqueLimits(), JointLimits(acceleration=QUICK, velocity=speeds, name=LIMIT)]
         self.controller = WholeBodyController(
             self.robot, self._tasks(), contacts, [*limits, *constraints], dt=dt, force_weight=g.force_weight, slip_limit=10.0
         )
 
-    def _ranges(self) -> tuple[list[Array], tuple[Array, Array]]:
-        """(places of each leg's joints among the joint rates, ends of all joints with a margin)."""
+    def _ranges(self) -> tuple[list[Array], tuple[Array, Array], Array]:
+        """(places of each leg's joints among the joint rates, ends of all joints with a margin, largest rates of all joints).
+
+        Rates of legs are the gait's to keep: a limit that a swing meets half way would stop the whole body.
+        """
         robot = self.robot
         lower, upper, rates = np.full(robot.nv, -FAR), np.full(robot.nv, FAR), np.zeros(robot.nv, bool)
         for joint in robot.joints.values():
@@ -67,7 +77,9 @@ class WholeBody:
                     lower[joint.v], upper[joint.v] = joint.limits.lower + inside, joint.limits.upper - inside
         places = np.cumsum(rates) - 1
         legs = [np.array([places[robot.joints[n].v.start] for n in self.body.feet[role].joints]) for role in self.feet]
-        return legs, (np.clip(lower[rates], -FAR, FAR), np.clip(upper[rates], -FAR, FAR))
+        speeds = np.minimum(robot.limits.velocity[rates], FAR)
+        speeds[np.concatenate(legs)] = FAR
+        return legs, (np.clip(lower[rates], -FAR, FAR), np.clip(upper[rates], -FAR, FAR)), np.where(speeds > 0, speeds, FAR)
 
     def _contact(self, role: str, friction: float) -> FlatContact:
         corners = np.array(self.body.feet[role].corners)
@@ -78,9 +90,15 @@ class WholeBody:
         g, frames = self.body.gains, self.body.frames
         swing_weight = WEIGHTS["foot"] * np.repeat([1.0, 0.3 * g.length**2], 3)
         self._swing_weight = swing_weight
+        joints = [name for role in self.feet for name in self.body.feet[role].joints]
+        self._soft = SoftEnds(self.robot, joints, END * g.rate, WEIGHTS["ends"] * g.torso_weight)
         return [
+            self._soft.task,
             CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=WEIGHTS["com"]),
-            *(FrameTask(frames[part], name=part, axes="orientation", weight=WEIGHTS["trunk"] * g.torso_weight, gain=g.torso) for part in self.upright),
+            *(
+                FrameTask(frames[part], name=part, axes="orientation", weight=WEIGHTS["trunk"] * g.torso_weight, gain=g.torso)
+                for part in self.upright
+            ),
             PostureTask(name=POSTURE, weight=g.posture_weight, gain=g.posture),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
             *(FrameTask(frames[role], name=f"{role} swing", weight=0.0, gain=7.0 * g.rate) for role in self.feet),
@@ -108,8 +126,8 @@ class WholeBody:
         self.most[1 - stance] = 1.5 * self.weight * (1 - part)
 
     def _free(self, feet: Sequence[int]) -> None:
-        """Joints of legs that carry have no ends for the controller: it could only stop them there by stopping the whole body, and
-        a leg at the end of its range still carries, on the edge of its sole."""
+        """Joints of legs that carry have no ends for the controller: it could only stop them there by stopping the whole body,
+        and a leg at the end of its range still carries, on the edge of its sole."""
         lower, upper = self._ends[0].copy(), self._ends[1].copy()
         for foot in feet:
             at = self._legs[foot]
@@ -170,4 +188,6 @@ class WholeBody:
         self.controller.settings.restore(settings)
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
+        if np.shape(q) == (self.robot.nq,):
+            self._soft.see(q)
         return self.controller(t, q, v)

@@ -1,0 +1,93 @@
+"""Walking courses that others made for JVRC-1: footsteps, way points and velocities from their own files, with their verdict.
+
+The files (BaselineWalkingController of AIST) are read where they are; nothing of them is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import radians
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import EquipoiseError
+from ..simulate.loop import simulate
+from ..simulate.walk_trials import DELAY, NOISE, varied_plant
+from ..walking.footsteps import Footstep, beside
+from ..walking.gait import Place
+from ..walking.walking import Walking
+
+FILES = {
+    "plane": ("WalkingOnPlane.yaml", (1.34, -0.41, 0.80)),
+    "waypoints": ("WalkingOnPlaneWaypoint.yaml", (0.82, 0.57, 0.80)),
+    "velocity": ("WalkingOnPlaneVel.yaml", (0.74, -0.53, 0.80)),
+}  # and where the base must end, m
+NEAR, TILT = 0.5, radians(30.0)  # m in each direction, and rad at any time
+STEP, REST = 0.65, 3.0  # s for each footstep, and to stand in the end
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a course ended."""
+
+    course: str
+    seed: int
+    outcome: str
+    end: tuple[float, float, float]  # of the base, m
+    tilt: float  # rad, largest
+    good: bool
+
+
+def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[Verdict]:
+    """All level courses, with seeds from 0 on."""
+    from ..robot import load
+
+    walker = Walking(load(robot))
+    for name, (file, wanted) in FILES.items():
+        config = _config(Path(folder) / file)
+        for seed in range(seeds):
+            seconds = _ask(walker, config)
+            plant = varied_plant(walker, seed)
+            run = simulate(walker.robot, walker, plant, seconds, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY)
+            x, y = run.q[:, 4], run.q[:, 5]
+            tilt = float(np.arccos(np.clip(1 - 2 * (x * x + y * y), -1, 1)).max())
+            end = run.q[-1, :3]
+            good = run.outcome == "completed" and tilt <= TILT and bool((np.abs(end - wanted) <= NEAR).all())
+            yield Verdict(name, seed, run.outcome, (float(end[0]), float(end[1]), float(end[2])), tilt, good)
+
+
+def _config(path: Path) -> Mapping[str, Any]:
+    import yaml  # type: ignore[import-untyped]
+
+    if not path.is_file():
+        raise EquipoiseError(f"wanted the courses' file, got {str(path)!r}")
+    return dict(yaml.safe_load(path.read_text())["states"]["BWC::ConfigWalk_"]["configs"])
+
+
+def _ask(walker: Walking, config: Mapping[str, Any]) -> float:
+    """Give the walker what a course asks for; how long it may take, s."""
+    walker.forget_commands()
+    if "velocityMode" in config:
+        mode = config["velocityMode"]
+        walker.command(*map(float, mode["velocity"]), at=0.5).command(at=0.5 + float(mode["duration"]))
+        return 0.5 + float(mode["duration"]) + REST
+    if "footMidpose" in config:
+        points = [*config["footMidpose"]["waypointList"], config["footMidpose"]["target"]]
+        walker.go_to(*((float(x), float(y), radians(float(yaw))) for x, y, yaw in points))
+    else:
+        walker.follow(footsteps_of(config["footstepList"], walker.gait.width))
+    return STEP * len(walker.machine.state.queue) + REST
+
+
+def footsteps_of(listed: list[Mapping[str, Any]], width: float) -> list[Footstep]:
+    """Feet alternate where no foot is named."""
+    steps, foot = list[Footstep](), 0
+    for entry in listed:
+        foot = {"Left": 0, "Right": 1}[entry["foot"]] if "foot" in entry else 1 - foot
+        x, y, _ = entry["footMidpose"]["translation"]
+        yaw = float(entry["footMidpose"].get("rotation", [0.0, 0.0, 0.0])[2])
+        steps.append(Footstep(foot, beside(Place(float(x), float(y), yaw), foot, width)))
+    return steps

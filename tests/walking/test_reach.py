@@ -1,0 +1,28 @@
+"""The reach of the legs: places in it have postures, and places well outside of it have none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import equipoise as eq
+from equipoise.walking.reach import PART, reach_of
+
+
+def test_the_reach_of_a_human_is_that_of_its_legs():
+    body = eq.Body.of(eq.load("human")).still()
+    width, height = 0.175, 0.97 * body.height
+    reach = reach_of(body, width, height)
+    assert (reach.normals @ [0.0, width] < reach.offsets).all()  # where it stands
+    # A leg of length L whose hip is at height h gets no farther than √(L² − h²) from under it, and each leg takes half a step.
+    straight = body.leg_length / 0.94
+    farthest = 2 * np.sqrt(straight**2 - (body.leg_length - 0.03 * body.height) ** 2)
+    assert 0.5 * farthest < reach.ahead / PART < 1.15 * farthest  # feet are not points, and the pelvis tilts a little
+    assert reach.nearest < width < reach.widest
+    left, right = reach.rows(1.0)[0], reach.rows(-1.0)[0]
+    np.testing.assert_allclose(left * [1.0, -1.0], right)
+
+
+def test_a_lower_body_reaches_farther():
+    body = eq.Body.of(eq.load("human")).still()
+    high, low = (reach_of(body, 0.175, part * body.height) for part in (1.0, 0.94))
+    assert low.ahead > high.ahead
