@@ -31,7 +31,7 @@ from .context import Context, usable_chart
 from .kernels import kernel_for
 from .layout import Items, Layout
 from .outside import Outside
-from .settings import Settings
+from .settings import Settings, numbers_like, require_positive
 from .solution import ControlStatus, Solution, counted
 from .start import dependent_contacts, not_promised
 from .steady import SteadyWatch
@@ -91,7 +91,7 @@ class WholeBodyController:
             raise unknown_name("level", level, LEVELS)
         if priorities not in PRIORITIES:
             raise unknown_name("kind of priorities", priorities, PRIORITIES)
-        _require_positive(dt=dt, force_weight=force_weight, motion_weight=motion_weight)
+        require_positive(dt=dt, force_weight=force_weight, motion_weight=motion_weight)
         if not (isfinite(hold_damping) and hold_damping >= 0 and slip_limit > 0):
             raise TaskError(f"wanted hold_damping ≥ 0, finite, and slip_limit > 0; got {hold_damping!r} and {slip_limit!r}")
         weights = {"force_weight": force_weight, "motion_weight": motion_weight}
@@ -234,8 +234,9 @@ class WholeBodyController:
                 raise unknown_name("contact", name, known)
         with self._lock:
             new = set(names) - set(self._contacts)
-            for name in new if q is not None else ():  # raises where q cannot be used; then nothing is changed
-                self.settings.place_again(name, q)
+            if q is not None:
+                for name in new:  # raises where q cannot be used; then nothing is changed
+                    self.settings.place_again(name, q)
             self._anchor_next = self._anchor_next | new if q is None else self._anchor_next - new
             self._contacts = tuple(label for label in known if label in set(names))
             self._select()
@@ -289,7 +290,7 @@ class WholeBodyController:
     def _read_state(self, t: float, q: Array, v: Array) -> tuple[ControlStatus, tuple[ControlEvent, ...]] | None:
         """Copy the state; what is wrong with it, if anything."""
         try:
-            self._q[:], self._v[:] = self._checked(q, self._q), self._checked(v, self._v)
+            self._q[:], self._v[:] = numbers_like(self._q, q), numbers_like(self._v, v)
             good_time = isfinite(t)
         except (TypeError, ValueError, OverflowError) as error:  # the last of times that are huge integers
             self._v[:] = 0.0
@@ -300,14 +301,6 @@ class WholeBodyController:
             if not abs(self._q[k : k + 4] @ self._q[k : k + 4] - 1) < QUATERNION_TOLERANCE:
                 return ControlStatus.NOT_UNIT, ()
         return None
-
-    def _checked(self, given: Any, like: Array) -> Array:
-        if type(given) is np.ndarray and given.dtype is like.dtype and given.shape == like.shape:  # nearly always
-            return given
-        array = np.asarray(given)
-        if array.shape != like.shape or array.dtype.kind not in "fiu":
-            raise ValueError(f"wanted numbers of shape {like.shape}, got shape {array.shape} of {array.dtype}")
-        return array
 
     def _start(self) -> None:
         self.settings.place(self._q)
@@ -395,12 +388,6 @@ def _time(t: Any) -> float:
         return float(t) if isinstance(t, int | float | np.number) else float("nan")
     except OverflowError:  # of a huge integer
         return float("nan")
-
-
-def _require_positive(**numbers: float) -> None:
-    for name, value in numbers.items():
-        if not (isinstance(value, int | float) and isfinite(value) and value > 0):
-            raise TaskError(f"{name} must be positive and finite, got {value!r}")
 
 
 def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[str, Any]) -> WholeBodyController:

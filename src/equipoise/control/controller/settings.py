@@ -209,3 +209,20 @@ def require_settings(item: Item, context: Context) -> None:
         unknown = item.placed in group.settings and values[group.settings.index(item.placed)] is None
         if not unknown and not any(varies(value) for value in values):
             group.flat(item.label, values)
+
+
+def require_positive(**numbers: float) -> None:
+    """Raise unless all are positive and finite."""
+    for name, value in numbers.items():
+        if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
+            raise TaskError(f"{name} must be positive and finite, got {value!r}")
+
+
+def numbers_like(known: Array, given: Any) -> Array:
+    """What was given as an array like the known one; raises ValueError where it is none."""
+    if type(given) is np.ndarray and given.dtype is known.dtype and given.shape == known.shape:  # nearly always
+        return given
+    array = np.asarray(given)
+    if array.shape != known.shape or array.dtype.kind not in "fiu":
+        raise ValueError(f"wanted numbers of shape {known.shape}, got shape {array.shape} of {array.dtype}")
+    return array
