@@ -31,7 +31,7 @@ from .context import Context, usable_chart
 from .kernels import kernel_for
 from .layout import Items, Layout
 from .outside import Outside
-from .settings import Settings, numbers_like, require_positive
+from .settings import Settings, numbers_like, require_positive, time_as_number
 from .solution import ControlStatus, Solution, counted
 from .start import dependent_contacts, not_promised
 from .steady import SteadyWatch
@@ -368,7 +368,7 @@ class WholeBodyController:
         torque, a, v = self._commands.fallback(self._v)
         step = self.step = self._step_of(self._solver.nothing(), outside or {}, saw_state)
         self._commands.sent(torque)
-        return Solution(_time(t), status, torque.copy(), a, v, UNKNOWN, events, step)
+        return Solution(time_as_number(t), status, torque.copy(), a, v, UNKNOWN, events, step)
 
 
 _BUSY = "the controller was called from inside of its own call, by a function of time; it answers with its fallback"
@@ -380,14 +380,6 @@ _STATUSES = {
     Status.INACCURATE: ControlStatus.INACCURATE,
     Status.NOT_FINITE: ControlStatus.NOT_FINITE,
 }
-
-
-def _time(t: Any) -> float:
-    """A time as a number; NaN where it is none."""
-    try:
-        return float(t) if isinstance(t, int | float | np.number) else float("nan")
-    except OverflowError:  # of a huge integer
-        return float("nan")
 
 
 def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[str, Any]) -> WholeBodyController:

@@ -15,7 +15,7 @@ from ...algebra import quaternions
 from ...algebra.rigid import pose
 from ...errors import unknown_name
 from ..events import ControlEvent, ControlEventKind
-from ..item import Item, Numbers, Parameters
+from ..item import Item, Numbers, Parameters, TaskError
 from .context import Context
 from .layout import Layout
 
@@ -226,3 +226,11 @@ def numbers_like(known: Array, given: Any) -> Array:
     if array.shape != known.shape or array.dtype.kind not in "fiu":
         raise ValueError(f"wanted numbers of shape {known.shape}, got shape {array.shape} of {array.dtype}")
     return array
+
+
+def time_as_number(t: Any) -> float:
+    """A time as a number; NaN where it is none."""
+    try:
+        return float(t) if isinstance(t, int | float | np.number) else float("nan")
+    except OverflowError:  # of a huge integer
+        return float("nan")
