@@ -237,6 +237,28 @@ def test_the_start_is_reported_with_settings_that_are_functions(settings):
     assert reports[0] == reports[1] and "approaches at 3" in reports[0][0]
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["set outside", "a function of time"])
+def test_a_safe_distance_does_not_ask_for_the_obstacle(late):
+    """A function that gives an obstacle is asked once in a step, at its time; what it does is no reason to refuse `safe`."""
+    robot, asked = load("arm7"), []
+
+    def ball(t):
+        asked.append(t)
+        return eq.Sphere((0.5, 0.5, 0.5), 0.1) if len(asked) < count else 1 / 0
+
+    count = np.inf
+    keep = eq.KeepOut(eq.Sphere((0, 0, 0), 0.05, "tool"), ball, safe=lambda t: 0.1 + t, name="ball")
+    controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[keep], level="acceleration")
+    first = controller(0.0, HOME, REST)
+    count = 0
+    asked.clear()
+    if not late:
+        controller.set("ball", safe=0.3)
+    solution = controller(0.2, HOME, REST)
+    assert asked == [0.2] and [event.kind for event in solution.events] == [ControlEventKind.SETTING_REFUSED]
+    assert solution.margins["ball"] == pytest.approx(first.margins["ball"] - 0.2, abs=1e-12)
+
+
 def test_braking_with_nothing_is_refused():
     with pytest.raises(TaskError, match="braking positive"):
         keep = eq.KeepOut(eq.Sphere((0, 0, 0), 0.05, "tool"), eq.Sphere((0.5, 0.5, 0.5), 0.1), braking=0.0)
