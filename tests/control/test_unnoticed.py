@@ -65,12 +65,18 @@ def test_residuals_decide_what_is_called_optimal():
     assert {Status.OPTIMAL, Status.INACCURATE} <= seen
 
 
-def test_bounds_that_cross_are_missed_by_the_same_on_both_sides():
-    solver = CompiledSolver(2, [0], n_A=1, classes_A=[1], regularisation=1e-3)
+@pytest.mark.parametrize("wish", [-10.0, 0.0, 10.0])
+@pytest.mark.parametrize("strict", [False, True])
+def test_bounds_that_cross_are_missed_by_the_same_on_both_sides(strict, wish):
+    """The middle is the least of both violations, from wherever the cost pulls."""
+    solver = CompiledSolver(2, [0], n_A=1, classes_A=[1], regularisation=1e-3, strict=strict)
     solver.data["A"][:], solver.data["lower"][:], solver.data["upper"][:] = [[1.0, 0.0]], 3.0, 1.0
-    answer = solver.solve()
-    assert answer.status is Status.RELAXED
-    assert_allclose(answer.x, [2.0, 0.0], atol=1e-9)
+    solver.data["weights"][:], solver.data["pulls"][:] = 1.0, wish
+    for _ in range(2):  # cold and warm
+        answer = solver.solve()
+        assert answer.status is Status.RELAXED
+        assert answer.x[0] == pytest.approx(2.0, abs=1e-9)
+        assert answer.x[1] == pytest.approx(wish, rel=0.01)
 
 
 def test_equalities_that_repeat_others_are_counted():
