@@ -194,6 +194,18 @@ def test_each_dependent_contact_is_told_once():
         assert [label for label, _ in dependent_contacts(controller.layout, size * E, labels)] == ["again"]
 
 
+def test_slip_is_undone_at_velocity_level_too():
+    """Contacts come back at half of their damping, 10 1/s, which is the rate whose square is their stiffness."""
+    robot, q = tripod(), standing(tripod())
+    controller = on_tripod(level="velocity")
+    controller(0.0, q, np.zeros(robot.nv))
+    moved = q.copy()
+    moved[:3] += [0.01, -0.005, 0.002]
+    solution = controller(0.1, moved, np.zeros(robot.nv))
+    for foot in FEET:
+        assert_allclose(robot.jacobian(moved, foot)[:3] @ solution.velocity, [-0.1, 0.05, -0.02], rtol=0, atol=1e-9)
+
+
 def test_sides_of_pyramids_have_unit_length():
     for friction in (0.1, 1.0, 3.0):
         edges = eq.PointContact("foot", friction=friction, edges=8).friction_edges

@@ -223,8 +223,9 @@ class WholeBodyController:
                 raise unknown_name("contact", name, known)
         with self._lock:
             new = set(names) - set(self._contacts)
-            for name in new if q is not None else ():  # raises where q cannot be used; then nothing is changed
-                self.settings.place_again(name, q)
+            if q is not None:
+                for name in new:  # raises where q cannot be used; then nothing is changed
+                    self.settings.place_again(name, q)
             self._anchor_next = self._anchor_next | new if q is None else self._anchor_next - new
             self._contacts = tuple(label for label in known if label in set(names))
             self._select()
@@ -376,11 +377,8 @@ _STATUSES = {
 
 
 def _time(t: Any) -> float:
-    """A time as a number; NaN where it is none."""
-    try:
-        return float(t) if isinstance(t, int | float | np.number) else float("nan")
-    except OverflowError:  # of a huge integer
-        return float("nan")
+    """A time as a number; NaN where it is none, as a huge integer is."""
+    return float(t) if isinstance(t, int | float | np.number) and abs(t) < 1e300 else float("nan")
 
 
 def _require_positive(**numbers: float) -> None:
