@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -235,6 +237,28 @@ def test_the_start_is_reported_with_settings_that_are_functions(settings):
     assert reports[0] == reports[1] and "approaches at 3" in reports[0][0]
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["set outside", "a function of time"])
+def test_a_safe_distance_does_not_ask_for_the_obstacle(late):
+    """A function that gives an obstacle is asked once in a step, at its time; what it does is no reason to refuse `safe`."""
+    robot, asked = load("arm7"), []
+
+    def ball(t):
+        asked.append(t)
+        return eq.Sphere((0.5, 0.5, 0.5), 0.1) if len(asked) < count else 1 / 0
+
+    count = np.inf
+    keep = eq.KeepOut(eq.Sphere((0, 0, 0), 0.05, "tool"), ball, safe=lambda t: 0.1 + t, name="ball")
+    controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[keep], level="acceleration")
+    first = controller(0.0, HOME, REST)
+    count = 0
+    asked.clear()
+    if not late:
+        controller.set("ball", safe=0.3)
+    solution = controller(0.2, HOME, REST)
+    assert asked == [0.2] and [event.kind for event in solution.events] == [ControlEventKind.SETTING_REFUSED]
+    assert solution.margins["ball"] == pytest.approx(first.margins["ball"] - 0.2, abs=1e-12)
+
+
 def test_braking_with_nothing_is_refused():
     with pytest.raises(TaskError, match="braking positive"):
         keep = eq.KeepOut(eq.Sphere((0, 0, 0), 0.05, "tool"), eq.Sphere((0.5, 0.5, 0.5), 0.1), braking=0.0)
@@ -257,3 +281,38 @@ def test_pairs_are_seen_within_range_of_a_safe_distance_that_grew():
     assert list(one.step.outside["self-collision"].keys) == [0, 1, 2]
     assert_allclose(one.program.lower, other.program.lower)
     assert_allclose(one.acceleration, other.acceleration, rtol=0, atol=1e-6 * np.abs(other.acceleration).max())
+
+
+# --- items of a user in the cache -----------------------------------------------------------------------------------------------
+
+OWN = """
+from dataclasses import dataclass
+import equipoise as eq
+from equipoise.control.tasks.references import VectorReference
+from equipoise.control.tasks.task import Terms
+
+FACTOR = {factor}
+
+@dataclass(frozen=True, eq=False)
+class Mine(eq.Task):
+    target: object = 0.0
+    @property
+    def label(self):
+        return "mine"
+    def reference(self, context):
+        return VectorReference(self.label, 1, scalar=True)
+    def terms(self, scene, reference):
+        J, drift = scene.rows_of(FACTOR * scene.q[0])
+        return Terms(reference.value - FACTOR * scene.q[0], J, J @ scene.v, drift, reference.rate, reference.acceleration)
+"""
+
+
+def test_a_constant_that_a_users_task_reads_is_not_answered_from_the_cache(monkeypatch):
+    """An edited number of the user's module: the kernel of the old one must not be found."""
+    robot, q = hinge(), np.array([0.1])
+    for factor in (2.0, 3.0):
+        module = types.ModuleType("a_users_own")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(OWN.format(factor=factor), vars(module))
+        controller = eq.WholeBodyController(robot, [module.Mine()], level="velocity")
+        assert controller(0.0, q, np.zeros(1)).task_errors["mine"] == pytest.approx(0.1 * factor)

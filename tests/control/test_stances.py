@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import human_contacts as hc
 import numpy as np
 import pytest
@@ -443,3 +445,31 @@ def test_a_stance_is_held_as_long_as_it_says(human, walk, feet):
     reached, completed = machine.log
     assert reached.kind is EventKind.REACHED and reached.t == pytest.approx(0.5, abs=0.015)
     assert completed.kind is EventKind.COMPLETED and completed.t == pytest.approx(1.5, abs=0.03)
+
+
+def test_a_motion_takes_as_long_as_its_fastest_part_needs(human, feet):
+    """The peak of a minimum-jerk motion, 1.875 of its mean, is at the speed of the pace: an elbow bent by 0.6 rad at 0.5 rad/s."""
+    q, contacts = human.standing(), {foot.label: foot for foot in feet}
+    pace = Pace(1.0, 1.0, 0.5, 0.05, 0.1, 1e-3)
+    tracker = Tracker(human, Recorder(), contacts, {name: name for name in BOTH}, pace, 1.0)
+    elbow = next(joint for name, joint in human.joints.items() if "elbow" in name)
+    bent = q.copy()
+    bent[elbow.q] += 0.6
+    step = Step(next(iter(StepKind)), bent, frozenset(BOTH), frozenset(), 0)
+    assert tracker.time(step, q, human.com(q), human.com(q)) == pytest.approx(1.875 * 0.6 / 0.5)
+
+
+def test_a_contact_has_vanished_when_it_carries_a_thousandth_for_a_while(human, feet):
+    """Of a weight of 700 N: 0.5 N where 100 N were asked for is nothing, 1 N is something; nobody asked for 20 N."""
+    q, contacts = human.standing(), {foot.label: foot for foot in feet}
+    X = human.pose(q, "left_foot")
+    up = contacts["left_foot"].normal_at(X)
+
+    def vanished(seen, asked):
+        forces = ContactForces(Recorder(), contacts, 700.0)
+        forces.measured = {"left_foot": np.append(seen * up, np.zeros(3))}
+        forces.last = SimpleNamespace(forces={"left_foot": np.append(asked * up, np.zeros(3))})
+        assert not forces.vanished(1.0, "left_foot", X)  # it has only just begun
+        return forces.vanished(1.0 + 1.01 * PATIENCE, "left_foot", X)
+
+    assert vanished(0.5, 100.0) and not vanished(1.0, 100.0) and not vanished(0.5, 20.0)

@@ -52,7 +52,8 @@ class KeepOut(BarrierConstraint):
         require_frames(robot, self._measured.a, self._measured.b)
 
     def at_rest(self, robot: Robot) -> AtRest:
-        return AtRest(distance=self._measured, least=self._safe(at_first(self.safe))[0], inside=self.inside)
+        d = self._measured
+        return AtRest(distance=d, least=self._safe(at_first(self.safe), d.squared)[0], inside=self.inside)
 
     def row_names(self, context: Context) -> list[str]:
         return [self.label]
@@ -64,15 +65,16 @@ class KeepOut(BarrierConstraint):
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
         d = self._measured
-        safe = Parameters(("safe",), dict.fromkeys(("safe", "safe_rate", "safe_acceleration"), ()), self._safe)
+        shapes = dict.fromkeys(("safe", "safe_rate", "safe_acceleration"), ())
+        safe = Parameters(("safe",), shapes, lambda safe: self._safe(safe, d.squared))
         size = sum(p.motion.size for p in d.world)
         world = Parameters(("a", "b"), {"world": (size,)}, lambda a, b: [world_motion(self.label, d, a, b)])
         return {**super().parameters(context), "safe": safe, "world": world}
 
-    def _safe(self, safe: Any) -> tuple[float, float, float]:
+    def _safe(self, safe: Any, squared: bool) -> tuple[float, float, float]:
         """d_safe, or its square, and the two derivatives."""
         s, rate, acceleration = (0.0 if x is None else float(x) for x in moment(safe, scalar=True))
-        if not self._measured.squared:
+        if not squared:
             return s, rate, acceleration
         if not s >= 0:
             raise TaskError(f"{self.label}: safe must be finite and not negative, got {safe!r}")

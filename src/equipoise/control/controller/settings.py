@@ -229,8 +229,5 @@ def numbers_like(known: Array, given: Any) -> Array:
 
 
 def time_as_number(t: Any) -> float:
-    """A time as a number; NaN where it is none."""
-    try:
-        return float(t) if isinstance(t, int | float | np.number) else float("nan")
-    except OverflowError:  # of a huge integer
-        return float("nan")
+    """A time as a number; NaN where it is none, as a huge integer is."""
+    return float(t) if isinstance(t, int | float | np.number) and abs(t) < 1e300 else float("nan")
