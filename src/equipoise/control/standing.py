@@ -124,8 +124,8 @@ class Standing:
 
     def _made(self, body: Body, friction: float, constraints: Sequence[Any]) -> WholeBodyController:
         return WholeBodyController(
-            body.robot, self._tasks(body), contacts_of_body(body, friction=friction), [TorqueLimits(), JointLimits(), *constraints],
-            dt=self.dt, force_weight=body.gains.force_weight,
+            body.robot, self._tasks(body), contacts_of_body(body, friction=friction),
+            [TorqueLimits(), JointLimits(), *constraints], dt=self.dt, force_weight=body.gains.force_weight,
         )  # fmt: skip
 
     def _tasks(self, body: Body) -> list[Task]:
