@@ -11,11 +11,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
+from equipoise.body import names
+from equipoise.body.facing import BASE, SIDES, evidence
+from equipoise.body.limbs import limbs_of, trunk_of
+from equipoise.body.patches import Patch
 from equipoise.body.skeleton import Skeleton
+from equipoise.body.symmetry import symmetry_of
 from equipoise.model import shapes as s
 from equipoise.model.urdf_writer import write_urdf
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+Z_AXIS = np.array(Z)
 INERTIA = (0.01, 0.01, 0.01)
 TRUNK = (s.box(0.3, 0.2, 0.2),)
 
@@ -189,6 +195,33 @@ def test_sides_are_by_place_and_names_that_say_otherwise_are_doubted():
         side = Skeleton(body.robot).rest.p[i] @ np.cross([0, 0, 1], front)
         assert (side > 0) == role.startswith("left")
     assert body.findings
+
+
+def test_names_of_the_sides_speak_for_one_front_and_against_the_other():
+    """With balls for feet and knees that bend both ways, names and the base's x are all that tells."""
+    skeleton = Skeleton(CASES["point feet"].make())
+    legs = [limb for limb in limbs_of(skeleton, trunk_of(skeleton)) if "leg" in limb.joints[0]]
+    soles = [Patch("point", -Z_AXIS, np.zeros((1, 3)), "test")] * 2
+    for way in (1.0, -1.0):
+        found = {argument.what: argument.weight for argument in evidence(np.array([way, 0.0, 0.0]), legs, soles, np.eye(3)[0])}
+        assert found == {"x axis of the base": way * BASE, "names of the sides": way * SIDES}
+
+
+def test_letters_that_differ_tell_the_side():
+    assert names.side(["ll_knee"], ["lr_knee"]) == 1 and names.side(["lr_knee"], ["ll_knee"]) == -1
+    assert names.side(["LR_hip"]) == 1  # alone it is the left rear
+    assert names.side(["RL_calf"], ["RR_calf", "FL_calf"]) == 1
+    assert names.swapped("all", "l", "r") == {"arl", "alr"}
+
+
+@pytest.mark.parametrize("yaw", [0.6, 2.0])
+def test_symmetry_is_found_in_a_base_that_stands_askew(yaw):
+    """Neither x nor y is across the robot: the directions between like limbs are tried."""
+    R = np.array([[np.cos(yaw), -np.sin(yaw), 0.0], [np.sin(yaw), np.cos(yaw), 0.0], [0.0, 0.0, 1.0]])
+    skeleton = Skeleton(biped().build(), R)
+    found = symmetry_of(limbs_of(skeleton, trunk_of(skeleton)))
+    assert_allclose(np.abs(found.normal @ R[:, 1]), 1.0, atol=1e-6)
+    assert found.score > 0.99
 
 
 def test_legs_of_a_folded_zero_posture_stand_below_the_hips():

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import equipoise as eq
 from equipoise.algebra.rigid import rotation_about
 from equipoise.balance import support_polygon
-from equipoise.control.body_contacts import contacts_of
+from equipoise.control.body_contacts import contacts_of_body
 from equipoise.control.stances.events import EventKind, Outcome
 from equipoise.control.stances.places import middle
 from equipoise.control.stances.stance import StepKind
@@ -236,7 +236,7 @@ def test_quadrupeds_of_others_lift_each_leg(source):
 @pytest.mark.parametrize("source", QUADRUPEDS)
 def test_quadrupeds_of_others_crawl(source):
     body = body_of(source)
-    feet = contacts_of(body)
+    feet = contacts_of_body(body)
     machine, _ = crawl(body.robot, feet, 1.0, QUADRUPEDS[source], body.standing)
     run = eq.simulate(body.robot, machine, q0=machine.q0, duration=1.1 * machine.seconds + 1.0)
     assert run.outcome == "completed" and machine.outcome is Outcome.COMPLETED

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.control.body_contacts import contacts_of, part_contacts
+from equipoise.control.body_contacts import contacts_of_body, part_contacts
 from equipoise.control.standing import COM, HEAD, SETTLED, _Way
 from equipoise.model import shapes
 from equipoise.simulate.trials import reach_of, trials
@@ -133,11 +133,11 @@ def test_feet_touch_as_their_parts_say():
 
 def test_contacts_of_a_body_are_named_by_roles():
     body = eq.Body.of(eq.load("human"))
-    assert [c.label for c in contacts_of(body)] == ["left foot", "right foot"]
-    (hand,) = contacts_of(body, ["left hand"], friction=0.3)
+    assert [c.label for c in contacts_of_body(body)] == ["left foot", "right foot"]
+    (hand,) = contacts_of_body(body, ["left hand"], friction=0.3)
     assert hand.frame == body.frames["left hand"] and hand.friction == 0.3
     with pytest.raises(eq.EquipoiseError, match="no part named 'tail'"):
-        contacts_of(body, ["tail"])
+        contacts_of_body(body, ["tail"])
 
 
 def test_effort_limits_that_cannot_carry_the_robot_are_told_and_left_out():

@@ -23,7 +23,7 @@ from .skeleton import Motion, Skeleton, elastic_joints
 
 Array = np.ndarray
 GROUND, LEVEL, PLACE, COM, UPRIGHT, HEIGHT, ARMS, REST, LOOP = 100.0, 50.0, 20.0, 40.0, 10.0, 20.0, 2.0, 0.15, 100.0
-LOADED = 2.0  # weight of gravity torques of the trunk, as parts of their limits
+LOADED, EASY = 4.0, 0.5  # weight of gravity torques of the trunk, as parts of their limits, beyond what is easy
 BENT = {1: 0.94, 2: 0.94}  # part of the highest stance, by feet; four and more stand lower
 CROUCHED = 0.75
 STRAIGHT = 0.985  # of the highest stance: a posture of the description that is higher has its knees straight
@@ -260,7 +260,7 @@ class _Problem:
         return weight * (q - self.rest)[at[single]], weight * np.eye(self.skeleton.robot.nv)[single]
 
     def _effortless(self, motion: Motion) -> tuple[Array, Array]:
-        """Gravity torques of the trunk's joints beside their limits: a waist that can hardly carry the torso stands under it."""
+        """Gravity torques of the trunk's joints near their limits: a waist that can hardly carry the torso stands under it."""
         skeleton, robot = self.skeleton, self.skeleton.robot
         rows, columns = [np.zeros(0)], [np.zeros((0, robot.nv))]
         for i in self.anatomy.trunk:
@@ -271,9 +271,12 @@ class _Problem:
             share = skeleton.mass[above] / skeleton.subtree_mass[i]
             x, J = skeleton.points(motion, [*above, i], np.concatenate([skeleton.com[above], np.zeros((1, 3))]))
             arm, turn = share @ x[:-1] - x[-1], motion.R[i] @ skeleton.robot.tree.bodies[i].joint.spin()[:, 0]
-            per = LOADED * skeleton.subtree_mass[i] * 9.81 / max(joint.limits.effort, 1e-6)
-            across = per * np.array([turn[1], -turn[0], 0.0])
-            rows.append(np.array([across @ arm]))
+            per = skeleton.subtree_mass[i] * 9.81 / max(joint.limits.effort, 1e-6)
+            across = LOADED * per * np.array([turn[1], -turn[0], 0.0])
+            over = float(across @ arm) - LOADED * EASY * np.sign(across @ arm)
+            if over * float(across @ arm) <= 0:
+                continue
+            rows.append(np.array([over]))
             columns.append((across @ (np.einsum("m,miv->iv", share, J[:-1]) - J[-1]))[None])
         return np.concatenate(rows), np.concatenate(columns)
 

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what editors and type checkers see
+    from .body_contacts import contacts_of_body as contacts_of_body
     from .closed_form.chart_programs import WholeBodyProblem as WholeBodyProblem
     from .closed_form.chart_programs import chart_program as chart_program
     from .closed_form.com_control import PostureCriterion as PostureCriterion
@@ -112,6 +113,7 @@ _HOMES = {
     "PoseReference": "tasks",
     "ContactTerms": "contacts",
     "BoundedRows": "constraints",
+    "contacts_of_body": "body_contacts",
     "Barrier": "constraints",
     "BarrierConstraint": "constraints",
     "CoMInEllipse": "constraints",

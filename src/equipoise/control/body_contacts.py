@@ -16,7 +16,7 @@ FRICTION = 0.7
 ENDS = ("toe", "heel")
 
 
-def contacts_of(body: Body, roles: Iterable[str] | None = None, friction: float = FRICTION) -> list[Contact]:
+def contacts_of_body(body: Body, roles: Iterable[str] | None = None, friction: float = FRICTION) -> list[Contact]:
     """The contacts of parts of a body, named by their roles; those of lines are two points, "left foot toe" and "left foot heel".
 
     Args:
@@ -50,4 +50,4 @@ def named_contacts(contacts: Sequence[Contact] | Body, names: Iterable[str]) -> 
         return tuple(contacts)
     wanted = set(names)
     parts = [role for role in contacts.parts if role in contacts.feet or role in contacts.hands]
-    return tuple(contact for contact in contacts_of(contacts, parts) if contact.label in wanted)
+    return tuple(contact for contact in contacts_of_body(contacts, parts) if contact.label in wanted)

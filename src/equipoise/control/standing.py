@@ -21,7 +21,7 @@ import numpy as np
 from ..algebra.rigid import rotation_from_rpy
 from ..body.body import Body, BodyError
 from ..errors import ShapeError, unknown_name
-from .body_contacts import FRICTION, contacts_of
+from .body_contacts import FRICTION, contacts_of_body
 from .constraints import JointLimits, TorqueLimits
 from .contacts import Contact
 from .controller.controller import WholeBodyController
@@ -124,8 +124,8 @@ class Standing:
 
     def _made(self, body: Body, friction: float, constraints: Sequence[Any]) -> WholeBodyController:
         return WholeBodyController(
-            body.robot, self._tasks(body), contacts_of(body, friction=friction), [TorqueLimits(), JointLimits(), *constraints],
-            dt=self.dt, force_weight=body.gains.force_weight,
+            body.robot, self._tasks(body), contacts_of_body(body, friction=friction),
+            [TorqueLimits(), JointLimits(), *constraints], dt=self.dt, force_weight=body.gains.force_weight,
         )  # fmt: skip
 
     def _tasks(self, body: Body) -> list[Task]:

@@ -20,7 +20,7 @@ from ...body.body import Body
 from ...geometry.primitives import Plane
 from ...geometry.regions import target_region
 from ...model.types import frozen
-from ..body_contacts import contacts_of
+from ..body_contacts import contacts_of_body
 from ..constraints import CoMAbove, Constraint, PointsInside
 from ..constraints.com_above import NEVER
 from ..contacts import Contact, FlatContact, SlidingContact
@@ -93,7 +93,7 @@ class MultiContact:
     ) -> None:
         if level not in ("velocity", "torque"):
             raise TaskError(f"MultiContact commands velocities or torques; got level={level!r}")
-        supports = contacts_of(supports) if isinstance(supports, Body) else supports
+        supports = contacts_of_body(supports) if isinstance(supports, Body) else supports
         if cooperative and (len(supports) != 2 or level != "velocity"):
             raise TaskError("cooperative holds exactly two supports, and only where velocities are commanded")
         self.robot, self.task, self.supports, self.hand, self.surface = robot, task, tuple(supports), hand, surface
