@@ -115,7 +115,7 @@ def test_scenarios_take_the_option():
 
 
 def test_what_cannot_run_on_estimates_says_so():
-    with pytest.raises(eq.ModelError, match="kinematic"):
+    with pytest.raises(eq.ModelError, match="base is fixed"):
         run_built(prepare("bird"), estimated=True)
 
 
