@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.simulate.scenarios import prepare
+from equipoise.simulate.scenarios import prepare, run_built
 from equipoise.simulate.sensors import imu_frame
 
 FEET = ("left foot", "right foot")
@@ -101,3 +101,26 @@ def test_a_push_on_the_torso_is_measured():
     assert (after < 2).mean() > 0.97
     assert np.sqrt(np.square(after).mean()) < 1.2
     assert np.abs(said[499:899, 1]).max() < 2
+
+
+@pytest.mark.paper("X6")
+def test_scenarios_take_the_option():
+    """The run carries readings and estimates, the drives follow the controller, and the verdict is that of any run."""
+    built = prepare("push_recovery", overrides={"duration": 0.3, "disturbance.push": None})
+    run = run_built(built, estimated=True)
+    assert run.scenario["estimated"] and run.outcome == "completed"
+    assert set(run.estimates) == {"q", "v"} and "gyroscope" in run.readings
+    assert 0 < np.abs(run.estimates["q"][:, :3] - run.q[:, :3]).max() < 5e-3
+    assert set(run.statuses.tolist()) == {"optimal"}  # of the controller behind the drives
+
+
+def test_what_cannot_run_on_estimates_says_so():
+    with pytest.raises(eq.ModelError, match="base is fixed"):
+        run_built(prepare("bird"), estimated=True)
+
+
+@pytest.mark.slow
+@pytest.mark.paper("X6")
+@pytest.mark.parametrize("scenario", ["table_reach", "push_recovery", "step", "walk"])
+def test_scenarios_with_realistic_motors_too(scenario):
+    assert run_built(prepare(scenario), seed=1, estimated=True).outcome == "completed"

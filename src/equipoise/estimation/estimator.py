@@ -127,7 +127,8 @@ class Estimator:
             t: s, of that state; that of the first call if not given.
         """
         self._time, self._known = t, q is not None
-        self._touching, self._trusted, self._slipping = (np.zeros(len(self.contacts), dtype=bool) for _ in range(3))
+        self._touching, self._trusted = np.zeros(len(self.contacts), dtype=bool), np.zeros(len(self.contacts), dtype=bool)
+        self._slips = [False] * len(self.contacts)
         self._speeds = np.zeros((len(self.contacts), 3))
         self._q: Array = self.robot.neutral()
         self._v: Array = np.zeros(self.robot.nv)
@@ -171,7 +172,7 @@ class Estimator:
     @property
     def slipping(self) -> tuple[str, ...]:
         """Contacts that stand and move; while another one stands, the filter does without them."""
-        return tuple(name for name, slips in zip(self.contacts, self._slipping.tolist(), strict=True) if slips)
+        return tuple(name for name, slips in zip(self.contacts, self._slips, strict=True) if slips)
 
     @property
     def wrenches(self) -> dict[str, Array]:
@@ -229,8 +230,7 @@ class Estimator:
         inputs, touching = self._in, self._standing(contacts, forces, torques)
         inputs["gyroscope"][:], inputs["accelerometer"][:] = gyroscope, accelerometer
         inputs["joints"][:], inputs["joint_rates"][:] = joints, joint_rates
-        trusted = touching & ~self._slipping
-        trusted = trusted if trusted.any() else touching  # rather one that slips than none
+        trusted = self._that_rest(touching) if True in self._slips else touching
         inputs["held"][:] = trusted & self._trusted
         inputs["dt"][0] = dt = np.nan if self._time is None else t - self._time
         said = self._out["belief"]
@@ -249,8 +249,15 @@ class Estimator:
         """Contacts that stand and move: the filter does without them until they rest again."""
         s = self.settings
         self._speeds += (self._out["speeds"] - self._speeds) * (dt / (s.slip_settling + dt))
-        limit = np.where(self._slipping, s.release, 1.0) * s.slip_speed
-        self._slipping = self._touching & (np.einsum("ij,ij->i", self._speeds, self._speeds) > limit * limit)
+        begins, ends = s.slip_speed**2, (s.release * s.slip_speed) ** 2
+        for i, (x, y, z) in enumerate(self._speeds.tolist()):  # plain numbers: a few of them are quicker so
+            fast = x * x + y * y + z * z > (ends if self._slips[i] else begins)
+            self._slips[i] = fast and bool(self._touching[i])
+
+    def _that_rest(self, touching: Array) -> Array:
+        """Contacts that stand and do not slip; rather those that slip than none."""
+        resting = touching & ~np.array(self._slips)
+        return resting if resting.any() else touching
 
     @functools.cached_property
     def observer(self) -> TouchObserver:

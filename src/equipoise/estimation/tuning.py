@@ -81,9 +81,10 @@ def log_likelihood(estimator: Estimator, log: FilterLog, noises: Array, start: B
     belief = Belief(np.tile(start.numbers, (B, 1)), start.contacts)
     total, squares, seen = np.zeros(B), np.zeros(B), 0
     for k in range(1, len(log.t)):
-        readings = (log.gyroscope[k], log.accelerometer[k], log.joints[k], log.joint_rates[k], log.held(k).astype(float))
-        rows = [np.broadcast_to(x, (B, len(x))) for x in readings]
-        said = estimator.step(belief, np.full(B, log.t[k] - log.t[k - 1]), *rows, noises)
+        imu = _repeated(log.gyroscope[k], B), _repeated(log.accelerometer[k], B)
+        encoders = _repeated(log.joints[k], B), _repeated(log.joint_rates[k], B)
+        held, dt = _repeated(log.held(k).astype(float), B), np.full(B, log.t[k] - log.t[k - 1])
+        said = estimator.step(belief, dt, *imu, *encoders, held, noises)
         belief, total = said.belief, total + said.likelihood
         squares += said.squares.sum(axis=-1)
         seen += int(log.held(k).sum())
@@ -133,6 +134,10 @@ def tune_noise(
             break
     found = replace(estimator.noise, **{name: float(best[i]) for name, i in zip(fields, at, strict=True)})
     return Tuned(found, score, before, squares)
+
+
+def _repeated(row: Array, count: int) -> Array:
+    return np.broadcast_to(row, (count, len(row)))
 
 
 def _fields() -> tuple[Any, ...]:
