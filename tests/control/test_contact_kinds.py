@@ -58,7 +58,7 @@ def test_forbidden_motion_and_its_drift_along_a_motion(contact, rng):
 
 @pytest.mark.paper("B7")
 def test_a_contact_between_two_bodies(rng):
-    """Motion and drift along a motion of both, by differences; what it does to one it does to the other: no net wrench, no work."""
+    """Motion and drift along a motion of both, by differences; what acts on one reacts on the other."""
     robot = monopod()
     contact = eq.FlatContact("hand", against="foot", corners=SOLE, centre=(0.01, 0.02, -0.05), normal=(0.1, 0.2, 1.0))
     q, v = robot.random_state(rng)
