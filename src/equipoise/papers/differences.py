@@ -33,7 +33,7 @@ DIFFERENCES = {
     "Q6": "The switch (4.37) is made where the nearest point leaves the arm, not where two distances are equal.",
     "Q7": "Four points as the thesis has them, and the hull of any contacts.",
     "Q8": "The built-in human in place of Thormang; table, wall and ball are ours, placed so that the thesis's outcomes come "
-    "about, and cooperative=True for the first attempt only. That a larger support makes things worse at the wall (Fig. 6.18) is "
+    "about. That a larger support makes things worse at the wall (Fig. 6.18) is "
     "not shown; Figs. 4.9 and 6.21 are not drawn; THORMANG3 and Poppy themselves are not tried.",
     "Q9": "Our counts are of programs without common subexpressions, zeros and ones; the thesis counts as written.",
     "Q10": "The eight-parameter base is that of a quadruped.",
