@@ -221,18 +221,27 @@ def whole_body_programs() -> Iterator[Figure]:
             yield small(f"{kind.__name__}, {form}: a, u and f against the minimal form [Eq. {number}]", error, 1e-7)
             kept = [0.0, *(equations.C_y @ answer["z"] + equations.C_bias)]
             yield small(f"{kind.__name__}, {form}: the chart's constraint [Eq. 30]", largest(kept), 1e-7)
+    yield from _as_controlled(robot, now, feet, minimal, items)
+    weak = chart_program(replace(problem, torque_limits=0.1), "projected").solve()
+    yield equal("motors too weak to stand: the status says so", weak.status.name, "INFEASIBLE")
+
+
+def _as_controlled(
+    robot: Robot, now: Reference, feet: list[str], minimal: ChartAnswer, items: tuple[Any, ...]
+) -> Iterator[Figure]:
+    """Eq. 37 as the controller solves it, in the paper's chart and in one of a user's own."""
+    from .. import WholeBodyController
+
     for chart in (charts.UnitQuaternion(), charts.Chart(_cayley, 3, name="Cayley, a user's own")):
-        looped = WholeBodyController(robot, *items, chart=chart)(0.0, q, v)
+        looped = WholeBodyController(robot, *items, chart=chart)(0.0, now.q, now.v)
         yield agree(f"{chart.name}, the controller's program: a [Eq. 37]", looped.acceleration, minimal["a"], 1e-6)
         yield agree(f"{chart.name}, the controller's program: torques [Eq. 37]", looped.torque[6:], minimal["u"], 1e-6)
         yield agree(f"{chart.name}: its torques make this motion", *_made(now, feet, looped), 1e-8)
-        equations = robot.equations_of_motion(q, v).in_chart(chart)
+        equations = robot.equations_of_motion(now.q, now.v).in_chart(chart)
         y_ddot = looped.step.x[: len(equations.y_dot)]
         yield agree(f"{chart.name}: a = T ÿ + Ṫ ẏ of its own ÿ", equations.body_acceleration(y_ddot), looped.acceleration, 1e-8)
         kept = [0.0, *(equations.C_y @ y_ddot + equations.C_bias)]
         yield small(f"{chart.name}, the controller's program: the chart's constraint [Eq. 30]", largest(kept), 1e-7)
-    weak = chart_program(replace(problem, torque_limits=0.1), "projected").solve()
-    yield equal("motors too weak to stand: the status says so", weak.status.name, "INFEASIBLE")
 
 
 def _lawful(now: Reference, feet: list[str], answer: ChartAnswer, limit: float, friction: float) -> Iterator[Figure]:
