@@ -164,7 +164,7 @@ class Settings:
         """The chart's parameters of the base's pose at q, if the controller has a chart."""
         chart = self.layout.context.chart
         if chart is not None:
-            self.p[self.layout.theta] = chart.parameters(pose(quaternions.rotation(q[3:7]), q[:3]))
+            self.p[self.layout.theta] = chart.parameters(pose(quaternions.rotation(tuple(q[3:7])), q[:3]))
 
     @property
     def previous_torque(self) -> Array | None:
