@@ -124,14 +124,6 @@ BREAKAGES = [
         "parent = max(parent, 0)\n        if i > 0:",
     ),
     Breakage("B7", "the box feels no reaction", "control:FlatContact._other", "N = -stack(", "N = 0 * stack(", stops=None),
-    Breakage(
-        "B7",
-        "the box has motors",
-        "control:Context.motors",
-        "np.flatnonzero(self.robot.actuated)",
-        "np.arange(self.robot.nv)",
-        stops=None,
-    ),
     # --- B5
     Breakage("B5", "contacts may accelerate", "control:WholeBodyProblem.held", "-N.T @ A", "-0 * N.T @ A"),
     Breakage("B5", "the controller forgets Ṫ ẏ", "control:chart_dynamics", "M @ a[1] + h", "h"),

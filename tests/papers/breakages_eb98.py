@@ -10,8 +10,7 @@ BREAKAGES = [
         "rho - e.T @ numbers.shape @ e / rho",
         "rho - e.T @ e / rho",
     ),
-    Breakage("E9", "the task pulls out of the ellipse", "control:CoMEllipseTask.terms", "Terms(-y, ", "Terms(0 * y, "),
-    # --- E1
+    Breakage("E9", "the task does not move the mass", "control:CoMEllipseTask.terms", "slope @ J, slope", "0 * slope @ J, slope"),
     Breakage(
         "E1",
         "segments forget the mass that joints carry",

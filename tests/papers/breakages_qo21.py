@@ -8,7 +8,7 @@ BREAKAGES = [
         "the controller's bounds do not close",
         "control:RestingBounds.rows",
         "k * (-g - v), k * (g - v)",
-        "k * (-g - 9), k * (g + 9)",
+        "k * (-g - 9 + 0 * v), k * (g + 9 + 0 * v)",
     ),
     Breakage(
         "Q5",

@@ -194,6 +194,7 @@ def whole_body_programs() -> Iterator[Figure]:
 
     robot, rng = load("quadruped"), np.random.default_rng(2)
     q, feet = robot.standing(), [name for name in robot.frames if name.endswith("_foot")]
+    q[3:7] = np.cos(0.4), 0.0, 0.0, np.sin(0.4)  # turned on the spot: no chart is at its origin
     rows = np.concatenate([Reference(robot, q).frame(foot).J[:3] for foot in feet])
     v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))
     now, contacts, wanted = Reference(robot, q, v), [PointContact(foot, friction=0.3) for foot in feet], np.array([3.0, 1.0, 4.0])
@@ -220,13 +221,27 @@ def whole_body_programs() -> Iterator[Figure]:
             yield small(f"{kind.__name__}, {form}: a, u and f against the minimal form [Eq. {number}]", error, 1e-7)
             kept = [0.0, *(equations.C_y @ answer["z"] + equations.C_bias)]
             yield small(f"{kind.__name__}, {form}: the chart's constraint [Eq. 30]", largest(kept), 1e-7)
+    yield from _as_controlled(robot, now, feet, minimal, items)
+    weak = chart_program(replace(problem, torque_limits=0.1), "projected").solve()
+    yield equal("motors too weak to stand: the status says so", weak.status.name, "INFEASIBLE")
+
+
+def _as_controlled(
+    robot: Robot, now: Reference, feet: list[str], minimal: ChartAnswer, items: tuple[Any, ...]
+) -> Iterator[Figure]:
+    """Eq. 37 as the controller solves it, in the paper's chart and in one of a user's own."""
+    from .. import WholeBodyController
+
     for chart in (charts.UnitQuaternion(), charts.Chart(_cayley, 3, name="Cayley, a user's own")):
-        looped = WholeBodyController(robot, *items, chart=chart)(0.0, q, v)
+        looped = WholeBodyController(robot, *items, chart=chart)(0.0, now.q, now.v)
         yield agree(f"{chart.name}, the controller's program: a [Eq. 37]", looped.acceleration, minimal["a"], 1e-6)
         yield agree(f"{chart.name}, the controller's program: torques [Eq. 37]", looped.torque[6:], minimal["u"], 1e-6)
         yield agree(f"{chart.name}: its torques make this motion", *_made(now, feet, looped), 1e-8)
-    weak = chart_program(replace(problem, torque_limits=0.1), "projected").solve()
-    yield equal("motors too weak to stand: the status says so", weak.status.name, "INFEASIBLE")
+        equations = robot.equations_of_motion(now.q, now.v).in_chart(chart)
+        y_ddot = looped.step.x[: len(equations.y_dot)]
+        yield agree(f"{chart.name}: a = T ÿ + Ṫ ẏ of its own ÿ", equations.body_acceleration(y_ddot), looped.acceleration, 1e-8)
+        kept = [0.0, *(equations.C_y @ y_ddot + equations.C_bias)]
+        yield small(f"{chart.name}, the controller's program: the chart's constraint [Eq. 30]", largest(kept), 1e-7)
 
 
 def _lawful(now: Reference, feet: list[str], answer: ChartAnswer, limit: float, friction: float) -> Iterator[Figure]:

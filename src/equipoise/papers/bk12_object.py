@@ -8,6 +8,7 @@ The controller knows the box as bodies without motors and the palms as contacts 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def carried() -> Iterator[Figure]:
     robot = holder()
     q, v = start(robot), np.zeros(robot.nv)
     first = robot.pose(q, "box")
-    law = {"corners": CORNERS, "friction": FRICTION, "min_force": SQUEEZE}
+    law: dict[str, Any] = {"corners": CORNERS, "friction": FRICTION, "min_force": SQUEEZE}
     palms = [FlatContact(f"{side}_hand", against="box", normal=(0, sign, 0), **law) for side, sign in SIDES.items()]
 
     def way(t: float) -> tuple[Array, Array, Array]:
@@ -86,7 +87,7 @@ def carried() -> Iterator[Figure]:
             slips.append(np.hypot(force[0], force[2]) - FRICTION * sign * force[1])
     ended = "a box between two palms: how every step ended; force on the box by a motor"
     yield equal(ended, (statuses, pushed), ({"OPTIMAL"}, 0.0))
-    yield small("it follows its path: m off at most, of a way of 58 mm", max(errors), 2e-3)
+    yield small("it follows its path: m off at most, of a way of 58 mm", float(max(errors)), 2e-3)
     least = min(normals)
     yield Figure("palms press, N at least: inner force [slide 35]", f"{SQUEEZE:.0f}", f"{least:.1f}", least > 0.9 * SQUEEZE)
     yield Figure("|F_t| − μ F_n of the palms at most, N", "≤ 0", f"{max(slips):.2f}", max(slips) < 1e-6)

@@ -9,11 +9,13 @@ DIFFERENCES = {
     "B3": "λ is zero, here and in the paper, because all forces act behind Tᵀ. N ẏ is that of Eq. (26); the matrix N is another, "
     "with Ṁ − 2N skew. A is Eq. (34) for any chart.",
     "B4": "Nothing: wrenches act at any frame. The sign is that of a force on the robot.",
-    "B5": "The robot is a quadruped on points; a sole is its corners. The closed loop uses the minimal form in the controller; "
-    "Eq. (37) itself is solved state by state.",
-    "B6": "The built-in human in place of HRP-2, whose published torque limits are not in its description; two scenarios with "
-    "noise and pushes. The stance planner is later work. The paper prints no figures but 7 ms a step.",
-    "B7": "The paper names ball joints and objects as future work; there is no figure to compare with.",
+    "B5": "The robot is a quadruped on points. The paper's cost is the tasks' squares alone; ours has small weights of actuated "
+    "accelerations and forces besides, and 1e-12 on what the equations of motion decide.",
+    "B6": "The built-in human in place of HRP-2, whose published torque limits are not in its description; scenarios with noise "
+    "and pushes, by Eq. (37) with a unit quaternion. The stance planner is later work. The paper prints no figures but 7 ms a "
+    "step. Knees and forearms (Sec. I) are in papers/bk12_crawl.py and not in the row: too few seeds complete.",
+    "B7": "The paper names ball joints and objects as future work; there is no figure to compare with. The box is held by "
+    "constraints in the world it acts on; that its forces are such as palms can give is what is shown.",
     "T1": "Nothing.",
     "T2": "Eq. (56) as mended: C + Cᵀ = Ṁ, without the half.",
     "T3": "Frames of one tree; a frame of another tree cannot be the base of the first.",
@@ -23,19 +25,21 @@ DIFFERENCES = {
     "T7": "Nothing; the file of the row has its joints shuffled.",
     "Q1": "Nothing; exp and log are the thesis's, the screw motions are beyond it.",
     "Q2": "Eq. (4.27) lacks −1/sin φ in print.",
-    "Q3": "Eq. (3.4)'s bounds are functions beside the controller, which has joint limits of its own.",
+    "Q3": "Eq. (3.4) is a constraint of the controller, RestingBounds, beside functions of its own.",
     "Q4": "The object's path, the safe distance and the law are the thesis's; arm, start, task and gains are not given and are "
     "ours. Margins for sampling are beyond the thesis, whose Lemma 4.1 is in continuous time.",
-    "Q5": "Eq. (4.31) lacks a dot. At φ = π the row of Lemma 4.2 cannot be met.",
+    "Q5": "Eq. (4.31) lacks a dot. At φ = π the row of Lemma 4.2 cannot be met. In the controller joint limits by angles are "
+    "JointCones, in closed form; JointLimits has velocities and accelerations too.",
     "Q6": "The switch (4.37) is made where the nearest point leaves the arm, not where two distances are equal.",
     "Q7": "Four points as the thesis has them, and the hull of any contacts.",
     "Q8": "The built-in human in place of Thormang; table, wall and ball are ours, placed so that the thesis's outcomes come "
-    "about. That a larger support makes things worse at the wall (Fig. 6.18) is not shown. Figs. 4.9 and 6.21 are not drawn.",
+    "about. That a larger support makes things worse at the wall (Fig. 6.18) is "
+    "not shown; Figs. 4.9 and 6.21 are not drawn; THORMANG3 and Poppy themselves are not tried.",
     "Q9": "Our counts are of programs without common subexpressions, zeros and ones; the thesis counts as written.",
     "Q10": "The eight-parameter base is that of a quadruped.",
     "Q11": "The built-in human, arms on a torso or on wheels, and a snake in place of Poppy and V-REP's robots; MuJoCo in place "
-    "of V-REP. Table, region and start are ours, so ratios of Table 6.1 compare and efforts do not. Fig. 6.3, collision "
-    "constraints and the release of the ball of Sec. 6.1.3 and its computation times are not part of it.",
+    "of V-REP. Table, region and start are ours, so ratios of Table 6.1 compare and efforts do not. Fig. 6.3's finding is in row "
+    "Q3. Collision constraints and the release of the ball of Sec. 6.1.3 and its computation times are not part of it.",
     "H1": 'Velocities are mixed by default; the slide\'s own (ω in body axes) is angular="body".',
     "H2": "Nothing; several kinds of contact in one call are beyond the slides.",
     "H3": "The brick and the ball are ours; the slides give laws and no numbers. Steps are controlled by their error.",
@@ -51,6 +55,7 @@ DIFFERENCES = {
     "not there.",
     "E7": "Eq. (68) and (73): signs; Eq. (84): R G and K₂.",
     "E8": "J₃ of (77) by differences; the paper takes 1.",
-    "E9": "Eqs. (89) and (91): a factor 2 of ∇V is missing in print. The ellipse is not yet a task of the controller.",
+    "E9": "Eqs. (89) and (91): a factor 2 of ∇V is missing in print. In the controller the ellipse is CoMEllipseTask, the "
+    "paper's penalty, and CoMInEllipse, its border.",
     "E10": "The paper gives no lengths or masses; ours differ. Pseudo-inverses are damped.",
 }

@@ -110,12 +110,12 @@ def safe_ellipse() -> Iterator[Figure]:
     V = float(e_1 @ W @ e_1) / rho**2
     left_out = K_2 + alpha * tau / rho**2 * V ** (tau - 1) * (J_1.T @ W @ J_1 + K_1)
     yield agree("and without curvature and V^(τ−1) [Eq. (91)]", ellipse.jacobian(e_1, J_1, J_2), wanted - left_out, 1e-8)
-    yield from _in_the_controller(robot, W)
+    yield from _in_the_controller(robot)
 
 
-def _in_the_controller(robot: Robot, W: Array) -> Iterator[Figure]:
+def _in_the_controller(robot: Robot) -> Iterator[Figure]:
     """A hand that pulls the mass out of the ellipse: by the task it stays near, by the constraint inside, by neither outside."""
-    q, dt, rho = robot.standing(), 5e-3, 0.01
+    q, dt, rho, W = robot.standing(), 5e-3, 0.01, np.array([[4.0, 0.5], [0.5, 0.6]])
     start = Reference(robot, q)
     centre, goal = start.com[:2], start.frame("left_tool").p + np.array([0.25, 0.2, -0.2])
     hand = FrameTask("left_tool", target=(goal, np.zeros(3)), axes="position", gain=3.0)

@@ -95,7 +95,7 @@ def _machine(region: tuple[tuple[float, float, float], ...]) -> MultiContact:
     rules = [SelfCollision(), *(off if place.normal[0] else [])]
     hand, feet = _sole(robot, HAND), [_sole(robot, foot) for foot in FEET]
     options: dict[str, Any] = dict(region=np.array(region), margin=MARGIN, contact_tolerance=CONTACT, constraints=rules)
-    return MultiContact(robot, ball, feet, hand, surface, **options)
+    return MultiContact(robot, ball, feet, hand, surface, cooperative=True, **options)  # feet by Eqs. (4.58), (4.59)
 
 
 def _looked(place: Place, robot: Robot, q: Array, leaning: bool, start: Array) -> tuple[float, ...]:
