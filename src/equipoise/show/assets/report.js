@@ -42,7 +42,7 @@ function made(box, chart) {
     title: chart.title, width: box.clientWidth, height: 230,
     cursor: {sync: {key: "time"}, drag: {x: true, y: false}},
     scales: {x: {time: false}, y: {distr: chart.log ? 3 : 1, range: (_, low, high) => range(chart, low, high)}},
-    axes: [{...axis, label: "time, s", labelSize: 18}, {...axis, label: chart.unit, labelSize: 18, size: 70}],
+    axes: [{...axis, label: "time, s", labelSize: 18}, {...axis, label: chart.unit, labelSize: 18, size: 70, values: (_, ticks) => ticks.map(tick)}],
     series: [{label: "s"}, ...lines.map(line => ({
       label: line.run ? `${line.name} (${page.runs[line.run]})` : line.name, show: line.shown, width: 1.5,
       stroke: COLORS[Math.max(0, names.indexOf(line.name)) % COLORS.length], dash: line.run ? [6, 4] : undefined,
@@ -58,6 +58,11 @@ function made(box, chart) {
     if (Math.abs(event.clientX - pressed) < 4 || !event.detail) seek(u.posToVal(event.clientX - u.over.getBoundingClientRect().left, "x"));
   });
   return {u, line};
+}
+
+function tick(x) {
+  if (x === null) return "";
+  return x !== 0 && Math.abs(x) < 1e-3 ? x.toExponential(0) : String(Number(x.toPrecision(6)));
 }
 
 function range(chart, low, high) {
