@@ -19,7 +19,8 @@ from equipoise.model.posture import link_poses
 from equipoise.show.triangles import link_surfaces
 
 CANVAS = "[...document.querySelectorAll('canvas')].sort((a, b) => b.width * b.height - a.width * a.height)[0]"
-IN_REPORT = "document.getElementById('motion').contentDocument"
+MOTION = "document.querySelector('iframe.motion')"
+IN_REPORT = f"{MOTION}.contentDocument"
 # the player's remark that WebGL runs in software would cover the robot
 HIDE_NOTE = "document.head.insertAdjacentHTML('beforeend', '<style>.mantine-Notifications-root {display: none}</style>')"
 
@@ -178,15 +179,15 @@ def test_the_report_opens_from_disk_and_plays(browser, run, tmp_path):
     browser.open(path.as_uri())
     wait_for(lambda: browser.evaluate("typeof now === 'function' && now() !== null"), "the player", 120)
     browser.evaluate(f"{IN_REPORT}.{HIDE_NOTE.removeprefix('document.')}")
-    browser.evaluate("document.getElementById('motion').style.height = '320px'")
-    browser.evaluate("document.getElementById('motion').scrollIntoView()")
+    browser.evaluate(f"{MOTION}.style.height = '320px'")
+    browser.evaluate(f"{MOTION}.scrollIntoView()")
     first = browser.evaluate("now()")
     wait_for(lambda: browser.evaluate("now()") != first, "the motion to play by itself")
     size = max(np.linalg.norm(X[:3, 3] - run.com[0]) for X in link_poses(run.robot.model, run.robot.standing()).values())
     camera = SimpleNamespace(position=run.com[0] + size * np.array([1.7, -1.2, 0.6]), look_at=run.com[0], fov=np.radians(75.0))
 
     def box():
-        frame = browser.evaluate(box_of("document.getElementById('motion')"))
+        frame = browser.evaluate(box_of(MOTION))
         inner = browser.evaluate(box_of(CANVAS.replace("document", IN_REPORT)))
         return inner | {"x": frame["x"] + inner["x"] + 1, "y": frame["y"] + inner["y"] + 1}  # inside of the frame's border
 
@@ -194,17 +195,32 @@ def test_the_report_opens_from_disk_and_plays(browser, run, tmp_path):
         seek_by_click(browser, run.t[k])
         wait_for(lambda k=k: abs(browser.evaluate("now()") - run.t[k]) < 0.02, f"time {run.t[k]}")
         settled(browser, fits(lambda k=k: expected_rectangle(run, k, camera, box())), f"the robot at {run.t[k]} s")
-    cursor = browser.evaluate("Number(document.querySelector('svg.chart line.now').getAttribute('x1'))")
-    assert cursor == pytest.approx(browser.evaluate("Number(document.querySelector('svg.chart').dataset.x0)"), abs=2.0)
+    assert browser.evaluate("parseFloat(charts[0].line.style.left)") == pytest.approx(0.0, abs=3.0)
+    check_linked_curves(browser)
     assert all(url.startswith(("file:///", "data:", "blob:")) for url in browser.requests())
     assert not browser.complaints()
+
+
+def check_linked_curves(browser):
+    """Zoom in one chart is zoom in all, a name that is clicked hides its curve, and dark pages are dark."""
+    browser.evaluate("charts[0].u.setScale('x', {min: 0.2, max: 0.6})")
+    zooms = browser.evaluate("charts.map(c => [c.u.scales.x.min, c.u.scales.x.max])")
+    assert len(zooms) > 3 and all(zoom == pytest.approx([0.2, 0.6]) for zoom in zooms)
+    browser.evaluate("charts[0].u.root.querySelectorAll('.u-series th')[1].click()")
+    assert browser.evaluate("charts[0].u.series[1].show") is False
+    light = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    assert browser.evaluate("charts.length") == len(zooms)
+    browser.call("Emulation.setEmulatedMedia", features=[])
 
 
 def seek_by_click(browser, t):
     """A click into the first chart, where its time axis says t."""
     browser.evaluate(
-        f"""(() => {{ const svg = document.querySelector('svg.chart');
-        const d = Object.fromEntries(Object.entries(svg.dataset).map(([k, x]) => [k, Number(x)]));
-        const p = new DOMPoint(d.x0 + (d.x1 - d.x0) * {t} / d.t1, (d.y0 + d.y1) / 2).matrixTransform(svg.getScreenCTM());
-        svg.dispatchEvent(new MouseEvent('click', {{clientX: p.x, clientY: p.y, bubbles: true}})); }})()"""
+        f"""(() => {{ const u = charts[0].u, box = u.over.getBoundingClientRect();
+        const x = box.left + u.valToPos({t}, 'x'), y = box.top + box.height / 2;
+        u.over.dispatchEvent(new MouseEvent('mousedown', {{clientX: x, clientY: y, bubbles: true}}));
+        u.over.dispatchEvent(new MouseEvent('mouseup', {{clientX: x, clientY: y, bubbles: true}}));
+        u.over.dispatchEvent(new MouseEvent('click', {{clientX: x, clientY: y, bubbles: true}})); }})()"""
     )

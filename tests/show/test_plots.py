@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 import samples
 
 import equipoise as eq
-from equipoise.show.charts import charts, cone_ratios, spells, thinned, verdict
-from equipoise.show.plots import svg
+from equipoise.show.charts import Chart, charts, cone_ratios, spells, thinned, verdict
+from equipoise.show.curves import curves, kept
 from equipoise.show.report import moments
 
 EVERY = ["task_errors", "margins", "torques", "cones", "normal_forces", "com", "cycle_time"]
@@ -42,7 +43,6 @@ def test_plotting_touches_no_global_settings(run):
 
     before = dict(matplotlib.rcParams)
     eq.plot(run, ["com"])
-    svg(chart(run, "com"), run.t)
     assert dict(matplotlib.rcParams) == before
 
 
@@ -109,22 +109,48 @@ def test_a_run_without_controller_has_few_charts():
 
 
 def test_names_with_signs_of_other_languages_stay_text(run):
-    strange = {"_hidden": run.t, "$x_{$": run.t + 1, "<script>alert(1)</script>": run.t + 2}
-    text = svg(chart(samples.squat(margins=strange), "margins"), run.t)
-    words = {
-        "".join(node.itertext()).strip("\u200b \n") for node in ElementTree.fromstring(text).iter() if node.tag.endswith("text")
-    }
-    assert set(strange) <= words
+    strange = {"_hidden": run.t, "$x_{$": run.t + 1, "</script><b>": run.t + 2}
+    text = curves([samples.squat(margins=strange)], ["first"])
+    assert "<" not in text
+    chart = next(chart for chart in json.loads(text)["charts"] if chart["key"] == "margins")
+    assert {line["name"] for line in chart["tables"][0]["lines"]} == set(strange)
+    figure = eq.plot(samples.squat(margins=strange), ["margins"])["margins"]
+    shown = {text.get_text().strip("\u200b") for text in figure.axes[0].get_legend().get_texts()}
+    assert shown == set(strange)
 
 
-def test_charts_say_where_their_time_axis_is(run):
-    """The cursor of the report is drawn from these numbers; the grid line of t = 0.5 is the oracle."""
-    text = svg(chart(run, "com"), run.t)
-    data = {name: float(value) for name, value in re.findall(r'data-(\w\d)="([^"]+)"', text)}
-    assert (data["t0"], data["t1"]) == (0, 1)
-    ticks = [float(x) for x in re.findall(r'id="xtick_\d+">.*?<path d="M ([\d.]+) ', text, re.DOTALL)]
-    assert min(ticks) == pytest.approx(data["x0"], abs=0.01)
-    assert max(ticks) == pytest.approx(data["x1"], abs=0.01)
+def numbers(text):
+    return np.frombuffer(base64.b64decode(text), "<f4")
+
+
+def test_curves_keep_every_peak_and_are_few(run):
+    t = np.linspace(0, 10, 20_001)
+    line = np.sin(t)
+    line[[777, 15_555]] = 9.0, -9.0
+    at = kept(t, [line])
+    assert len(at) < 1000 and {0, 777, 15_555, 20_000} <= set(at.tolist())
+    assert kept(t[:50], [line[:50]]).tolist() == list(range(50))
+
+
+def test_curves_have_sensible_ranges(run):
+    errors = {"com": np.where(run.t < 0.5, 1e-15, 0.1)}
+    data = json.loads(curves([samples.squat(task_errors=errors)], ["first"]))
+    chart = next(chart for chart in data["charts"] if chart["key"] == "task_errors")
+    assert chart["log"] and chart["floor"] == pytest.approx(1e-7)
+    assert numbers(chart["tables"][0]["lines"][0]["y"]).min() == pytest.approx(1e-7)
+    assert numbers(chart["tables"][0]["t"])[-1] == pytest.approx(run.t[-1])
+
+
+def test_only_what_is_wrong_is_red(run, tmp_path):
+    cycle = np.full(len(run.t), 1e-4)
+    cycle[0] = 0.3  # loading kernels
+    calm = next(c for c in charts(samples.squat(cycle_time=cycle)) if c.key == "cycle_time")
+    assert not calm.violated
+    cycle[5] = 0.3
+    assert next(c for c in charts(samples.squat(cycle_time=cycle)) if c.key == "cycle_time").violated
+    edge = Chart("cones", "cones", "", {"foot": np.array([0.5, 1.002])}, limit=1.0, tolerance=0.01)
+    assert not edge.violated
+    assert Chart("cones", "cones", "", {"foot": np.array([0.5, 1.02])}, limit=1.0, tolerance=0.01).violated
 
 
 # --- the report as a file -------------------------------------------------------------------------------------------------
@@ -138,11 +164,20 @@ def test_report_is_one_file_with_everything_in_it(run, tmp_path):
     assert 0.8e6 < len(text) < 2e6
     assert not re.findall(r'(?:src|href)="(?!#|data:)', own)
     assert "https://" not in own
-    assert own.count('<svg class="chart"') == len(EVERY)
+    assert own.count('<figure class="chart"') == len(EVERY)
     assert "a &lt;b&gt; title" in own
     assert "halfway &lt;b&gt;" in own
     assert "<b>" not in own
     assert "optimal 91.8 %" in own
+
+
+def test_two_runs_stand_side_by_side(run, tmp_path):
+    other = samples.squat(cycle_time=np.full(len(run.t), 2e-4))
+    text = eq.report(run, tmp_path / "both.html", compare=other, rate=5).read_text(encoding="utf-8")
+    assert text.count('<iframe class="motion"') == 2
+    data = json.loads(re.search(r'id="curves">(.*?)</script>', text, re.DOTALL).group(1))
+    assert data["runs"] == ["first", "second"]
+    assert all(len(chart["tables"]) == 2 for chart in data["charts"])
 
 
 def test_report_errors_teach(run, tmp_path):

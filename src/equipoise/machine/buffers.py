@@ -60,7 +60,7 @@ def _aligned(size: int) -> Array:
     """Bytes from a cache line on, that own a reference to their memory and are no view of an array."""
     raw = np.empty(size + ALIGNED, np.uint8)
     skip = -raw.ctypes.data % ALIGNED
-    return np.frombuffer(memoryview(raw)[skip : skip + size], np.uint8)  # type: ignore[arg-type]
+    return np.frombuffer(raw.data[skip : skip + size], np.uint8)
 
 
 def _free_count() -> int:

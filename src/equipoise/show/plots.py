@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -105,22 +103,3 @@ def _marks(axes: Any, strip: Iterable[Spell], events: Iterable[tuple[float, str]
             axes.axvspan(spell.start, spell.end, color="#f08c00", alpha=0.15, lw=0)
     for time, _ in events:
         axes.axvline(time, color="#868e96", lw=0.8, ls=":")
-
-
-def svg(chart: Chart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()) -> str:
-    """The figure as SVG text to stand in a page, with where its time axis begins and ends as data-t… and data-x…."""
-    matplotlib = _matplotlib()
-    fig = figure(chart, t, strip, events)
-    buffer = io.StringIO()
-    with matplotlib.rc_context({**SETTINGS, "svg.hashsalt": chart.key}):
-        fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    axes = fig.axes[0]
-    box = axes.get_window_extent()
-    scale = 72.0 / fig.dpi  # an SVG counts in points from the top
-    height = fig.get_size_inches()[1] * 72.0
-    left, right = axes.get_xlim()
-    places = {"t0": left, "t1": right, "x0": box.x0 * scale, "x1": box.x1 * scale}
-    places |= {"y0": height - box.y1 * scale, "y1": height - box.y0 * scale}
-    data = " ".join(f'data-{name}="{value:.6g}"' for name, value in places.items())
-    text = buffer.getvalue()
-    return re.sub(r"<svg ", f'<svg class="chart" {data} ', text[text.index("<svg ") :], count=1)
