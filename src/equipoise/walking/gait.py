@@ -15,7 +15,7 @@ from .reach import Reach, reach_of
 
 Array = np.ndarray
 HASTE = 0.06  # of g: how fast speeds may change; of ω² for the turn
-STRIDE = 0.7  # of the reach, that a command may ask for
+STRIDE = 0.6  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps

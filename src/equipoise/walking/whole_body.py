@@ -25,7 +25,7 @@ EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
 WEIGHTS = {
     "com": 20.0,
     "trunk": 0.3,
-    "foot": 1.0,
+    "foot": 3.0,
     "ends": 0.3,
 }  # the centre of mass first: a trunk that leans comes back, a fall does not
 ARMS = 10.0  # weight of the posture of arms and head, beside that of the legs
@@ -90,7 +90,7 @@ class WholeBody:
 
     def _tasks(self) -> list[Any]:
         g, frames = self.body.gains, self.body.frames
-        swing_weight = WEIGHTS["foot"] * np.repeat([1.0, 0.3 * g.length**2], 3)
+        swing_weight = WEIGHTS["foot"] * np.array([1.0, 1.0, 3.0, *3 * [0.3 * g.length**2]])
         self._swing_weight = swing_weight
         joints = [name for role in self.feet for name in self.body.feet[role].joints]
         self._soft = SoftEnds(self.robot, joints, END * g.rate, WEIGHTS["ends"] * g.torso_weight)
