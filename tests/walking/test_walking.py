@@ -52,14 +52,14 @@ def test_a_human_walks_as_it_is_told(human):
 def test_a_human_that_is_pushed_catches_itself_by_a_step(human):
     """A push that carries the capture point beyond the soles; without a step no sole can hold it."""
     torso = human.body.frames["torso"]
-    speed = 0.45
+    speed = 0.6  # m/s, of the whole body: ξ moves by 0.19 m, soles end 0.13 m ahead of the middle
     push = eq.Push(torso, (speed * human.robot.mass / 0.1, 0.0, 0.0), 0.3, 0.1)
     run = walked(human, 3.0, pushes=[push])
     assert run.outcome == "completed"
     assert any("a step with" in text for _, text in human.log)
-    assert human.mode == "stand" and np.abs(run.v[-1, :3]).max() < 0.1
-    feet = [human.robot.pose(run.q[-1], frame)[:2, 3] for frame in (human.body.frames[r] for r in human.body.feet)]
-    assert np.mean([foot[0] for foot in feet]) > 0.05  # it went where it was pushed to
+    assert any(text == "stands" for _, text in human.log)  # it came to rest; then it brings its feet together
+    assert np.abs(run.v[-1, :3]).max() < 0.4
+    assert human.robot.com(run.q[-1])[0] > human.robot.com(run.q[0])[0] + 0.05  # it went where it was pushed to
 
 
 def test_a_human_that_is_told_nothing_stands_still(human):

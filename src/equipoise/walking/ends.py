@@ -1,7 +1,7 @@
 """Legs that keep off the ends of their joints' ranges, softly: a push back that grows as the end comes nearer.
 
-A hard limit on the leg that carries could only hold by stopping the whole body. The push back is a task of the legs' joints, with weights
-that are zero off the ends.
+A hard limit on the leg that carries could only hold by stopping the whole body. The push back is a task of the legs' joints, with
+weights that are zero off the ends.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..control.controller.context import Context
+from ..control.controller.controller import WholeBodyController
 from ..control.item import Numbers
 from ..control.tasks import PostureTask
 from ..robot import Robot
@@ -40,7 +41,11 @@ class SoftEnds:
         self._target = np.zeros(robot.nq + 2 * n)
         self._gains = np.concatenate([np.zeros(n), np.full(n, gain**2), np.full(n, 2 * gain)])
         self._most = np.sqrt(weight)
-        self.task = PostureTask(lambda t: Numbers(self._target), name="ends of the legs", weight=lambda t: Numbers(self._gains))
+        self.task = PostureTask(lambda t: Numbers(self._target), name="ends of the legs", weight=0.0)
+
+    def begin(self, controller: WholeBodyController) -> None:
+        """Let a controller that has the task read its numbers."""
+        controller.set(self.task.label, weight=lambda t: Numbers(self._gains))
 
     def see(self, q: Array) -> None:
         """The numbers for a configuration."""

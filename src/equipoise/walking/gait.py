@@ -14,7 +14,8 @@ from ..body.body import Body
 from .reach import Reach, reach_of
 
 Array = np.ndarray
-STRIDE = 0.7  # of the reach, that a command may ask for
+HASTE = 0.06  # of g: how fast speeds may change; of ω² for the turn
+STRIDE = 0.6  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
@@ -70,6 +71,12 @@ class Gait:
             transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, push_off=4.0 * rate**2 * body.height,
             reach=reach_of(body, width, height),
         )  # fmt: skip
+
+    def towards(self, now: Command, asked: Command, dt: float) -> Command:
+        """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow."""
+        most = dt * HASTE * self.rate**2 * self.height, dt * HASTE * self.rate**2 * self.height, dt * HASTE * self.rate**2
+        pairs = zip((now.forward, now.left, now.turn), (asked.forward, asked.left, asked.turn), most, strict=True)
+        return Command(*(a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs))
 
     def period_of(self, command: Command) -> float:
         """s, from touchdown to touchdown: shorter where a command would else need the farthest steps."""

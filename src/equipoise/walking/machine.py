@@ -36,7 +36,7 @@ PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
 QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when feet apart are brought together
 STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
 LAST = 0.01  # s: the nearest future that is planned for
-LAG, CATCH_UP = 0.2, 0.12  # of the speed asked for, at most; of what is missing, in each step
+LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
@@ -64,7 +64,8 @@ class State:
         stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
         last, drift: the capture point in the last call, and its rate, m/s.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
-        queue: steps that were given. heading: rad. pace: s, mean time of steps so far. period: s, that the command asks for.
+        command: what it follows now. queue: steps that were given. heading: rad.
+        pace: s, mean time of steps so far. period: s, that the command asks for.
         hull: of the soles, while both stand.
         trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
     """
@@ -89,6 +90,7 @@ class State:
     drift: Array = field(default_factory=lambda: np.zeros(2))
     hull: tuple[Array, Array] | None = None
     steps: int = 0
+    command: Command = field(default_factory=Command)
     queue: list[Footstep] = field(default_factory=list)
     goal_height: float | None = None
 
@@ -108,6 +110,7 @@ class Machine:
     def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
+        command = s.command = self.gait.towards(s.command, command, dt)
         s.period = self.gait.period_of(command)
         self._watch(seen, dt)
         if s.mode != STAND:
@@ -344,7 +347,7 @@ class Machine:
         s = self.state
         asked = np.array([command.forward, command.left])
         s.trail = [*s.trail[-2:], (seen.t, seen.com[:2].copy())]
-        if command.still or not np.array_equal(asked, s.asked):
+        if command.still or not np.array_equal(asked, s.asked):  # while it changes, what came of it says little
             s.trail, s.lag, s.asked = s.trail[-1:], np.zeros(2), asked
         if len(s.trail) < 3:
             return

@@ -147,14 +147,15 @@ class StepPlanner:
         return StepPlan(x[[UX, UY]], log(sigma) / rate, x[[YX, YY]] / (sigma - 1), x[[BX, BY]], excess, float(gap @ gap))
 
     def _bound_flight(self, foot: Flight) -> None:
-        """How far the foot gets, r = a T² / k, as a line in σ about the time it has by the last plan."""
-        data, rate = self.solver.data, self.gait.rate
+        """How far the foot gets in T, x + v T / 2 ± a T² / k, as a line in σ about the time it has by the last plan."""
+        data, rate, a = self.solver.data, self.gait.rate, self.gait.push_off / QUINTIC
         air = max(foot.seconds, 0.02)
         sigma = exp(rate * (foot.seconds + foot.wait))
-        far, slope = self.gait.push_off * air**2 / QUINTIC + NEAREST, 2 * self.gait.push_off * air / QUINTIC / (rate * sigma)
-        middle = foot.place + 0.5 * air * foot.velocity
+        drift = np.concatenate([foot.velocity, -foot.velocity]) / 2
+        slope = (drift + 2 * a * air) / (rate * sigma)
         data["A"][self._near, SIGMA] = -slope
-        data["upper"][self._near] = np.concatenate([middle, -middle]) + far - slope * sigma
+        place = np.concatenate([foot.place, -foot.place])
+        data["upper"][self._near] = place + drift * air + a * air**2 + NEAREST - slope * sigma
 
     def _costs(self, wish: Wish, sigma_to: float) -> None:
         R, r = self.solver.data["R"], self.solver.data["r"]

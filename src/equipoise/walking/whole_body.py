@@ -11,6 +11,7 @@ from ..algebra.rigid import rotation_from_rpy
 from ..body.body import Body
 from ..control.constraints import JointLimits, TorqueLimits
 from ..control.contacts import FlatContact
+from ..control.controller.context import Context
 from ..control.controller.controller import WholeBodyController
 from ..control.controller.solution import Solution
 from ..control.item import Numbers
@@ -24,9 +25,10 @@ EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
 WEIGHTS = {
     "com": 20.0,
     "trunk": 0.3,
-    "foot": 1.0,
-    "ends": 3.0,
+    "foot": 3.0,
+    "ends": 0.3,
 }  # the centre of mass first: a trunk that leans comes back, a fall does not
+ARMS = 10.0  # weight of the posture of arms and head, beside that of the legs
 END = 4.0  # gain of the push back from the ends of the legs' joints, in ω
 LIMIT, FAR = "joint limit", 1e6
 INSIDE = 0.02  # rad, that joints keep from their ends
@@ -88,7 +90,7 @@ class WholeBody:
 
     def _tasks(self) -> list[Any]:
         g, frames = self.body.gains, self.body.frames
-        swing_weight = WEIGHTS["foot"] * np.repeat([1.0, 0.3 * g.length**2], 3)
+        swing_weight = WEIGHTS["foot"] * np.array([1.0, 1.0, 3.0, *3 * [0.3 * g.length**2]])
         self._swing_weight = swing_weight
         joints = [name for role in self.feet for name in self.body.feet[role].joints]
         self._soft = SoftEnds(self.robot, joints, END * g.rate, WEIGHTS["ends"] * g.torso_weight)
@@ -99,10 +101,16 @@ class WholeBody:
                 FrameTask(frames[part], name=part, axes="orientation", weight=WEIGHTS["trunk"] * g.torso_weight, gain=g.torso)
                 for part in self.upright
             ),
-            PostureTask(name=POSTURE, weight=g.posture_weight, gain=g.posture),
+            PostureTask(name=POSTURE, weight=self._calm(joints), gain=g.posture),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
             *(FrameTask(frames[role], name=f"{role} swing", weight=0.0, gain=7.0 * g.rate) for role in self.feet),
         ]
+
+    def _calm(self, legs: Sequence[str]) -> Array:
+        """Weights of the posture: arms stay where they are more than legs do, and off the thighs."""
+        motors = Context(self.robot).motors
+        own = {self.robot.joints[name].v.start for name in legs}
+        return self.body.gains.posture_weight * np.array([1.0 if int(v) in own else ARMS for v in motors])
 
     def reset(self, q0: Array) -> None:
         """Before the first call."""
@@ -110,6 +118,7 @@ class WholeBody:
         c.reset()
         self._home = {part: self.robot.pose(q0, self.body.frames[part])[:3, :3] for part in self.upright}
         c.set_target(POSTURE, q0)
+        self._soft.begin(c)
         c.set_target(COM, lambda t: Numbers(self.com))
         for part in self.upright:
             c.set_target(part, lambda t, part=part: Numbers(self.trunk[part]))
