@@ -230,4 +230,5 @@ def numbers_like(known: Array, given: Any) -> Array:
 
 def time_as_number(t: Any) -> float:
     """A time as a number; NaN where it is none, as a huge integer is."""
-    return float(t) if isinstance(t, int | float | np.number) and abs(t) < 1e300 else float("nan")
+    number = isinstance(t, int | float | np.number) and bool(abs(t) < 1e300)  # type: ignore[operator]
+    return float(t) if number else float("nan")
