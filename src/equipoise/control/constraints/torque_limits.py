@@ -57,10 +57,10 @@ class TorqueLimits(Constraint):
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
         n = len(context.motors)
         limits = Parameters(("scale", "limits"), {"largest": (n,)}, lambda *x: [self._largest(context, *x)], unbounded=True)
-        curve = {"stall": (n,), "slope": (n,)}
-        falling = Parameters(("no_load_speed", "corner_speed"), curve, lambda *x: self._line(context, *x))
-        power = Parameters(("power",), {"power": (n,)}, lambda x: [self._power(context, x)], unbounded=True)
-        return {"limits": limits, "curve": falling, "power": power}
+        shapes = {"stall": (n,), "slope": (n,), "power": (n,), "falls": ()}
+        given = ("no_load_speed", "corner_speed", "power")
+        curve = Parameters(given, shapes, lambda *x: self._curve(context, *x), unbounded=True)
+        return {"limits": limits, "curve": curve}
 
     def _largest(self, context: Context, scale: Any, limits: Any) -> Array:
         n = len(context.motors)
@@ -68,6 +68,11 @@ class TorqueLimits(Constraint):
         if given.shape not in ((), (n,)) or not (given >= 0).all() or not (np.ndim(scale) == 0 and 0 < scale < np.inf):
             raise TaskError(f"{self.label}: limits must be one number or {n}, not negative, and scale positive")
         return np.broadcast_to(scale * given, (n,))
+
+    def _curve(self, context: Context, no_load: Any, corner: Any, power: Any) -> tuple[Array, Array, Array, float]:
+        """Numbers of the curve, and whether there is one: 1 or 0."""
+        (stall, slope), most = self._line(context, no_load, corner), self._power(context, power)
+        return stall, slope, most, float(slope.any() or np.isfinite(most).any())
 
     def _line(self, context: Context, no_load: Any, corner: Any) -> tuple[Array, Array]:
         """(stall, slope): the part of the torque that is left at a speed ω is stall − slope ω, between 0 and 1."""
@@ -109,6 +114,8 @@ class TorqueLimits(Constraint):
         return BoundedRows(scene.torque, -most(-speed), most(speed))
 
     def torque_bounds(self, numbers: Mapping[str, Array], previous: Array | None, rates: Array) -> tuple[Array, Array]:
+        if not numbers["falls"].item():
+            return -numbers["largest"], numbers["largest"]
         by_power = numbers["power"] / np.maximum(np.abs(rates), SLOWEST)
 
         def most(towards: Array) -> Array:
