@@ -207,6 +207,11 @@ def test_names_of_the_sides_speak_for_one_front_and_against_the_other():
         assert found == {"x axis of the base": way * BASE, "names of the sides": way * SIDES}
 
 
+def test_legs_of_a_spider_are_counted_from_the_front():
+    body = eq.Body.of(CASES["eight legs"].make(), search=False)
+    assert list(body.feet) == [f"{side} {k}. foot" for k in (1, 2, 3, 4) for side in ("left", "right")]
+
+
 def test_letters_that_differ_tell_the_side():
     assert names.side(["ll_knee"], ["lr_knee"]) == 1 and names.side(["lr_knee"], ["ll_knee"]) == -1
     assert names.side(["LR_hip"]) == 1  # alone it is the left rear
