@@ -448,7 +448,7 @@ def test_a_stance_is_held_as_long_as_it_says(human, walk, feet):
 
 
 def test_a_motion_takes_as_long_as_its_fastest_part_needs(human, feet):
-    """The peak of a minimum-jerk motion, 1.875 of its mean, is at the speed of the pace: an elbow bent by 0.6 rad at 0.5 rad/s."""
+    """The peak of a minimum-jerk motion, 1.875 of its mean, is at the pace's speed: an elbow bent by 0.6 rad at 0.5 rad/s."""
     q, contacts = human.standing(), {foot.label: foot for foot in feet}
     pace = Pace(1.0, 1.0, 0.5, 0.05, 0.1, 1e-3)
     tracker = Tracker(human, Recorder(), contacts, {name: name for name in BOTH}, pace, 1.0)
