@@ -53,6 +53,13 @@ def test_notebooks_show_tables(things, name):
     assert len(html) < 10_000
 
 
+def test_notebooks_show_figures_and_the_viewer(things):
+    figures = eq.plot(things["run"], ["com"])
+    assert figures._repr_html_().count("data:image/png;base64,") == 1
+    with eq.view(eq.load("arm6"), port=0) as viewer:
+        assert f'<iframe src="{viewer.url}"' in viewer._repr_html_()
+
+
 def test_long_tables_are_cut(things):
     assert "and 18 more" in things["table"]._repr_html_()
 

@@ -58,6 +58,16 @@ class Estimator:
         rejected: samples that were passed over.
     """
 
+    robot: Robot
+    imu: str
+    noise: FilterNoise
+    prior: Prior
+    watch: str | None
+    settings: TouchSettings
+    contacts: tuple[str, ...]
+    kernel: Kernel
+    rejected: int
+
     def __init__(
         self,
         robot: Robot,

@@ -117,6 +117,13 @@ class TouchObserver:
         settings: numbers.
     """
 
+    robot: Robot
+    watch: str | None
+    settings: TouchSettings
+    contacts: tuple[str, ...]
+    kernel: Kernel
+    rejected: int
+
     def __init__(
         self,
         robot: Robot,

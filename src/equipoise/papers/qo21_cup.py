@@ -63,6 +63,15 @@ class Placing:
 class Scene:
     """The robot, the cup in its hand, the table and its four planes."""
 
+    q0: Array
+    table: float
+    cup: Line
+    vertical: Line
+    planes: list[Plane]
+    hand: Point
+    arm: Capsule
+    torso: Capsule
+
     def __init__(self) -> None:
         self.robot: Robot = load("human", floating=False, joints=(*TORSO, *ARM))
         self.q0 = self.robot.neutral()

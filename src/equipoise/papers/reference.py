@@ -97,6 +97,9 @@ class Reference:
         q, v: configuration and velocity, (nq,) and (nv,); at rest if v is not given.
     """
 
+    model: Model
+    links: dict[str, Motion]
+
     def __init__(self, robot: Robot, q: Array, v: Array | None = None) -> None:
         self.model, self.q = robot.model, np.asarray(q, dtype=float)
         self.v = np.zeros(self.model.nv) if v is None else np.asarray(v, dtype=float)

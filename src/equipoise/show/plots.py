@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -27,15 +29,30 @@ SETTINGS = {
 BAD = "#c92a2a"
 
 
-def plot(run: Run, names: Iterable[str] | None = None) -> dict[str, Figure]:
+class Figures(dict[str, "Figure"]):
+    """Matplotlib figures by name; a notebook shows all of them."""
+
+    def _repr_html_(self) -> str:
+        pictures = []
+        for fig in self.values():
+            file = io.BytesIO()
+            fig.savefig(file, format="png", dpi=110)
+            pictures.append(f'<img src="data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}">')
+        return "<br>".join(pictures)
+
+
+def plot(run: Run, names: Iterable[str] | None = None) -> Figures:
     """Matplotlib figures of a run by name: task errors, margins, torques against limits, forces in cones, cycle times.
 
     Args:
         run: what `eq.simulate` returned.
         names: keys of the charts wanted, such as "torques"; all that the run has numbers for, if None.
+
+    Returns:
+        A dictionary of figures, which a notebook shows as pictures.
     """
     strip = spells(run)
-    return {chart.key: figure(chart, run.t, strip, run.events) for chart in chosen(run, names)}
+    return Figures({chart.key: figure(chart, run.t, strip, run.events) for chart in chosen(run, names)})
 
 
 def figure(chart: Chart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
@@ -104,6 +105,10 @@ class Viewer:
         self._closed = threading.Event()
         self._add_layers()
         self._thread = threading.Thread(target=self._run, args=(tick,), daemon=True, name="equipoise viewer") if tick else None
+
+    def _repr_html_(self) -> str:
+        """The viewer itself, in a notebook on this machine."""
+        return f'<iframe src="{html.escape(self.url)}" style="width: 100%; height: 520px; border: 0"></iframe>'
 
     @property
     def url(self) -> str:
