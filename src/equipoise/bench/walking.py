@@ -54,7 +54,7 @@ def run(robots: Sequence[str], seconds: float = SECONDS) -> Iterator[Times]:
         walker = Walking(load(name))
         walker.command(FORWARD * walker.body.gains.speed)
         plan = Timed(walker.machine.decide)
-        walker.machine.decide = plan  # type: ignore[method-assign]
+        walker.machine.decide = plan  # type: ignore[assignment,method-assign]
         whole = Timed(walker)
         whole.contacts, whole.observe, whole.reset = walker.contacts, walker.observe, walker.reset  # type: ignore[attr-defined]
         begin = thread_time_ns()

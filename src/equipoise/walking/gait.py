@@ -15,6 +15,7 @@ from .reach import Reach, reach_of
 
 Array = np.ndarray
 HASTE = 0.06  # of g: how fast speeds may change; of ω² for the turn
+FASTEST, ASIDE = 0.33, 0.12  # of √(g h): the largest speeds of a command, forward and aside; more is cut
 STRIDE = 0.6  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
@@ -73,7 +74,12 @@ class Gait:
         )  # fmt: skip
 
     def towards(self, now: Command, asked: Command, dt: float) -> Command:
-        """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow."""
+        """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow, and end at
+        the largest that was seen to be walked."""
+        speed = self.rate * self.height
+        asked = Command(
+            *(float(np.clip(x, -m, m)) for x, m in ((asked.forward, FASTEST * speed), (asked.left, ASIDE * speed))), asked.turn
+        )
         most = dt * HASTE * self.rate**2 * self.height, dt * HASTE * self.rate**2 * self.height, dt * HASTE * self.rate**2
         pairs = zip((now.forward, now.left, now.turn), (asked.forward, asked.left, asked.turn), most, strict=True)
         return Command(*(a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs))

@@ -66,7 +66,8 @@ class Swing:
         left = self.end - self.now
         if left > dt:
             for k in (0, 1, 3):
-                self.state[:, k] = quintic(*self.state[:, k].tolist(), float(self.goal[k]), 0.0, left, dt)
+                x, v, a = self.state[:, k].tolist()
+                self.state[:, k] = quintic(x, v, a, float(self.goal[k]), 0.0, left, dt)
             self._height(dt, left, float(self.goal[2]))
         else:
             self._go_on_down(dt)

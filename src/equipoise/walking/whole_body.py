@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,15 +120,18 @@ class WholeBody:
         self._home = {part: self.robot.pose(q0, self.body.frames[part])[:3, :3] for part in self.upright}
         c.set_target(POSTURE, q0)
         self._soft.begin(c)
-        c.set_target(COM, lambda t: Numbers(self.com))
+        c.set_target(COM, _read(self.com))
         for part in self.upright:
-            c.set_target(part, lambda t, part=part: Numbers(self.trunk[part]))
+            c.set_target(part, _read(self.trunk[part]))
         for k, role in enumerate(self.feet):
-            c.set_target(f"{role} swing", lambda t, k=k: Numbers(self.swing[k]))
-            c.set(role, max_force=lambda t, k=k: self.most[k])
+            c.set_target(f"{role} swing", _read(self.swing[k]))
+            c.set(role, max_force=partial(self._most, k))
             c.set_weight(f"{role} swing", 0.0)
         self.most = [np.inf, np.inf]
         self._free([0, 1])
+
+    def _most(self, foot: int, t: float) -> float:
+        return self.most[foot]
 
     def share(self, stance: int, part: float, sudden: bool = False) -> None:
         """Weight goes over to a foot: 0 at its touchdown, 1 when it carries alone; at once where both have carried before."""
@@ -200,3 +204,8 @@ class WholeBody:
         if np.shape(q) == (self.robot.nq,):
             self._soft.see(q)
         return self.controller(t, q, v)
+
+
+def _read(numbers: Array) -> Callable[[float], Numbers]:
+    """A target that is whatever an array holds when it is asked for."""
+    return lambda t: Numbers(numbers)
