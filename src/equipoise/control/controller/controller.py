@@ -378,7 +378,8 @@ _STATUSES = {
 
 def _time(t: Any) -> float:
     """A time as a number; NaN where it is none, as a huge integer is."""
-    return float(t) if isinstance(t, int | float | np.number) and abs(t) < 1e300 else float("nan")
+    good = isinstance(t, int | float | np.number) and bool(abs(t) < 1e300)  # type: ignore[operator]
+    return float(t) if good else float("nan")
 
 
 def _require_positive(**numbers: float) -> None:
