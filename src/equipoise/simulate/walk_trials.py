@@ -105,7 +105,8 @@ def _leg(walker: Walking, run: Run, start: float, end: float, asked: tuple[float
     """The mean over as many whole strides as there are: a walk aside goes by every second step."""
     stride = 2 * walker.gait.period_of(Command(*asked))
     settled = start + SETTLING
-    return Leg(start, end, asked, mean_velocity(run, settled, settled + stride * int((end - settled) / stride)))
+    whole = stride * int((end - settled) / stride) or end - settled
+    return Leg(start, end, asked, mean_velocity(run, settled, settled + whole))
 
 
 def mean_velocity(run: Run, start: float, end: float) -> tuple[float, float, float]:

@@ -77,12 +77,11 @@ class Gait:
         """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow, and end at
         the largest that was seen to be walked."""
         speed = self.rate * self.height
-        asked = Command(
-            *(float(np.clip(x, -m, m)) for x, m in ((asked.forward, FASTEST * speed), (asked.left, ASIDE * speed))), asked.turn
-        )
-        most = dt * HASTE * self.rate**2 * self.height, dt * HASTE * self.rate**2 * self.height, dt * HASTE * self.rate**2
-        pairs = zip((now.forward, now.left, now.turn), (asked.forward, asked.left, asked.turn), most, strict=True)
-        return Command(*(a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs))
+        forward, left = (float(np.clip(x, -m * speed, m * speed)) for x, m in ((asked.forward, FASTEST), (asked.left, ASIDE)))
+        most = dt * HASTE * self.rate * speed, dt * HASTE * self.rate * speed, dt * HASTE * self.rate**2
+        pairs = zip((now.forward, now.left, now.turn), (forward, left, asked.turn), most, strict=True)
+        new = [a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs]
+        return Command(new[0], new[1], new[2])
 
     def period_of(self, command: Command) -> float:
         """s, from touchdown to touchdown: shorter where a command would else need the farthest steps."""

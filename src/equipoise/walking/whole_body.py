@@ -17,7 +17,6 @@ from ..control.controller.controller import WholeBodyController
 from ..control.controller.solution import Solution
 from ..control.item import Numbers
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
-from .ends import SoftEnds
 
 Array = np.ndarray
 COM, POSTURE, SPIN = "centre of mass", "posture", "momentum"
@@ -27,10 +26,8 @@ WEIGHTS = {
     "com": 20.0,
     "trunk": 0.3,
     "foot": 3.0,
-    "ends": 0.3,
 }  # the centre of mass first: a trunk that leans comes back, a fall does not
 ARMS = 10.0  # weight of the posture of arms and head, beside that of the legs
-END = 4.0  # gain of the push back from the ends of the legs' joints, in ω
 LIMIT, FAR = "joint limit", 1e6
 INSIDE = 0.02  # rad, that joints keep from their ends
 QUICK = 1000.0  # rad/s²: what joints of a walker may count on
@@ -94,9 +91,7 @@ class WholeBody:
         swing_weight = WEIGHTS["foot"] * np.array([1.0, 1.0, 3.0, *3 * [0.3 * g.length**2]])
         self._swing_weight = swing_weight
         joints = [name for role in self.feet for name in self.body.feet[role].joints]
-        self._soft = SoftEnds(self.robot, joints, END * g.rate, WEIGHTS["ends"] * g.torso_weight)
         return [
-            self._soft.task,
             CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=WEIGHTS["com"]),
             *(
                 FrameTask(frames[part], name=part, axes="orientation", weight=WEIGHTS["trunk"] * g.torso_weight, gain=g.torso)
@@ -119,7 +114,6 @@ class WholeBody:
         c.reset()
         self._home = {part: self.robot.pose(q0, self.body.frames[part])[:3, :3] for part in self.upright}
         c.set_target(POSTURE, q0)
-        self._soft.begin(c)
         c.set_target(COM, _read(self.com))
         for part in self.upright:
             c.set_target(part, _read(self.trunk[part]))
@@ -201,8 +195,6 @@ class WholeBody:
         self.controller.settings.restore(settings)
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
-        if np.shape(q) == (self.robot.nq,):
-            self._soft.see(q)
         return self.controller(t, q, v)
 
 
