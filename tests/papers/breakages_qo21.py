@@ -173,7 +173,11 @@ BREAKAGES = [
         '"first end" if where > 0',
     ),
     Breakage(
-        "Q6", "walls face outwards", "geometry:target_region", "normals = np.cross(up, edges)", "normals = np.cross(edges, up)"
+        "Q6",
+        "walls face outwards",
+        "geometry:target_region",
+        "normals = np.cross(along, edges)",
+        "normals = np.cross(edges, along)",
     ),
     Breakage(
         "Q6",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..control.constraints import TorqueLimits
+from ..control.item import Setting
 from ..errors import StateError, unknown_name
 from ..model.tree import tree_of
 
@@ -85,16 +86,16 @@ class Actuators:
                 raise unknown_name("joint", joint, dict.fromkeys(names))
         return np.array([float(given.get(joint, default)) for joint in names])
 
-    def torque_limits(self, robot: Robot, **options: Any) -> TorqueLimits:
+    def torque_limits(self, robot: Robot, scale: Setting = 1.0) -> TorqueLimits:
         """What a controller may ask of these motors: torque limits that depend on speed.
 
         Args:
             robot: whose motors they are.
-            options: of `eq.TorqueLimits`, such as `scale`.
+            scale: factor on the limits.
         """
         motors = robot.actuated[6 if robot.floating else 0 :]
         top, corner, power = (self.array(robot, name)[motors] for name in ("no_load_speed", "corner_speed", "power"))
-        return TorqueLimits(no_load_speed=top, corner_speed=np.minimum(corner, 0.999 * top), power=power, **options)
+        return TorqueLimits(no_load_speed=top, corner_speed=np.minimum(corner, 0.999 * top), power=power, scale=scale)
 
     def drive_gains(self, robot: Robot) -> tuple[Array, Array]:
         """(kp, kd) of loops that these drives can close on this robot, (nv − base,): for `eq.control.JointCommander`.

@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..algebra.arrays import finite
 from ..body.body import Body, BodyError
+from ..control.constraints import Constraint
 from ..control.contacts import Contact
 from ..control.controller.solution import Solution
 from ..errors import ShapeError
@@ -29,13 +30,23 @@ from .machine import Machine, Seen, State
 from .pendulum import divergent
 from .resistance import Resistance
 from .step_plan import StepPlan
-from .whole_body import WholeBody
+from .whole_body import Held, WholeBody
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
 SPIN = 0.5  # of the spin about the centre of mass that counts as tipping over the foot
+
+
+class Snapshot(NamedTuple):
+    """A walker between two steps, to go on from."""
+
+    machine: State
+    whole_body: Held
+    command: Command
+    later: tuple[tuple[float, Command], ...]
+    forces: Mapping[str, Array]
 
 
 class Walking:
@@ -63,7 +74,7 @@ class Walking:
         dt: float = 1e-3,
         friction: float = 0.45,
         resistance: bool = False,
-        constraints: Sequence[Any] = (),
+        constraints: Sequence[Constraint] = (),
     ) -> None:
         found = body if isinstance(body, Body) else Body.of(robot, body)
         flat = [role for role, part in found.feet.items() if part.contact == "flat"]
@@ -162,12 +173,13 @@ class Walking:
         left, right = (self.robot.pose(q, frame) for frame in self._frames)
         return Seen(t, com, velocity, divergent(com, tipping, self.gait.rate), (left, right), self._forces)
 
-    def snapshot(self) -> tuple[Any, ...]:
+    def snapshot(self) -> Snapshot:
         """Everything that a later `restore` needs to go on from here."""
-        return deepcopy(self.machine.state), self.whole_body.snapshot(), self._command, tuple(self._later), dict(self._forces)
+        state, later = deepcopy(self.machine.state), tuple(self._later)
+        return Snapshot(state, self.whole_body.snapshot(), self._command, later, dict(self._forces))
 
-    def restore(self, state: tuple[Any, ...]) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""
-        machine, whole_body, self._command, later, forces = state
-        self.machine.state, self._later, self._forces = deepcopy(machine), list(later), forces
-        self.whole_body.restore(whole_body)
+        self.machine.state, self._command = deepcopy(state.machine), state.command
+        self._later, self._forces = list(state.later), state.forces
+        self.whole_body.restore(state.whole_body)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algebra.rigid import rotation_from_rpy
 from ..body.body import Body
-from ..control.constraints import JointLimits, TorqueLimits
+from ..control.constraints import Constraint, JointLimits, TorqueLimits
 from ..control.contacts import FlatContact
 from ..control.controller.context import Context
 from ..control.controller.controller import WholeBodyController
@@ -33,6 +33,15 @@ INSIDE = 0.02  # rad, that joints keep from their ends
 QUICK = 1000.0  # rad/s²: what joints of a walker may count on
 
 
+class Held(NamedTuple):
+    """Numbers of a whole body between two steps."""
+
+    targets: list[Array]
+    most: tuple[float, ...]  # normal force of each foot, N
+    in_force: frozenset[str]
+    settings: tuple[dict[str, dict[str, object]], Array]
+
+
 class WholeBody:
     """Tasks, contacts and constraints of a walker; what changes from step to step are numbers.
 
@@ -46,7 +55,7 @@ class WholeBody:
         most: N, largest normal force of each foot.
     """
 
-    def __init__(self, body: Body, dt: float, friction: float, constraints: Sequence[Any] = ()) -> None:
+    def __init__(self, body: Body, dt: float, friction: float, constraints: Sequence[Constraint] = ()) -> None:
         self.body, self.robot = body, body.robot
         self.feet = tuple(sorted(body.feet, key=lambda role: "right" in role))
         self.upright = tuple(part for part in UPRIGHT if part in body.frames)
@@ -175,24 +184,23 @@ class WholeBody:
         numbers[16:19], numbers[21] = state[1, :3], state[1, 3]
         numbers[22:25], numbers[27] = state[2, :3], state[2, 3]
 
-    def snapshot(self) -> tuple[Any, ...]:
+    def snapshot(self) -> Held:
         """Everything that a later `restore` needs to go on from here."""
         c = self.controller
         copies = [x.copy() for x in self._targets]
-        return copies, tuple(self.most), c.in_force, c.settings.state
+        return Held(copies, tuple(self.most), c.in_force, c.settings.state)
 
     @property
     def _targets(self) -> list[Array]:
         return [self.com, *self.trunk.values(), *self.swing]
 
-    def restore(self, state: tuple[Any, ...]) -> None:
+    def restore(self, state: Held) -> None:
         """Go on from a snapshot."""
-        copies, most, in_force, settings = state
-        for target, copy in zip(self._targets, copies, strict=True):
+        for target, copy in zip(self._targets, state.targets, strict=True):
             target[:] = copy
-        self.most[:] = most
-        self.controller.set_contacts([role for role in self.feet if role in in_force])
-        self.controller.settings.restore(settings)
+        self.most[:] = state.most
+        self.controller.set_contacts([role for role in self.feet if role in state.in_force])
+        self.controller.settings.restore(state.settings)
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         return self.controller(t, q, v)
