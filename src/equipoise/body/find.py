@@ -167,7 +167,7 @@ def _kind(robot: Robot, anatomy: Anatomy) -> str:
     return {0: "no limbs", 1: "arm"}.get(len(anatomy.hands), f"{len(anatomy.hands)} arms")
 
 
-# --- what is said of it -------------------------------------------------------------------------------------------------------
+# --- reports -------------------------------------------------------------------------------------------------------
 
 
 def _about_sole(role: str, patch: Patch) -> Finding:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from ..algebra.quaternions import from_rotation, log
 from ..errors import ShapeError, StateError, unknown_name
 from ..model.types import frozen
+from .least_squares import positions
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -219,11 +220,12 @@ class _Problem:
         g = np.einsum("nmi,nm->ni", J, r)
         x = np.where(self.at >= 0, q[:, self.at], 0.0)
         stuck = (self.at >= 0) & (((x <= self.lower + 1e-9) & (g > 0)) | ((x >= self.upper - 1e-9) & (g < 0)))
-        J = np.where((self.free & ~stuck)[:, None, :], J, 0.0)
+        moves = self.free & ~stuck
+        J = np.where(moves[:, None, :], J, 0.0)
         H = np.swapaxes(J, 1, 2) @ J
         i = np.arange(H.shape[1])
         H[:, i, i] += damping[:, None] * (1.0 + H[:, i, i])
-        step = -np.linalg.solve(H, np.einsum("nmi,nm->ni", J, r)[:, :, None])[:, :, 0]
+        step = -np.linalg.solve(H, np.where(moves, g, 0.0)[:, :, None])[:, :, 0]
         return step * np.minimum(1.0, FARTHEST / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
 
     def clipped(self, q: Array) -> Array:
@@ -301,7 +303,7 @@ def _target(name: str, value: ArrayLike) -> Array:
 
 def _bounds(robot: Robot, locked: Sequence[str], base: bool) -> tuple[Array, Array, Array, Array]:
     """Which velocities may be used, lower, upper (nv,) each, and the places of their positions."""
-    free, at = np.ones(robot.nv, dtype=bool), np.full(robot.nv, -1)
+    free, at = np.ones(robot.nv, dtype=bool), positions(robot)
     lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
     for name in locked:
         if name not in robot.joints:
@@ -311,7 +313,6 @@ def _bounds(robot: Robot, locked: Sequence[str], base: bool) -> tuple[Array, Arr
         free[:6] = False
     for joint in robot.joints.values():
         if joint.mimic is None and joint.type.nq == 1:
-            at[joint.v] = joint.q.start
             lower[joint.v], upper[joint.v] = joint.limits.lower, joint.limits.upper
     return free, lower, upper, at
 

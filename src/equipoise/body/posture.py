@@ -141,7 +141,7 @@ class _Problem:
         """Knees bent a little: forward for way = 1."""
         q, skeleton = self.rest.copy(), self.skeleton
         left = np.array([0.0, 1.0, 0.0])
-        at = positions(skeleton)
+        at = positions(skeleton.robot)
         for leg in self.legs:
             knee = knee_of(leg, left)
             if knee is None:
@@ -254,7 +254,7 @@ class _Problem:
         return np.concatenate(rows), np.concatenate(columns)
 
     def _near_rest(self, q: Array) -> tuple[Array, Array]:
-        at = positions(self.skeleton)
+        at = positions(self.skeleton.robot)
         single = np.flatnonzero((at >= 0) & self.bounds.free)
         weight = 10 * REST if self.given else REST
         return weight * (q - self.rest)[at[single]], weight * np.eye(self.skeleton.robot.nv)[single]

@@ -12,6 +12,13 @@ from ..errors import StateError
 Array = np.ndarray
 
 
+def _require_finite(given: FilterNoise | Prior) -> None:
+    for f in fields(given):
+        value = getattr(given, f.name)
+        if not 0 <= value < np.inf:
+            raise StateError(f"{type(given).__name__}.{f.name} is a finite number from 0 on, got {value!r}")
+
+
 @dataclass(frozen=True)
 class FilterNoise:
     """What the filter takes the errors of its sensors for. IMU and contacts: densities; encoders: of each sample.
@@ -32,9 +39,7 @@ class FilterNoise:
     kinematics: float = 0.0
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            if not 0 <= getattr(self, f.name) < np.inf:
-                raise StateError(f"FilterNoise.{f.name} is a finite number from 0 on, got {getattr(self, f.name)!r}")
+        _require_finite(self)
         if self.encoder == 0 and self.kinematics == 0:
             raise StateError("FilterNoise: encoder or kinematics must be positive, else a contact would be known exactly")
 
@@ -60,9 +65,7 @@ class Prior:
     accelerometer_bias: float = 0.1
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            if not 0 <= getattr(self, f.name) < np.inf:
-                raise StateError(f"Prior.{f.name} is a finite number from 0 on, got {getattr(self, f.name)!r}")
+        _require_finite(self)
 
     def covariance(self, v: Array, p: Array, contacts: int) -> Array:
         """Of the right-invariant error at velocity v and position p, (n, n): ξ_v = δv + v × φ, ξ_p = δp + p × φ.

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..errors import ModelError, unknown_name
+from ..model.tree import Tree
 from .kernel import Kernel
 from .store import kernel_of
 
-if TYPE_CHECKING:
-    from ..robot import Robot
+
+class Described(Protocol):
+    """What is read of a robot."""
+
+    @property
+    def tree(self) -> Tree: ...
+
+    @property
+    def nq(self) -> int: ...
+
+    @property
+    def nv(self) -> int: ...
+
+    def place(self, frame: str) -> Any: ...
 
 
-def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> Kernel:
+def compile(function: Callable[..., Any], robot: Described, **sizes: int) -> Kernel:
     """Turn a function on symbols into machine code for a robot.
 
     The function's first parameter is the robot on symbols, with the same method names as `Robot`; its other parameters are
@@ -44,7 +57,7 @@ def compile(function: Callable[..., Any], robot: Robot, **sizes: int) -> Kernel:
     return kernel_of(trace(function.__name__, symbols, outputs, shapes=shapes), strict=False)
 
 
-def _size(robot: Robot, name: str, sizes: Mapping[str, int]) -> int:
+def _size(robot: Described, name: str, sizes: Mapping[str, int]) -> int:
     if name in sizes:
         return sizes[name]
     if name[0] == "q":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from time import perf_counter
@@ -194,9 +194,8 @@ def simulate(
             drives follow it with its `kp` and `kd`, or those of the actuators, in every step of the plant. Its `reset()` is
             called first. Where it has its own `dt`, it is called so often, and its command held in between.
         plant: "mujoco", "ideal", "hard", "soft", "kinematic", or an object with `reset` and `step`.
-        duration: s. dt: s, of one step.
+        duration: s. dt: s, of one step. seed: of the sensor noise.
         q0, v0: start; standing and at rest if not given.
-        seed: of the sensor noise.
         contacts: frames or points that may touch; those of the controller if not given.
         obstacles: Plane, Sphere, Capsule, Box, or (one of these, safe distance). shown: others, for the viewer only.
         pushes: external forces. noise: of the sensors; the controller sees it, the record does not. These and `fall` may be
@@ -207,8 +206,7 @@ def simulate(
         actuators: `eq.Actuators`: what motors make of the commanded torque; exact if not given. Their rotors are in the plant.
         delay: steps by which the torque comes late; before the first has come it is that of the first call.
         fall: when to stop; None: never. It is looked at only where a floating base can fall on something.
-        clip: whether motors stop at their effort limits.
-        scenario: JSON to keep with the run.
+        clip: whether motors stop at their effort limits. scenario: JSON to keep with the run.
         options: of the plant, see its class: friction, ground, restitution, law, substeps, …
     """
     made = _plant(robot, controller, plant, contacts, obstacles, options, actuators)
@@ -219,9 +217,7 @@ def simulate(
     shoves = _pushes(robot, pushes)
     state = _reset(controller, made, q, v)
     rng = np.random.default_rng(seed)
-    record = _Record(robot, dt)
-    for text in tell_contacts_off_ground(robot, controller, made, state.q):
-        record.tell(0.0, text)
+    record = _Record(robot, dt, tell_contacts_off_ground(robot, controller, made, state.q))
     perception = _perception(robot, made, estimator, sensors, noise, rng, state)
     loop = _Loop(
         robot, controller, made, dt, every, shoves, record,
@@ -457,7 +453,7 @@ class _Loop:
 class _Record:
     """Rows as they come; arrays in the end."""
 
-    def __init__(self, robot: Robot, dt: float) -> None:
+    def __init__(self, robot: Robot, dt: float, told: Iterable[str] = ()) -> None:
         self.robot, self.dt = robot, dt
         self.t: list[float] = []
         self.q: list[Array] = []
@@ -471,7 +467,7 @@ class _Record:
         self.acceleration: list[Array] = []
         self.task_errors: list[Mapping[str, float]] = []
         self.margins: list[Mapping[str, float]] = []
-        self.events: list[tuple[float, str]] = []
+        self.events: list[tuple[float, str]] = [(0.0, text) for text in told]
         self.commanded = False
 
     def tell(self, t: float, text: str) -> None:

@@ -160,7 +160,7 @@ class _Legs:
         turn = motion.R[self.torso] @ self.upright.T
         rows.append(5.0 * np.array(log(from_rotation(turn).tolist())))
         columns.append(5.0 * self.skeleton.turning(motion, self.torso))
-        at = positions(self.skeleton)
+        at = positions(self.skeleton.robot)
         single = np.flatnonzero(at >= 0)
         rows.append(0.02 * (q - self.rest)[at[single]])
         columns.append(0.02 * np.eye(len(at))[single])

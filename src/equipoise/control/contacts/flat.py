@@ -34,7 +34,7 @@ class FlatContact(Contact):
         corners: of the polygon in the contact's axes, (n, 2) or (n, 3), m.
         normal: of the surface in the frame's axes, pointing to the robot; the contact's axes are the frame's for (0, 0, 1).
         centre: origin of the contact's axes, in the frame, m.
-        margin: m, by which the centre of pressure stays off the edges: on its very edge a sole that gives way begins to roll.
+        margin: m, by which the centre of pressure stays off the edges: on its very edge a soft sole begins to roll.
         against: frame of another body, a free object or a part of the robot, that it touches instead of the world; what acts on
             the one reacts on the other.
     """

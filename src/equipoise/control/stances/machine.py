@@ -56,7 +56,7 @@ class Stances:
         tasks, constraints: more of both. Torque and joint limits are there unless `constraints` brings its own.
         dt: s, of a step.
         speed: of the centre of mass (m/s), frames (m/s) and joints (rad/s) at their fastest.
-        clearance: m, by which a frame is lifted on its way from one contact to the next.
+        clearance: m, by which a frame is lifted between contacts.
         load_time: s, in which load goes to or from a contact.
         shortest: s of a motion; short ways would else be gone as fast as long ones, and with a jerk.
         time_out: s, by which a step may take longer than planned.
@@ -209,7 +209,7 @@ class Stances:
                 self._hold(t, q, v)
 
     def _hold(self, t: float, q: Array, v: Array) -> None:
-        """The way is over: how it ended is said when the robot has stood for a second, or has not."""
+        """The last step is done; the outcome is decided when the robot has stood for a second, or has not."""
         if self._holds_since is None:
             self._holds_since = t
         held = t - self._holds_since

@@ -37,7 +37,7 @@ class Pace:
         com: largest speed of the centre of mass, m/s.
         frames: of frames, m/s.
         joints: of joints, rad/s.
-        clearance: m, by which a frame is lifted on its way from one contact to the next.
+        clearance: m, by which a frame is lifted between contacts.
         shortest: s of a motion.
         dt: s of a step of control.
     """

@@ -18,7 +18,7 @@ from .rows import violation_tolerance
 from .workspace import Code, Count, Scope, Setting
 
 INFINITY = float("inf")
-SMALL = 1e-10  # a change of a multiplier, by the largest of them, that is none
+SMALL = 1e-10  # a change of a multiplier, by the largest of them, that counts as zero
 
 
 def empty(scope: Scope, dimension: Number) -> None:

@@ -21,7 +21,7 @@ from .workspace import NOISE, RANK, WRONG, Code, Count, Info, Scope, Setting
 
 SLACK = 0.25  # of a row's tolerance, by which a step may violate it: less than what counts later
 COSTLY = 8  # rows of a level that cost as much as another change
-FLAT = 1e-7  # slope of a row along a step, by their lengths, that is none
+FLAT = 1e-7  # slope of a row along a step, by their lengths, that counts as zero
 
 
 class Level:
