@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import equipoise as eq
+from equipoise.body.inverse_kinematics import _Problem
 
 ARM = eq.load("arm7")
 TIP = list(ARM.frames)[-1]
@@ -68,6 +69,36 @@ def test_what_cannot_be_reached_is_said_with_its_reason():
     assert "1 of 2 did not converge" in many.reason
 
 
+def test_joints_at_their_ends_stay_only_where_they_are_pushed_out():
+    limits = np.array([[j.limits.lower, j.limits.upper] for j in ARM.joints.values()])
+    for end, out in ((0, -1.0), (1, 1.0)):
+        q = limits[:, end]
+        problem = _Problem.of(ARM, {TIP: ARM.pose(q, TIP)}, q, (), True)
+        J = ARM.jacobian(q, TIP)
+        for k in range(ARM.nv):
+            for way in (out, -out):
+                r = -way * J[:, k]  # the joint alone, moved this way, would meet it
+                step = problem.step(q[None], r[None], J[None], np.array([1e-9]))[0]
+                assert (step[k] == 0.0) == (way == out), (end, k, way)
+
+
+def test_a_free_coordinate_has_no_rows():
+    q, _ = ARM.random_state(np.random.default_rng(4))
+    place = ARM.pose(q, TIP)[:3, 3] + np.array([0.1, np.nan, 0.0])
+    r, J = _Problem.of(ARM, {TIP: place}, q, (), True).rows(q[None])
+    assert_allclose(r[0], [-0.1, 0.0, 0.0], atol=1e-12)
+    assert not J[0, 1].any() and J[0, 0].any() and J[0, 2].any()
+
+
+def test_more_attempts_never_end_farther_away():
+    Q = np.array([ARM.random_state(np.random.default_rng(k))[0] for k in range(8)])
+    X = ARM.pose(Q, TIP)
+    X[:, :3, 3] *= 1.3
+    few, many = (eq.solve_ik(ARM, {TIP: X}, ARM.neutral(), attempts=n, iterations=25) for n in (1, 3))
+    costs = [(found.residuals[TIP] ** 2).sum(axis=-1) for found in (few, many)]
+    assert (costs[1] <= costs[0] + 1e-9).all()
+
+
 def test_locked_joints_and_a_fixed_base_stay():
     human = eq.load("human")
     q0 = human.standing()
@@ -86,6 +117,7 @@ def test_locked_joints_and_a_fixed_base_stay():
         (lambda: eq.solve_ik(ARM, {"tipp": np.eye(4)}), eq.UnknownNameError, "'tipp'"),
         (lambda: eq.solve_ik(ARM, {TIP: np.zeros(5)}), eq.ShapeError, "a pose, .* or a place"),
         (lambda: eq.solve_ik(ARM, {TIP: 2 * np.eye(4)}), eq.StateError, "not a rigid motion"),
+        (lambda: eq.solve_ik(ARM, {TIP: np.diag([1.0, 1, -1, 1])}), eq.StateError, "not a rigid motion"),
         (lambda: eq.solve_ik(ARM, {TIP: [np.inf, 0, 0]}), eq.StateError, "finite"),
         (lambda: eq.solve_ik(ARM, {TIP: [np.nan] * 3}), eq.StateError, "finite"),
         (lambda: eq.solve_ik(ARM, {TIP: np.eye(4)}, np.zeros(3)), eq.ShapeError, "q0 is finite and of shape"),

@@ -1,5 +1,7 @@
 """The filter's laws, and its kernel against dense matrices."""
 
+from types import SimpleNamespace
+
 import dense_filter
 import numpy as np
 import pytest
@@ -187,9 +189,37 @@ def test_what_is_not_finite_is_passed_over(robot, rng, bad):
         assert_allclose(np.concatenate(said), np.concatenate(first))
     estimator(-1.0, w, a, joints, rates)
     assert estimator.rejected == 5
+    said = estimator(0.01, w, np.full(3, 1e200), joints, rates)  # finite, but squares of what follows are not
+    assert_allclose(np.concatenate(said), np.concatenate(first))
+    assert estimator.rejected == 6
     after, _ = estimator(0.02, w, a, joints, rates)
     assert np.isfinite(after).all()
-    assert estimator.rejected == 5
+    assert estimator.rejected == 6
+
+
+def test_heights_of_contacts_are_above_the_lowest_that_stands(robot, rng):
+    estimator = eq.Estimator(robot, "imu", FEET)
+    q, _ = robot.random_state(rng)
+    estimator.reset(q)
+    assert estimator._heights() is None
+    z = estimator.contact_points(q)[:, 2]
+    for standing in (z == z.max(), z < np.inf):
+        estimator._touching[:] = standing
+        assert_allclose(estimator._heights(), z - z[standing].min(), atol=1e-12)
+
+
+def test_wrenches_are_at_the_frames_of_contacts(robot, rng):
+    """A force at a point of the foot turns about the frame's origin: M = τ + r × f."""
+    point, foot = np.array([0.1, -0.05, 0.02]), FEET[0]
+    estimator = eq.Estimator(robot, "imu", {"foot": SimpleNamespace(frame=foot, points=[point])})
+    q, _ = robot.random_state(rng)
+    estimator.reset(q)
+    said = rng.normal(size=6)
+    estimator.touch = SimpleNamespace(smoothed={"foot": said}, touching={"foot": True})
+    arm = robot.pose(q, foot)[:3, :3] @ point
+    assert_allclose(estimator.wrenches["foot"], [*said[:3], *(said[3:] + np.cross(arm, said[:3]))], atol=1e-12)
+    estimator.touch = SimpleNamespace(smoothed={"foot": said}, touching={"foot": False})
+    assert not estimator.wrenches["foot"].any()
 
 
 def test_a_bad_first_sample_starts_nothing(robot, rng):

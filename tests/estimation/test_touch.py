@@ -139,7 +139,9 @@ def test_numbers_that_are_none_are_passed_over():
     bad[3] = np.nan
     assert watcher(0.001, q, zero, bad) is first
     assert watcher(-1.0, q, zero, zero[6:]) is first
-    assert watcher.rejected == 2
+    assert watcher(np.nan, q, zero, zero[6:]) is first
+    assert watcher(0.001, q, zero, np.full(robot.nv - 6, 1e200)) is first  # its square is none
+    assert watcher.rejected == 4
     assert np.isfinite(watcher(0.002, q, zero, zero[6:]).residual).all()
     with pytest.raises(eq.StateError, match="bandwidth"):
         eq.TouchSettings(bandwidth=np.nan)

@@ -63,6 +63,14 @@ def test_contacts_are_held_from_the_second_row_on_that_they_stand(standing):
     assert log.held(10).tolist() == log.held(11).tolist() == [True, True, False, True]
 
 
+def test_noise_that_breaks_a_filter_is_the_least_likely(standing):
+    estimator, readings, start = standing
+    short = FilterLog(*(getattr(readings, name)[:5] for name in FilterLog.__dataclass_fields__))
+    own = estimator.noise.numbers
+    likely, _ = log_likelihood(estimator, short, np.array([own, np.full(len(own), np.nan)]), start)
+    assert np.isfinite(likely[0]) and likely[1] == -np.inf
+
+
 def test_errors_teach(standing):
     estimator, readings, start = standing
     with pytest.raises(eq.UnknownNameError, match="encoder"):

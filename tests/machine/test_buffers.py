@@ -76,6 +76,12 @@ def test_small_results_are_plain_arrays():
     assert Buffers().empty((3, 3), "float64").base is None
 
 
+def test_nothing_is_remembered_where_counts_may_be_late(monkeypatch):
+    monkeypatch.setattr(buffers, "COUNTED", False)
+    pool = Buffers()
+    assert pool.empty(SHAPE, "float64").base is None and not pool._blocks
+
+
 def test_little_is_remembered():
     pool = Buffers(most_bytes=4 * LEAST, most_buffers=3)
     held = [pool.empty((LEAST,), "uint8") for _ in range(9)]

@@ -9,6 +9,7 @@ from things import FEET, hold, quadruped
 
 import equipoise as eq
 from equipoise.simulate.actuators import ActuatorBank
+from equipoise.simulate.motor import Motor
 from equipoise.simulate.plant import PlantState
 
 DT = 1e-3
@@ -128,3 +129,11 @@ def test_errors_teach(wheel):
         spin(wheel, eq.Actuators(kp={"axel": 3.0}), 0.0, 0.01)
     with pytest.raises(eq.ShapeError, match="realistic"):
         spin(wheel, {"kp": 3}, 0.0, 0.01)
+
+
+def test_what_has_no_motor_is_asked_for_nothing():
+    robot = quadruped()
+    asked = np.arange(1.0, robot.nv + 1)
+    sent = Motor(robot, 0, True, "torque", None).wanted(SimpleNamespace(torque=asked)).feed_forward
+    assert_allclose(sent, np.where(robot.actuated, asked, 0.0), atol=0)
+    assert not sent[:6].any() and asked[0] == 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import exp, log
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from equipoise.walking.gait import Command, Gait, Place, next_place
+from equipoise.walking.gait import ASIDE, FASTEST, Command, Gait, Place, _slowest, next_place
 from equipoise.walking.pendulum import after, after_shift, before, divergent
 from equipoise.walking.reach import Reach
 from equipoise.walking.step_plan import NEAREST, QUINTIC, Flight, StepPlanner, Wish, capturable
@@ -162,6 +163,20 @@ def test_a_foot_that_is_about_to_land_is_not_sent_elsewhere():
     assert abs(plan.place[0] - 0.1) <= NEAREST + 40.0 * (air + 0.01) ** 2 / QUINTIC + 1e-6
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_capture_point_that_is_none_has_no_plan_and_the_next_one_has(place):
+    made, xi = StepPlanner(gait(), 1.0, SOLE), np.array([0.02, 0.04])
+    wish = Wish(np.array([0.1, 0.2]), 0.4, np.array([0.03, -0.05]))
+    foot = Flight(np.array([0.0, 0.2]), np.zeros(2), 0.37, 0.03)
+    right = made.plan(xi, wish, 0.2, 0.7, foot)
+    bad = xi.copy()
+    bad[place] = np.nan
+    assert made.plan(bad, wish, 0.2, 0.7, foot) is None
+    again = made.plan(xi, wish, 0.2, 0.7, foot)
+    assert again is not None and right is not None
+    assert_allclose(again.place, right.place, atol=1e-9)
+
+
 # --- steps of a command ---------------------------------------------------------------------------------------------------
 
 
@@ -197,3 +212,23 @@ def test_quick_commands_have_short_periods():
     g = gait()
     assert g.period_of(Command(0.1)) == g.period
     assert g.period_of(Command(1.0)) < g.period_of(Command(0.6)) < g.period
+
+
+def test_the_largest_speeds_ahead_and_aside_differ():
+    g = gait()
+    speed = g.rate * g.height
+    for sign in (1, -1):
+        new = g.towards(Command(), Command(sign * 9.0, sign * 9.0, 0.0), 1e3)
+        assert_allclose([new.forward, new.left], [sign * FASTEST * speed, sign * ASIDE * speed], rtol=1e-12)
+
+
+def test_a_largest_rate_of_zero_is_none():
+    """Files have zero where nobody knows it; a period from it would have no end."""
+    joints = {"hip": SimpleNamespace(v=slice(6, 7)), "knee": SimpleNamespace(v=slice(7, 8))}
+
+    def body(*rates):
+        robot = SimpleNamespace(limits=SimpleNamespace(velocity=np.array([np.inf] * 6 + list(rates))), joints=joints)
+        return SimpleNamespace(robot=robot, feet={"left foot": SimpleNamespace(joints=("hip", "knee"))})
+
+    assert _slowest(body(0.0, 7.0)) == 7.0
+    assert _slowest(body(0.0, 0.0)) == np.inf

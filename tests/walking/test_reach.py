@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import equipoise as eq
-from equipoise.walking.reach import PART, reach_of
+from equipoise.walking.reach import PART, _Legs, reach_of
 
 
 def test_the_reach_of_a_human_is_that_of_its_legs():
@@ -26,3 +28,21 @@ def test_a_lower_body_reaches_farther():
     body = eq.Body.of(eq.load("human")).still()
     high, low = (reach_of(body, 0.175, part * body.height) for part in (0.97, 0.94))
     assert low.ahead > high.ahead
+
+
+def test_a_posture_is_good_only_with_soles_height_and_trunk_as_wanted():
+    """Reaches come from a cache; what they are found by is looked at here."""
+    body = eq.Body.of(eq.load("human")).still()
+    legs, place = _Legs.of(body, 0.97 * body.height), np.array([0.0, 0.175])
+    q, good = legs._posture(legs.rest, place)
+    assert good
+    assert not replace(legs, height=1.03 * legs.height)._good(q, place)
+    assert not replace(legs, height=0.97 * legs.height)._good(q, place)
+    assert not legs._good(q, place + np.array([0.02, 0.0]))
+    c, s = np.cos(0.15), np.sin(0.15)
+    leant = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    assert not replace(legs, upright=leant @ legs.upright)._good(q, place)
+    (link, X), right = legs.feet
+    tilted = X.copy()
+    tilted[:3, :3] = X[:3, :3] @ [[1.0, 0.0, 0.0], [0.0, 0.999, -0.045], [0.0, 0.045, 0.999]]
+    assert not replace(legs, feet=((link, tilted), right))._good(q, place)

@@ -55,3 +55,19 @@ def test_the_ground_may_be_higher_than_the_start():
     states = flown(lambda t: np.array([0.2, 0.0, 0.1, 0.0]), lambda t: 0.4)
     assert_allclose(states[-1, 0, 2], 0.1, atol=5e-3)
     assert states[:, 0, 2].max() > 0.1 + 0.9 * 0.06
+
+
+def test_time_that_goes_back_changes_nothing():
+    swing, goal = Swing(np.zeros(4), 0.0, 0.4, 0.05, 0.1), np.array([0.3, 0.1, 0.0, 0.2])
+    state = swing.advance(0.2, goal, 0.4).copy()
+    assert_allclose(swing.advance(0.1, goal, 0.4), state, atol=0)
+    assert swing.now == 0.2
+
+
+def test_a_foot_that_is_nearly_down_keeps_its_goal():
+    swing, goal = Swing(np.zeros(4), 0.0, 0.4, 0.05, 0.1), np.array([0.3, 0.1, 0.0, 0.2])
+    for t in np.arange(0.01, 0.385, 0.01):
+        swing.advance(t, goal, 0.4)
+    swing.advance(0.39, goal + 0.1, 0.45 - 0.06)
+    assert_allclose(swing.goal, goal, atol=0)
+    assert_allclose(swing.state[0, :2], goal[:2], atol=2e-3)

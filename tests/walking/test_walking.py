@@ -11,7 +11,12 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
+from equipoise.walking.gait import Command, Gait
+from equipoise.walking.machine import CATCH_UP, Machine, Seen, within
+from equipoise.walking.reach import Reach
 from equipoise.walking.resistance import Resistance
+from equipoise.walking.step_plan import StepPlan
+from equipoise.walking.swing import Swing
 
 
 @functools.cache
@@ -118,3 +123,79 @@ def test_robots_follow_changing_commands(name):
     trial = walk_course(made(name), 0)
     assert trial.run.outcome == "completed"
     assert trial.good, [(leg.asked, leg.came) for leg in trial.legs]
+
+
+# --- decisions of the machine, on a body that only remembers what it is told --------------------------------------------------
+
+SOLE = np.array([[0.08, 0.03], [-0.08, 0.03], [-0.08, -0.03], [0.08, -0.03]])
+SQUARE = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+
+
+class Told:
+    """Remembers the last heading and swing."""
+
+    def set_heading(self, yaw, rate):
+        self.heading = yaw, rate
+
+    def set_swing(self, foot, state):
+        self.swing = foot, state
+
+
+@pytest.fixture
+def machine():
+    reach = Reach(SQUARE, np.array([0.4, 0.4, 0.5, -0.1]), 0.4, 0.4, 0.1, 0.5)
+    return Machine(Gait(3.5, 0.8, 0.2, 0.5, 0.25, 0.9, 0.06, 0.05, 0.1, 40.0, reach), Told(), [SOLE, SOLE])
+
+
+def standing(yaws=(0.0, 0.0), t=0.0, com=(0.0, 0.0)):
+    """Feet at their places, turned by `yaws`."""
+    poses = []
+    for y, yaw in zip((0.1, -0.1), yaws, strict=True):
+        X = np.eye(4)
+        X[:2, :2] = [[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]]
+        X[1, 3] = y
+        poses.append(X)
+    return Seen(t, np.array([*com, 0.8]), np.zeros(3), np.array(com), (poses[0], poses[1]), {})
+
+
+@pytest.mark.parametrize("stance", [0, 1])
+def test_the_torso_looks_between_the_stance_foot_and_the_reference_of_the_other(machine, stance):
+    swing = Swing(np.array([0.0, 0.1, 0.0, 0.4]), 0.0, 0.4, 0.05, 0.1)
+    swing.state[1, 3] = 1.0
+    machine.state.stance, machine.state.swing = stance, swing
+    yaws = [0.0, 0.0]
+    yaws[stance] = 0.2
+    machine._face(standing(yaws))
+    assert_allclose(machine.whole_body.heading, [0.3, 0.5], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "start, goal, end", [(3.1, -3.1, 2 * np.pi - 3.1), (-3.1, 3.1, 3.1 - 2 * np.pi), (-3.1, 3.3, 3.3 - 2 * np.pi)]
+)
+def test_a_foot_turns_the_short_way(machine, start, goal, end):
+    s = machine.state
+    s.stance, s.goal_yaw, s.end = 1, goal, 0.4
+    s.swing = Swing(np.array([0.0, 0.1, 0.0, start]), 0.0, 0.4, 0.05, 0.1)
+    s.plan = StepPlan(np.array([0.1, 0.2]), 0.4, np.zeros(2), np.zeros(2), 0.0, 0.0)
+    seen = standing(t=0.01)
+    machine._follow(seen, seen.place(1))
+    assert_allclose(s.swing.goal, [0.1, 0.1, 0.0, end], atol=1e-12)
+
+
+def test_a_walk_that_is_slow_is_asked_for_more(machine):
+    """In the axes of the walk: it heads along y and goes 0.3 m/s where 0.4 are asked for."""
+    command, s = Command(0.4, 0.0, 0.0), machine.state
+    s.heading = np.pi / 2
+    for k in range(3):
+        machine._measure(standing(t=0.5 * k, com=(0.0, 0.15 * k)), command)
+    assert_allclose(s.lag, [CATCH_UP * 0.1, 0.0], atol=1e-12)
+    machine._measure(standing(t=1.5, com=(0.0, 0.45)), Command())
+    assert_allclose(s.lag, 0.0, atol=0)
+
+
+def test_pressure_is_cut_at_the_edge_and_never_goes_the_other_way():
+    middle, out = np.zeros(2), np.array([2.0, 1.0])
+    assert_allclose(within(SQUARE, np.ones(4), middle, out), [1.0, 0.5], atol=1e-12)
+    assert_allclose(within(SQUARE, np.ones(4), middle, 0.2 * out), 0.2 * out, atol=1e-12)
+    beyond = np.array([1.5, 0.0])  # a middle that is outside already
+    assert_allclose(within(SQUARE, np.ones(4), beyond, np.array([2.0, 0.0])), beyond, atol=1e-12)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Impact:
         return self.after - self.before
 
     @property
-    def rank(self) -> Any:
+    def rank(self) -> int | Array:
         """Number of independent constraints that the contacts impose."""
         return self.dynamics.rank
 
@@ -56,13 +56,13 @@ class Impact:
         return self.dynamics.constraint_inertia
 
     @property
-    def energy_loss(self) -> Any:
+    def energy_loss(self) -> float | Array:
         """Kinetic energy lost, J, from the velocities of the robot; ½ Δvᵀ M Δv when nothing rebounds [ETH19, slide 26]."""
         M = self.dynamics.M
         return (_half_square(M, self.before) - _half_square(M, self.after))[()]
 
     @property
-    def energy_loss_at_contacts(self) -> Any:
+    def energy_loss_at_contacts(self) -> float | Array:
         """The same from the velocities of the contacts; ½ ṙ⁻ᵀ Λ_c ṙ⁻ when nothing rebounds [ETH19, slide 26]."""
         J, inertia = self.dynamics.A, self.contact_inertia
         return (_half_square(inertia, times(J, self.before)) - _half_square(inertia, times(J, self.after)))[()]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, StateError
 from ..model.types import frozen
@@ -66,20 +67,20 @@ class SupportPolygon:
         A = np.stack([edges[:, 1], -edges[:, 0]], axis=1) / np.linalg.norm(edges, axis=1, keepdims=True)
         return A, np.einsum("ij,ij->i", A, self.vertices)
 
-    def margins(self, point: Any) -> Array:
+    def margins(self, point: ArrayLike) -> Array:
         """Signed distances (…, edges) of points (…, 2) or (…, 3) from the lines of all edges, m; positive inside."""
         A, b = self.rows
         return b - np.asarray(point, dtype=float)[..., :2] @ A.T
 
-    def margin(self, point: Any) -> Any:
+    def margin(self, point: ArrayLike) -> float | Array:
         """The least of them, (…): how far a point is inside; negative outside."""
         return self.margins(point).min(axis=-1)[()]
 
-    def __contains__(self, point: Any) -> bool:
+    def __contains__(self, point: ArrayLike) -> bool:
         return bool(self.margin(point) >= -SAME * _size(self.vertices))
 
 
-def support_polygon(points: Any) -> SupportPolygon:
+def support_polygon(points: ArrayLike) -> SupportPolygon:
     """The convex hull of contact points in the ground plane, counter-clockwise from the lowest left one.
 
     Points on an edge and duplicates are no vertices. By Andrew's chain: sort, then walk along the lower and the upper side.
@@ -113,7 +114,7 @@ def _turns_left(a: Array, b: Array, c: Array, least: float) -> bool:
     return bool(y * u - x * w > least * max(np.hypot(x, y), least))
 
 
-def _flat(function: str, points: Any) -> Array:
+def _flat(function: str, points: ArrayLike) -> Array:
     array = np.asarray(points, dtype=float)
     if array.ndim != 2 or array.shape[1] not in (2, 3) or len(array) == 0:
         raise ShapeError(f"{function}: wanted points of shape (n, 2) or (n, 3), at least one; got {array.shape}")
@@ -130,14 +131,14 @@ def _size(points: Array) -> float:
 # --- area and its derivatives [QO21, Sec. 4.4] --------------------------------------------------------------------------
 
 
-def polygon_area(vertices: Any) -> Any:
+def polygon_area(vertices: ArrayLike) -> float | Array:
     """½ Σ (x_i y_{i+1} − x_{i+1} y_i), (…), m²; positive counter-clockwise. vertices: (…, k, 2)."""
     p = np.asarray(vertices, dtype=float)
     following = np.roll(p, -1, axis=-2)
     return 0.5 * np.sum(p[..., 0] * following[..., 1] - p[..., 1] * following[..., 0], axis=-1)[()]
 
 
-def area_gradient(vertices: Any) -> Array:
+def area_gradient(vertices: ArrayLike) -> Array:
     """∂A/∂p_i, (…, k, 2): half the line between the neighbours of a vertex, turned outwards."""
     p = np.asarray(vertices, dtype=float)
     between = np.roll(p, -1, axis=-2) - np.roll(p, 1, axis=-2)
@@ -158,7 +159,7 @@ class SupportArea:
         return float(self.J @ v)
 
 
-def support_area(robot: Robot, q: Array, v: Array, contacts: Sequence[Contact], fixed: Any = ()) -> SupportArea:
+def support_area(robot: Robot, q: Array, v: Array, contacts: Sequence[Contact], fixed: ArrayLike = ()) -> SupportArea:
     """Area of the hull of contacts, its Jacobian J_A [QO21, Eq. (4.54)] and J̇_A v, at one state.
 
     The area is quadratic in the vertices: A = ½ pᵀ Q p, so Ȧ = pᵀ Q ṗ and Ä = pᵀ Q p̈ + ṗᵀ Q ṗ, and the last term is twice the
@@ -186,7 +187,7 @@ def support_area(robot: Robot, q: Array, v: Array, contacts: Sequence[Contact], 
     return SupportArea(polygon.area, J, float(np.sum(g * bias) + 2 * polygon_area(J_p @ np.asarray(v, dtype=float))), polygon)
 
 
-def four_point_area(p_a: Any, p_b: Any, p_c: Any, p_d: Any) -> tuple[float, Array]:
+def four_point_area(p_a: ArrayLike, p_b: ArrayLike, p_c: ArrayLike, p_d: ArrayLike) -> tuple[float, Array]:
     """(A, J̄_A) of the quadrilateral of feet a, b, d and a hand c as the thesis writes them [QO21, Eqs. (4.41)–(4.52)].
 
     Two triangles along the line from b to d, lengths and angles instead of coordinates. It is `polygon_area` and the part of
@@ -232,7 +233,7 @@ def zero_moment_point(robot: Robot, q: Array, v: Array, a: Array, *, height: flo
     return moment_free_point(robot.com(q), force, rate[..., 3:], height=height)
 
 
-def moment_free_point(at: Any, force: Any, torque: Any, *, height: float = 0.0) -> Array:
+def moment_free_point(at: ArrayLike, force: ArrayLike, torque: ArrayLike, *, height: float = 0.0) -> Array:
     """The same of any wrench: force and torque at the point `at`, (…, 3) each; NaN where the force does not point up."""
     c, f, tau = (np.asarray(x, dtype=float) for x in (at, force, torque))
     up = np.where(f[..., 2] > 0, f[..., 2], np.nan)
@@ -242,7 +243,7 @@ def moment_free_point(at: Any, force: Any, torque: Any, *, height: float = 0.0) 
     return np.stack([x, y, np.where(np.isnan(up), np.nan, height)], axis=-1)
 
 
-def centre_of_pressure(points: Any, forces: Any) -> Array:
+def centre_of_pressure(points: ArrayLike, forces: ArrayLike) -> Array:
     """Σ f_z p / Σ f_z of contact forces on the robot at points of level ground, (3,); NaN where nothing presses."""
     p, f = np.asarray(points, dtype=float), np.asarray(forces, dtype=float)
     total = f[:, 2].sum()
@@ -253,13 +254,13 @@ def centre_of_pressure(points: Any, forces: Any) -> Array:
 
 
 def static_region(
-    points: Any,
-    normals: Any = (0.0, 0.0, 1.0),
+    points: ArrayLike,
+    normals: ArrayLike = (0.0, 0.0, 1.0),
     *,
     mass: float = 1.0,
-    mu: Any = 0.5,
+    mu: ArrayLike = 0.5,
     sides: int = 8,
-    largest: Any = np.inf,
+    largest: ArrayLike = np.inf,
     gravity: float = 9.80665,
     tolerance: float = 1e-3,
     reach: float = 10.0,
@@ -294,7 +295,7 @@ def static_region(
     return SupportPolygon(found.vertices, np.empty(0, dtype=int))
 
 
-def _cones(points: Any, normals: Any, mu: Any, sides: int) -> tuple[Array, Array]:
+def _cones(points: ArrayLike, normals: ArrayLike, mu: ArrayLike, sides: int) -> tuple[Array, Array]:
     """Points (n, 3), and edges (n, sides, 3) of the pyramids, each with normal part 1."""
     points = np.asarray(points, dtype=float)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0 or not np.isfinite(points).all():
@@ -321,7 +322,7 @@ class _BalanceProgram:
     points: Array
     generators: Array  # (n, sides, 3)
     weight: float
-    largest: Any
+    largest: ArrayLike
     reach: float
 
     def farthest(self, direction: Array) -> Array | None:

@@ -14,15 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algebra.rigid import rotation_from_rpy
 from ..body.body import Body, BodyError
 from ..errors import ShapeError, unknown_name
 from .body_contacts import FRICTION, contacts_of_body
-from .constraints import JointLimits, TorqueLimits
+from .constraints import Constraint, JointLimits, TorqueLimits
 from .contacts import Contact
 from .controller.controller import WholeBodyController
 from .controller.solution import Solution
@@ -99,6 +100,12 @@ class Standing:
         log: (time, text) of everything worth knowing.
     """
 
+    robot: Robot
+    body: Body
+    controller: WholeBodyController
+    q0: Array
+    dt: float
+
     def __init__(
         self,
         robot: Robot,
@@ -106,7 +113,7 @@ class Standing:
         *,
         dt: float = 1e-3,
         friction: float = FRICTION,
-        constraints: Sequence[Any] = (),
+        constraints: Sequence[Constraint] = (),
     ) -> None:
         found = body if isinstance(body, Body) else Body.of(robot, body)
         if not found.feet or not found.robot.floating:
@@ -122,7 +129,7 @@ class Standing:
 
     # --- what it is made of -----------------------------------------------------------------------------------------------
 
-    def _made(self, body: Body, friction: float, constraints: Sequence[Any]) -> WholeBodyController:
+    def _made(self, body: Body, friction: float, constraints: Sequence[Constraint]) -> WholeBodyController:
         return WholeBodyController(
             body.robot, self._tasks(body), contacts_of_body(body, friction=friction),
             [TorqueLimits(), JointLimits(), *constraints], dt=self.dt, force_weight=body.gains.force_weight,
@@ -177,14 +184,23 @@ class Standing:
         return self._ask(HEAD, np.array([_number("left", left), _number("up", up)]), at, seconds)
 
     def reach(
-        self, hand: str, target: Any = None, *, by: Any = None, at: float | None = None, seconds: float | None = None
+        self,
+        hand: str,
+        target: ArrayLike | None = None,
+        *,
+        by: ArrayLike | None = None,
+        at: float | None = None,
+        seconds: float | None = None,
     ) -> Standing:
         """A hand ("left hand", "right hand") to a place in the world (3 numbers, m), or `by` so much from where it stands."""
         if hand not in self.body.hands:
             raise unknown_name("hand", hand, self.body.hands)
-        if (target is None) == (by is None):
+        if target is not None and by is None:
+            goal = _three("target", target)
+        elif by is not None and target is None:
+            goal = self._home[hand] + _three("by", by)
+        else:
             raise ShapeError("reach: give either a target or `by`, three numbers in m")
-        goal = _three("target", target) if target is not None else self._home[hand] + _three("by", by)
         return self._ask(hand, goal, at, seconds)
 
     @property
@@ -304,13 +320,13 @@ class Standing:
         return said
 
 
-def _number(what: str, value: Any) -> float:
+def _number(what: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
         raise ShapeError(f"{what} is one finite number, got {value!r}")
     return float(value)
 
 
-def _three(what: str, value: Any) -> Array:
+def _three(what: str, value: ArrayLike) -> Array:
     array = np.asarray(value, dtype=float)
     if array.shape != (3,) or not np.isfinite(array).all():
         raise ShapeError(f"{what} is three finite numbers in m, got {value!r}")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algebra import rigid
 from ..algebra.arrays import finite
@@ -17,7 +18,7 @@ from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
 from .belief import Belief, BeliefLayout
-from .frames import Place, contact_points, on_the_robot, place_of
+from .frames import Contacts, Place, contact_points, on_the_robot, place_of
 from .noise import FilterNoise, Prior
 from .touch import SETTINGS, Touch, TouchObserver, TouchSettings
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+Standing = Mapping[str, float] | ArrayLike | None  # of each contact whether it stands, or how probable that is
 NOISE, PRIOR = FilterNoise(), Prior()
 
 
@@ -72,7 +74,7 @@ class Estimator:
         self,
         robot: Robot,
         imu: str,
-        contacts: Sequence[Any] | Mapping[str, Any],
+        contacts: Contacts,
         *,
         noise: FilterNoise = NOISE,
         prior: Prior = PRIOR,
@@ -94,7 +96,7 @@ class Estimator:
     def step(
         self,
         belief: Belief,
-        dt: Any,
+        dt: ArrayLike,
         gyroscope: Array,
         accelerometer: Array,
         joints: Array,
@@ -213,7 +215,7 @@ class Estimator:
         joints: Array,
         joint_rates: Array,
         torques: Array | None = None,
-        contacts: Any = None,
+        contacts: Standing = None,
         forces: Mapping[str, Array] | None = None,
     ) -> tuple[Array, Array]:
         """One step; the readings are means over the time since the last one, or samples at its end.
@@ -282,7 +284,7 @@ class Estimator:
         heights = self._in["belief"][layout.position.stop + 2 : layout.gyroscope_bias.start : 3]
         return heights - heights[self._touching].min()
 
-    def _standing(self, contacts: Any, forces: Mapping[str, Array] | None, torques: Array | None) -> Array:
+    def _standing(self, contacts: Standing, forces: Mapping[str, Array] | None, torques: Array | None) -> Array:
         """Which contacts stand, by the best that is known."""
         if contacts is not None or (forces is None and torques is None):
             return self._flags(contacts)
@@ -292,7 +294,7 @@ class Estimator:
         felt = [np.asarray(forces.get(name, np.zeros(6)), dtype=float)[:3] for name in self.contacts]
         return np.array([f.dot(f) for f in felt]).reshape(-1) > least**2
 
-    def _flags(self, contacts: Any) -> Array:
+    def _flags(self, contacts: Standing) -> Array:
         """Which contacts stand, (contacts,)."""
         count = len(self.contacts)
         if contacts is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -17,7 +17,17 @@ Array = np.ndarray
 Place = tuple[int, Array]
 
 
-def contact_points(robot: Robot, contacts: Sequence[Any] | Mapping[str, Any]) -> dict[str, tuple[str, Array]]:
+class Framed(Protocol):
+    """A contact as an estimator sees it; it may also have a `name`, and `points` in its frame."""
+
+    @property
+    def frame(self) -> str: ...
+
+
+Contacts = Sequence[str | Framed] | Mapping[str, str | Framed]
+
+
+def contact_points(robot: Robot, contacts: Contacts) -> dict[str, tuple[str, Array]]:
     """Contact → (frame, point in it): the mean of its points, or the origin of its frame."""
     items = contacts.items() if isinstance(contacts, Mapping) else ((None, item) for item in contacts)
     result: dict[str, tuple[str, Array]] = {}
@@ -32,9 +42,9 @@ def contact_points(robot: Robot, contacts: Sequence[Any] | Mapping[str, Any]) ->
     return result
 
 
-def on_the_robot(robot: Robot, frame: Any) -> Place:
+def on_the_robot(robot: Robot, frame: str | None) -> Place:
     """The place of a frame that moves with the robot."""
-    if frame not in robot.frames:
+    if frame is None or frame not in robot.frames:
         raise unknown_name("frame", frame, robot.frames)
     place = robot.place(frame)
     if place[0] < 0:

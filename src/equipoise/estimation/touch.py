@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import exp, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +15,12 @@ from ..machine.kernel import Kernel
 from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
-from .frames import contact_points, on_the_robot, place_of
+from .frames import Contacts, Framed, Place, contact_points, on_the_robot, place_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-Place = tuple[int, Array]
 CARRIES = 1e4  # N, N m: what a contact may carry before anything is measured
 PUSHES = 200.0  # N: likewise of a push at the watched frame; its torque is taken for zero
 
@@ -127,7 +126,7 @@ class TouchObserver:
     def __init__(
         self,
         robot: Robot,
-        contacts: Sequence[Any] | Mapping[str, Any] = (),
+        contacts: Contacts = (),
         watch: str | None = None,
         settings: TouchSettings = SETTINGS,
     ) -> None:
@@ -239,11 +238,11 @@ def _branch_ends(robot: Robot) -> dict[str, set[str]]:
     return behind
 
 
-def _items(contacts: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+def _items(contacts: Contacts) -> list[str | Framed]:
     return list(contacts.values() if isinstance(contacts, Mapping) else contacts)
 
 
-def _is_point(contact: Any) -> bool:
+def _is_point(contact: str | Framed) -> bool:
     points = getattr(contact, "points", None)
     return points is not None and len(np.atleast_2d(points)) == 1
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from .primitives import Core, GeometryError, Primitive
 from .rows import described, on_symbols, traced
 
 if TYPE_CHECKING:
+    from ..equations.symbols import SX
     from ..robot import Robot
 
 __all__ = ["Distance", "DistanceKernel", "DistanceValues", "angle", "distance", "distances_kernel", "on_symbols"]
@@ -76,7 +77,7 @@ class Distance:
         """Compiled for a robot."""
         return DistanceKernel(robot, (self,), single=True)
 
-    def formula(self, a: Placed, b: Placed, radii: Any, m: Arithmetic) -> Any:
+    def formula(self, a: Placed, b: Placed, radii: float | Array | SX, m: Arithmetic) -> Array | SX:
         """The value, of cores in the world."""
         if self.quantity != "distance":
             return ANGLES[self.quantity](a, b, m)

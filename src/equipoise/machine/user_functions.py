@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from ..errors import ModelError, unknown_name
 from ..model.tree import Tree
 from .kernel import Kernel
 from .store import kernel_of
+
+if TYPE_CHECKING:
+    from ..equations.symbols import SX
 
 
 class Described(Protocol):
@@ -24,10 +29,10 @@ class Described(Protocol):
     @property
     def nv(self) -> int: ...
 
-    def place(self, frame: str) -> Any: ...
+    def place(self, frame: str) -> tuple[int, np.ndarray]: ...
 
 
-def compile(function: Callable[..., Any], robot: Described, **sizes: int) -> Kernel:
+def compile(function: Callable[..., SX | dict[str, SX]], robot: Described, **sizes: int) -> Kernel:
     """Turn a function on symbols into machine code for a robot.
 
     The function's first parameter is the robot on symbols, with the same method names as `Robot`; its other parameters are

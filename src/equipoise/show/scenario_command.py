@@ -160,8 +160,8 @@ def figures(run: Run) -> list[tuple[str, str]]:
     if len(cycle):
         middle, late = np.percentile(cycle, [50, 99])
         lines.append(("control step", f"{middle:.0f} µs (99 of 100 below {late:.0f} µs)"))
-    seconds = float(run.scenario.get("seconds", 0.0))
-    if seconds > 0:
+    seconds = run.scenario.get("seconds")
+    if isinstance(seconds, (int, float)) and seconds > 0:
         lines.append(
             ("speed", f"{run.duration:.1f} s of motion in {seconds:.1f} s: {run.duration / seconds:.1f} times real time")
         )

@@ -40,6 +40,14 @@ class Motor:
         actuators: whose kp and kd the drives use where a command has none of its own.
     """
 
+    robot: Robot
+    command: str
+    most: Array
+    over: Array
+    delay: int
+    cut: Array
+    own_gains: dict[str, Array | None]
+
     def __init__(self, robot: Robot, delay: int, clip: bool, command: str, actuators: Actuators | None) -> None:
         if delay < 0 or delay != int(delay):
             raise StateError(f"delay is a number of steps, 0 or more; got {delay!r}")

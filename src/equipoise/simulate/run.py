@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..files import MAX_BYTES, written_whole
 from ..markup import html_table
@@ -68,7 +69,7 @@ class Run:
     events: tuple[tuple[float, str], ...] = ()
     obstacles: tuple[Solid, ...] = ()
     safe_distances: tuple[float, ...] = ()
-    scenario: Mapping[str, Any] = field(default_factory=dict)
+    scenario: Mapping[str, object] = field(default_factory=dict)
     seed: int = 0
     outcome: str = "completed"
 
@@ -165,7 +166,7 @@ class Run:
         return cls(robot=robot, **parts)
 
 
-def _sealed(array: Any) -> Array:
+def _sealed(array: ArrayLike) -> Array:
     """A read-only copy."""
     copy = np.array(array)
     copy.flags.writeable = False

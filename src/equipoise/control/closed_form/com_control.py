@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -164,7 +164,7 @@ class SafeEllipse:
     """
 
     radius: float
-    weight: Any = None
+    weight: ArrayLike | None = None
     stiffness: float = 1.0
     exponent: float = 8.0
 

@@ -6,9 +6,9 @@ The robot obeys M a + N = B Γ + Cᵀ λ with C a + s = 0 (loops, contacts); the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...algebra.least_squares import largest_singular_value, pseudo_inverse
 from ...balance.com_dynamics import null_space_rows
@@ -40,7 +40,7 @@ class OutputDynamics:
         """u = M' ë* + f', (n₁,) [EB98, Eq. (71)]."""
         return self.M @ np.asarray(acceleration, dtype=float) + self.f
 
-    def control(self, e: Array, e_dot: Array, K_p: Any, K_v: Any) -> Array:
+    def control(self, e: Array, e_dot: Array, K_p: ArrayLike, K_v: ArrayLike) -> Array:
         """u = M' (−K_p e − K_v ė) + f', (n₁,), so that ë = −K_p e − K_v ė [EB98, Eq. (75)].
 
         Args:
@@ -73,7 +73,7 @@ class OutputDynamics:
         return self.K @ wanted
 
 
-def _applied(gain: Any, x: Array) -> Array:
+def _applied(gain: ArrayLike, x: Array) -> Array:
     gain = np.asarray(gain, dtype=float)
     return gain @ x if gain.ndim == 2 else gain * np.asarray(x, dtype=float)
 

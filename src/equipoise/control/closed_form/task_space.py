@@ -45,7 +45,9 @@ def error_acceleration(error: Array, error_rate: Array, k_p: float, k_d: float) 
     return -k_d * np.asarray(error_rate, dtype=float) - k_p * np.asarray(error, dtype=float)
 
 
-def shrinking_bounds(v: Array, error_rate: Array, k: float, size: Callable[[Array], Any] = np.linalg.norm) -> tuple[Array, Array]:
+def shrinking_bounds(
+    v: Array, error_rate: Array, k: float, size: Callable[[Array], float | np.floating] = np.linalg.norm
+) -> tuple[Array, Array]:
     """(γ_l, γ_u) = k (∓g(x̃') − v): bounds of accelerations that close as the task comes to rest [QO21, Eq. (3.4)].
 
     When the task stands they leave a = −k v alone, and the robot stops like exp(−k t), whatever the task does not see

@@ -71,6 +71,18 @@ class WholeBodyController:
         start_report: what cannot be promised from where the robot was at the first call, one sentence each.
     """
 
+    robot: Robot
+    level: str
+    priorities: str
+    dt: float
+    hold_damping: float
+    slip_limit: float
+    chart: Chart | None
+    items: Items
+    layout: Layout
+    settings: Settings
+    counts: dict[str, int]
+
     def __init__(
         self,
         robot: Robot,
@@ -122,7 +134,7 @@ class WholeBodyController:
         context = Context(self.robot, self.level, self.dt, {c.label: c for c in self.items.contacts}, self.chart)
         makers = {c.label: rows for c in self.items.constraints if (rows := c.outside(context)) is not None}
         reserves = {label: rows.count for label, rows in makers.items()}
-        layout = self.layout = Layout(context, self.items, self.priorities == "strict", reserves)
+        self.layout = layout = Layout(context, self.items, self.priorities == "strict", reserves)
         self.settings = Settings(layout)
         kernel = kernel_for(layout)
         own = {output.name: output.shape for output in kernel.program.outputs}
@@ -133,18 +145,11 @@ class WholeBodyController:
         regular = regularisation(layout, motion_weight, force_weight)
         names, margins = ({label: getattr(x, word) for label, x in makers.items()} for word in ("names", "largest_margin"))
         self._structure = Structure(layout, kernel, memory, regular, names, margins)
-        classes_E, classes_A = layout.classes
+        of_E, of_A = layout.classes
         self._solver = CompiledSolver(
-            layout.unknowns,
-            layout.level_sizes,
-            n_E=len(classes_E),
-            n_A=len(classes_A),
-            classes_E=classes_E,
-            classes_A=classes_A,
-            regularisation=regular,
-            strict=layout.strict,
-            guesses=GUESSES,
-        )
+            layout.unknowns, layout.level_sizes, n_E=len(of_E), n_A=len(of_A), classes_E=of_E, classes_A=of_A,
+            regularisation=regular, strict=layout.strict, guesses=GUESSES,
+        )  # fmt: skip
         self._outside = Outside(makers, self.settings, self._solver)
         self._memory, self._q, self._v = memory.block, memory.arrays["q"], memory.arrays["v"]
         self._state = memory.block[: self.robot.nq + self.robot.nv]

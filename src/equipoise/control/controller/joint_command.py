@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -41,6 +41,12 @@ class JointCommand:
     solution: Solution | None = field(default=None, repr=False)
 
 
+class Commanding(Protocol):
+    """A controller that answers a `Solution`."""
+
+    def __call__(self, t: float, q: Array, v: Array, /) -> Solution: ...
+
+
 class JointCommander:
     """A controller for robots with joint drives: the `JointCommand` of what another controller answers.
 
@@ -50,7 +56,7 @@ class JointCommander:
         leak: 1/s at which targets return to what was measured; the larger, the less the drives insist on the model's motion.
     """
 
-    def __init__(self, controller: Any, kp: Gain, kd: Gain, *, leak: float = 10.0) -> None:
+    def __init__(self, controller: Commanding, kp: Gain, kd: Gain, *, leak: float = 10.0) -> None:
         if not (np.isfinite(leak) and leak >= 0):
             raise TaskError(f"leak is a number from 0 on, in 1/s; got {leak!r}")
         self.controller, self.kp, self.kd, self.leak = controller, kp, kd, leak

@@ -13,6 +13,8 @@ from ...equations.symbols import SX, SYMBOLS, beside, constant, cross, skew, sol
 from .chart_form import chart_dynamics
 
 if TYPE_CHECKING:
+    from ...equations.catalogue import SymbolicRobot
+    from ...robot import Robot
     from ..contacts.contact import ContactTerms
     from .context import Context
 
@@ -28,13 +30,22 @@ class Affine:
     matrix: SX
     offset: SX
 
-    def take(self, rows: Any) -> Affine:
+    def take(self, rows: slice | list[int]) -> Affine:
         """Some of the rows."""
         return Affine(self.matrix[rows, :], self.offset[rows])
 
 
 class Scene:
     """The robot at (q, v) on symbols. Twists are mixed: world axes, at the frame's origin; linear part first."""
+
+    context: Context
+    robot: Robot
+    symbolic: SymbolicRobot
+    q: SX
+    v: SX
+    previous_torque: SX  # of the motors, in the last step
+    previous_known: SX  # whether there was one
+    theta: SX  # parameters of the chart at q
 
     def __init__(
         self,
@@ -49,10 +60,9 @@ class Scene:
         self.context, self.robot = context, robot
         self.symbolic = SymbolicRobot(robot.tree, robot.place)
         self.q, self.v = SX.sym("q", robot.nq), SX.sym("v", robot.nv)
-        # Torques of the motors in the last step, and whether there was one.
         self.previous_torque = zeros(len(context.motors)) if previous_torque is None else previous_torque
         self.previous_known = zeros(1) if previous_known is None else previous_known
-        self.theta = zeros(0) if theta is None else theta  # parameters of the chart at q
+        self.theta = zeros(0) if theta is None else theta
         self._made: dict[Hashable, Any] = {}
         self._contacts: dict[str, ContactTerms] = {}
 

@@ -39,7 +39,7 @@ class Settings:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.p = np.zeros(layout.size)
+        self.p: Array = np.zeros(layout.size)
         self._items: dict[str, Item] = {item.label: item for item in layout.items.all}
         self._values: dict[str, dict[str, object]] = {label: {} for label in self._items}
         for (label, _), (group, _) in layout.groups.items():

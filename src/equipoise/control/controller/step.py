@@ -20,6 +20,11 @@ DECIDED = 1e-12  # weight of squares of accelerations of the base, and of torque
 class Memory:
     """Arrays by name that lie side by side, so that a step keeps all of them with one copy."""
 
+    block: Array
+    shapes: dict[str, tuple[int, ...]]
+    places: dict[str, slice]
+    arrays: dict[str, Array]
+
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes.values())]).tolist()
         self.block = np.zeros(ends[-1])

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import isfinite, isnan
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError
 
@@ -34,7 +35,7 @@ class Status(Enum):
     FAILED = "the solver failed"
 
 
-def read_only(values: Any) -> Array:
+def read_only(values: ArrayLike) -> Array:
     """A read-only float64 array: the same object if it is already one of ours, so that equal data can be known by identity."""
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.flags.owndata and not values.flags.writeable:
         return values
@@ -130,7 +131,7 @@ class QuadraticProgram:
         return float(0.5 * x @ self.H @ x + self.f @ x)
 
 
-def relaxation_classes(name: str, classes: Any, count: int) -> Array:
+def relaxation_classes(name: str, classes: ArrayLike, count: int) -> Array:
     """Classes of rows as read-only integers; all zero if there are none."""
     made = np.zeros(count, np.int64) if classes is None else np.array(classes, dtype=np.int64)
     require_shape(name, made, (count,))
@@ -295,9 +296,9 @@ class Rows:
         object.__setattr__(self, "names", row_names(self.names, len(self.A), "row"))
 
     @classmethod
-    def equal(cls, A: Any, b: Any, names: tuple[str, ...] = ()) -> Rows:
+    def equal(cls, A: ArrayLike, b: ArrayLike, names: tuple[str, ...] = ()) -> Rows:
         """A x = b; as a level, ‖A x − b‖² is minimised."""
-        return cls(A, b, b, names)
+        return cls(np.asarray(A, dtype=float), (value := np.asarray(b, dtype=float)), value, names)
 
     def distance(self, x: Array) -> Array:
         """A x minus the nearest allowed value, row by row."""

@@ -37,7 +37,7 @@ class QpsolversSolver:
         options: for that solver, by name.
     """
 
-    def __init__(self, name: str | None = None, **options: Any) -> None:
+    def __init__(self, name: str | None = None, **options: object) -> None:
         try:
             import qpsolvers
         except ImportError:
@@ -48,7 +48,8 @@ class QpsolversSolver:
             raise MissingPackageError(f"qpsolvers is installed, but no solver for it. {hint}")
         if name is not None and name not in known:
             raise unknown_name("solver of qpsolvers", name, known)
-        self.name, self._options = name or known[0], options
+        self.name = name or known[0]
+        self._options: dict[str, Any] = options  # qpsolvers types its own keywords
 
     def forget(self) -> None:
         """Nothing is kept between problems."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import EquipoiseError
 from ...geometry.distances import DistanceValues
@@ -43,10 +44,10 @@ class Gains:
         eta_p: 1/s². η_d² ≥ 4 η_p, else x would swing through zero.
     """
 
-    eta_d: Any
-    eta_p: Any
-    slow: Any = field(init=False, repr=False)  # −r₁, 1/s
-    fast: Any = field(init=False, repr=False)  # −r₂, 1/s
+    eta_d: float | Array
+    eta_p: float | Array
+    slow: float | Array = field(init=False, repr=False)  # −r₁, 1/s
+    fast: float | Array = field(init=False, repr=False)  # −r₂, 1/s
     fastest: float = field(init=False, repr=False)  # of all rows
 
     def __post_init__(self) -> None:
@@ -68,7 +69,7 @@ class Gains:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of_rates(cls, slow: Any, fast: Any) -> Gains:
+    def of_rates(cls, slow: ArrayLike, fast: ArrayLike) -> Gains:
         """Gains with roots −slow and −fast: η_d = slow + fast, η_p = slow · fast."""
         slow, fast = np.asarray(slow, dtype=float), np.asarray(fast, dtype=float)
         gains = cls(_plain(slow + fast), _plain(slow * fast))
@@ -83,11 +84,11 @@ class Gains:
         return cls.of_rates(*(np.array([getattr(g, name) for g in rows], dtype=float) for name in ("slow", "fast")))
 
     @property
-    def roots(self) -> tuple[Any, Any]:
+    def roots(self) -> tuple[float | Array, float | Array]:
         """(r₁, r₂) of s² + η_d s + η_p, r₂ ≤ r₁ < 0."""
         return -self.slow, -self.fast
 
-    def admits(self, d: Any, d_rate: Any) -> Any:
+    def admits(self, d: ArrayLike, d_rate: ArrayLike) -> Array | np.bool_:
         """Whether x stays ≥ 0 for ever from here, by (4.3) alone: d ≥ 0 and ḋ ≥ r₂ d, which is necessary and sufficient.
 
         [QO21, Lemma 4.1] asks for more: see `admits_by_thesis`.
@@ -95,7 +96,7 @@ class Gains:
         d, d_rate = np.asarray(d), np.asarray(d_rate)
         return (d >= 0) & (d_rate >= -self.fast * d)
 
-    def admits_by_thesis(self, d: Any, d_rate: Any) -> Any:
+    def admits_by_thesis(self, d: ArrayLike, d_rate: ArrayLike) -> Array | np.bool_:
         """The condition of [QO21, Lemma 4.1]: d > 0 and η_d ≥ 2 |ḋ| / d. It implies `admits`."""
         d, d_rate = np.asarray(d), np.asarray(d_rate)
         return (d > 0) & (self.eta_d * d >= 2 * np.abs(d_rate))
@@ -110,7 +111,7 @@ class Gains:
                 f"{self.fastest * dt:.3g} must be at most 1. Lower the gains to a fast rate of {1 / dt:.6g} 1/s or run faster."
             )
 
-    def require_start(self, d: Any, d_rate: Any, names: Iterable[str] | None = None) -> None:
+    def require_start(self, d: ArrayLike, d_rate: ArrayLike, names: Iterable[str] | None = None) -> None:
         """Raise unless every row admits its start; the message says what would."""
         admitted = np.atleast_1d(self.admits(d, d_rate))
         if admitted.all():
@@ -120,7 +121,7 @@ class Gains:
         raise GainError(" ".join(_refusal(labels[i], d[i], d_rate[i], fast[i]) for i in np.flatnonzero(~admitted)))
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: ArrayLike) -> float | Array:
     x = np.asarray(x, dtype=float)
     return float(x) if x.ndim == 0 else x
 
@@ -276,7 +277,9 @@ def chain_rates(reach: Any, turn: Any, turn_rate: Any, slide: Any = 0.0, slide_r
     return speed, acceleration, jerk
 
 
-def rigid_variation(speed: Any, acceleration: Any, jerk: Any, radius: Any, *, ends: bool = False) -> tuple[Any, Any]:
+def rigid_variation(
+    speed: Any, acceleration: Any, jerk: Any, radius: Any, *, ends: bool = False
+) -> tuple[float | Array, float | Array]:
     """(jump, variation) of the distance of two points, spheres, or a point and a plane, from how they move to each other.
 
     With r the vector between the cores, n = r / |r| and ṙ = ḋ n + ṙ_⊥,

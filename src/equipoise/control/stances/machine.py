@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class Stances:
         capture_margin: float = 0.01,
         off_limit: float = 0.08,
         retries: int = 3,
-        postures: Mapping[str, Any] | None = None,
+        postures: Mapping[str, object] | None = None,
         weights: Mapping[str, float] | None = None,
         chart: Chart | type[Chart] | None = None,
     ) -> None:

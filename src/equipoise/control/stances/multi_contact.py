@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from ..constraints.com_above import NEVER
 from ..contacts import Contact, FlatContact, SlidingContact
 from ..controller.controller import WholeBodyController
 from ..controller.solution import Solution
-from ..item import TaskError
+from ..item import Points, TaskError
 from ..tasks import AbsoluteTask, FrameTask, HullAreaTask, MomentumTask, PostureTask, RelativeTask, SurfaceTask, Task
 from .attempts import Attempt, Kind, Report, State
 from .construction import with_usual_limits
@@ -68,6 +68,17 @@ class MultiContact:
             a hundred times more (ten, for torques) between attempts, which brings the robot back to where more can be reached.
     """
 
+    robot: Robot
+    task: Task
+    hand: FlatContact
+    surface: Plane
+    controller: WholeBodyController
+    contacts: tuple[Contact, ...]
+    dt: float
+    cooperative: bool
+    outcome: Outcome
+    log: EventLog
+
     def __init__(
         self,
         robot: Robot,
@@ -76,7 +87,7 @@ class MultiContact:
         hand: FlatContact,
         surface: Plane,
         *,
-        region: Any = None,
+        region: Points | None = None,
         tasks: Sequence[Task] = (),
         constraints: Sequence[Constraint] = (),
         level: str = "velocity",

@@ -14,6 +14,7 @@ from ..contacts import Contact
 from ..item import TaskError
 from .places import middle
 from .references import turn
+from .stance import Place
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -83,7 +84,7 @@ class Touch:
         return now, local @ self.where[:3, :3].T + self.where[:3, 3]
 
 
-def touch(robot: Robot, contact: Contact, where: Any, start: Array, support: float) -> Touch:
+def touch(robot: Robot, contact: Contact, where: Place, start: Array, support: float) -> Touch:
     """A contact at a place, or where it is at `start` if that is None.
 
     Args:

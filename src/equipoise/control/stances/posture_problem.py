@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...algebra.quaternions import from_rotation
 from ...algebra.rigid import is_pose
@@ -18,6 +19,7 @@ from ..contacts import Contact
 from ..item import TaskError
 from .posture_contacts import Touch, best_rotation, touch
 from .references import turn
+from .stance import Place, Posture
 
 if TYPE_CHECKING:
     from ...geometry.pairs import PairSet
@@ -33,12 +35,12 @@ UPRIGHT = 0.5  # of a normal along gravity: contacts with less hold the robot bu
 class Given:
     """What `find_posture` was asked; see there."""
 
-    contacts_at: Mapping[Contact, Any]
-    touching: Mapping[Contact, Any]
-    targets: Mapping[str, Any]
-    com: Any
-    posture: Any
-    start: Any
+    contacts_at: Mapping[Contact, Place]
+    touching: Mapping[Contact, Place]
+    targets: Mapping[str, ArrayLike]
+    com: ArrayLike | None
+    posture: Posture
+    start: ArrayLike | None
     constraints: Sequence[Constraint]
     support: float
     strength: float
@@ -259,7 +261,7 @@ def _touches(robot: Robot, given: Given, start: Array) -> tuple[Touch, ...]:
     return tuple(made)
 
 
-def _wanted(robot: Robot, posture: Any) -> Array:
+def _wanted(robot: Robot, posture: Posture) -> Array:
     q = robot.standing().copy()
     if posture is None:
         return q
@@ -275,7 +277,7 @@ def _wanted(robot: Robot, posture: Any) -> Array:
     return given
 
 
-def _targets(robot: Robot, targets: Mapping[str, Any]) -> dict[str, Array]:
+def _targets(robot: Robot, targets: Mapping[str, ArrayLike]) -> dict[str, Array]:
     result = {}
     for frame, target in targets.items():
         robot.place(frame)
@@ -286,7 +288,7 @@ def _targets(robot: Robot, targets: Mapping[str, Any]) -> dict[str, Array]:
     return result
 
 
-def _three(com: Any) -> Array:
+def _three(com: ArrayLike | None) -> Array:
     given = np.full(3, np.nan) if com is None else np.asarray(com, dtype=float)
     if given.shape != (3,):
         raise ShapeError(f"com must be three numbers, NaN where free; got {com!r}")

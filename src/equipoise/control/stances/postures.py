@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...model.types import frozen
 from ..contacts import Contact
@@ -22,6 +23,7 @@ from ..item import TaskError
 from .posture_contacts import Touch
 from .posture_descent import CONVERGED, Descent
 from .posture_problem import Given, Point, Problem
+from .stance import Place, Posture
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -48,12 +50,12 @@ class PostureResult:
 
 def find_posture(
     robot: Robot,
-    contacts_at: Mapping[Contact, Any],
-    targets: Mapping[str, Any] | None = None,
+    contacts_at: Mapping[Contact, Place],
+    targets: Mapping[str, ArrayLike] | None = None,
     *,
-    touching: Mapping[Contact, Any] | None = None,
-    com: Any = None,
-    posture: Any = None,
+    touching: Mapping[Contact, Place] | None = None,
+    com: ArrayLike | None = None,
+    posture: Posture = None,
     start: Array | None = None,
     constraints: Sequence[Constraint] = (),
     support: float = 0.8,

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import EquipoiseError
+from ...geometry.primitives import Plane
 
 Array = np.ndarray
+Place = ArrayLike | Plane | None  # of a contact: pose (4×4), place of a point (3), a plane; None: where it is
+Posture = ArrayLike | Mapping[str, float] | None  # q, or joints by name
 
 
 class StanceError(EquipoiseError, ValueError):
@@ -35,11 +38,11 @@ class Stance:
     """
 
     contacts: Sequence[str]
-    posture: Any = None
+    posture: Posture = None
     name: str = ""
-    places: Mapping[str, Any] = field(default_factory=dict)
-    targets: Mapping[str, Any] = field(default_factory=dict)
-    com: Any = None
+    places: Mapping[str, Place] = field(default_factory=dict)
+    targets: Mapping[str, ArrayLike] = field(default_factory=dict)
+    com: ArrayLike | None = None
     seconds: float | None = None
     hold: float = 0.2
 

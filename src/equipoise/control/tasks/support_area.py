@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..item import NamedNumbers, Target, TaskError
 from .references import Reference, VectorReference
@@ -32,7 +33,7 @@ class SupportAreaTask(Task):
         target: area, m²; choose it larger than what can be reached to maximise.
     """
 
-    corners: tuple[tuple[str, Any], ...]
+    corners: tuple[tuple[str, ArrayLike], ...]
     target: Target = None
 
     def check(self, robot: Robot) -> None:
