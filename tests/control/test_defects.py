@@ -257,19 +257,19 @@ def test_safe_distances_and_angles_may_change_with_their_rates(kind):
 
 
 def test_a_sphere_that_accelerates_towards_the_tool_is_not_entered():
-    """It was by 169 mm: its velocity was that of the start."""
+    """It was by 53 mm here: its velocity was that of the start."""
     robot, dt = load("arm7"), 1e-3
     start = robot.pose(HOME, "tool")[:3, 3] + np.array([0.5, 0.0, 0.0])
-    ball = eq.Sphere(start, 0.1, velocity=(0.0, 0, 0), acceleration=(-0.4, 0, 0))
+    ball = eq.Sphere(start, 0.1, velocity=(0.0, 0, 0), acceleration=(-0.8, 0, 0))
     keep = eq.KeepOut(eq.Sphere((0, 0, 0), 0.05, "tool"), ball, name="ball", gains=eq.Gains.of_rates(20.0, 60.0))
     controller = eq.WholeBodyController(robot, [eq.PostureTask(HOME)], constraints=[keep], level="acceleration", dt=dt)
     q, v, least = HOME.copy(), np.zeros(7), np.inf
-    for k in range(1200):
+    for k in range(1100):
         solution = controller(k * dt, q, v)
         q, v = q + v * dt + solution.acceleration * dt**2 / 2, v + solution.acceleration * dt
-        place = start - [0.2 * ((k + 1) * dt) ** 2, 0, 0]
+        place = start - [0.4 * ((k + 1) * dt) ** 2, 0, 0]
         least = min(least, float(np.linalg.norm(robot.pose(q, "tool")[:3, 3] - place)) - 0.15)
-    assert -1e-4 < least < 0.1
+    assert -1e-4 < least < 0.01  # the barrier is at work
 
 
 # --- 7: a free object has no motors -------------------------------------------------------------------------------------------
