@@ -11,7 +11,6 @@ given up for the one before it, and where neither helps the robot is held with d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from ...body.body import Body
 from ..body_contacts import named_contacts
 from ..constraints import Constraint
 from ..contacts import Contact
+from ..controller.controller import WholeBodyController
 from ..controller.solution import Solution
 from ..tasks import Task
 from .anchors import Anchors
@@ -28,6 +28,7 @@ from .construction import FRAMES, make_controller, task_weights, tracked_frames
 from .contact_forces import PATIENCE, ContactForces, damped
 from .events import ENDINGS, EventKind, EventLog, Outcome, Reason
 from .planner import Planner
+from .route import Route
 from .stance import Planned, Stance, Step, StepKind
 from .starts import is_state, tell_contacts_off
 from .tracking import Pace, Tracker
@@ -69,6 +70,13 @@ class Stances:
         weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about the centre of mass) and "frames".
         chart: as of `WholeBodyController`.
     """
+
+    robot: Robot
+    dt: float
+    contacts: Sequence[Contact]
+    controller: WholeBodyController
+    outcome: Outcome
+    log: EventLog
 
     def __init__(
         self,
@@ -123,12 +131,12 @@ class Stances:
     @property
     def steps(self) -> int:
         """How many steps the whole way has."""
-        return sum(len(stance.way) for stance in self.plan)
+        return self._route.steps
 
     @property
     def progress(self) -> float:
         """Part of the way that is done, 0 to 1."""
-        return 1.0 if self.outcome is Outcome.COMPLETED else self._passed / max(self.steps, 1)
+        return 1.0 if self.outcome is Outcome.COMPLETED else self._route.progress
 
     @property
     def done(self) -> bool:
@@ -138,7 +146,7 @@ class Stances:
     @property
     def stance(self) -> str:
         """Name of the last stance that was reached."""
-        return self.plan[self._reached].name
+        return self._route.stance.name
 
     @property
     def in_force(self) -> frozenset[str]:
@@ -151,10 +159,8 @@ class Stances:
         """Start anew at the first stance."""
         self.outcome = Outcome.RUNNING
         self.log = EventLog()
-        self._queue: list[Step] = [step for stance in self.plan for step in stance.way]
-        self._passed, self._reached, self._tries, self._returning = 0, 0, 0, False
-        self._step: Step | None = None
-        self._since = self._failing = 0.0
+        self._route = Route(self.plan)
+        self._tries, self._failing = 0, 0.0
         self._felt: set[str] = set()
         self._stopped = False  # whether the motion was ended
         self._holds_since: float | None = None  # s: since when it only has to stand
@@ -198,13 +204,13 @@ class Stances:
 
     def _advance(self, t: float, q: Array, v: Array) -> None:
         """End the step whose event came, begin the next."""
-        if self._step is not None:
-            self._forces.shift(self._step, min((t - self._since) / self.load_time, 1.0))
-            if self._ends(t, q, v, self._step):
+        if self._route.step is not None:
+            self._forces.shift(self._route.step, min((t - self._route.since) / self.load_time, 1.0))
+            if self._ends(t, q, v, self._route.step):
                 self._close(t, q)
-        if self._step is None and not self.done:
-            if self._queue:
-                self._open(t, q, self._queue.pop(0))
+        if self._route.step is None and not self.done:
+            if self._route.queue:
+                self._open(t, q, self._route.queue.pop(0))
             else:
                 self._hold(t, q, v)
 
@@ -216,14 +222,14 @@ class Stances:
         if held < HOLDING:
             return
         if self._anchors.margin(q, v) > 0 and length(self.robot.com_jacobian(q) @ v) < SLOW:
-            self.outcome = Outcome.STOPPED if self._stopped else Outcome.RETURNED if self._returning else Outcome.COMPLETED
+            self.outcome = Outcome.STOPPED if self._stopped else Outcome.RETURNED if self._route.returning else Outcome.COMPLETED
             self.log.tell(ENDINGS[self.outcome], t, stance=self.stance)
         elif held > HOLDING + self.time_out:
             self._end(t, q, Reason.UNSTEADY)
 
     def _open(self, t: float, q: Array, step: Step) -> None:
         """Begin a step: references from where the last ones ended."""
-        self._step, self._since, self._felt = step, t, set()
+        self._route.step, self._route.since, self._felt = step, t, set()
         if step.kind is StepKind.MOVE:
             self._anchors.put(t, q, set(self._anchors) - (step.changed - step.contacts))
             self._track.follow(t, q, step, self._aims_of(step))
@@ -243,7 +249,7 @@ class Stances:
 
     def _ends(self, t: float, q: Array, v: Array, step: Step) -> bool:
         """Whether the event that this step waits for has come."""
-        late = t - self._since
+        late = t - self._route.since
         if step.kind is StepKind.LOAD:
             return late >= self.load_time
         if step.kind is StepKind.UNLOAD:
@@ -282,14 +288,14 @@ class Stances:
         if self._forces.measured is not None:  # the ground may be lower than planned
             for name in missing:
                 self._track.descend(t, name)
-        if t - self._since > self.time_out:
+        if t - self._route.since > self.time_out:
             self.log.tell(EventKind.NOTHING_TOUCHED, t, *missing)
             self._give_up(t, q, Reason.NOT_TOUCHED, *missing)
         return False
 
     def _close(self, t: float, q: Array) -> None:
         """What the end of a step means."""
-        step, self._step = self._step, None
+        step = self._route.end_step()
         if step is None:
             return
         if step.kind is StepKind.UNLOAD:
@@ -299,10 +305,8 @@ class Stances:
             self.log.tell(EventKind.RELEASED, t, *sorted(step.changed))
         if step.kind is StepKind.LOAD:
             self.log.tell(EventKind.LOADED, t, *sorted(step.changed))
-        if not self._returning:
-            self._passed += 1
         if step.arrives:
-            self._reached, self._tries = step.stance, 0
+            self._tries = 0
             self.log.tell(EventKind.REACHED, t, stance=self.stance)
 
     # --- what may go wrong ----------------------------------------------------------------------------------------------------
@@ -316,7 +320,7 @@ class Stances:
             if not margin > -FALLING:
                 self._fail(t, Reason.FALLING)
             return
-        shifting = self._step.changed if self._step is not None and self._step.kind.shifts_load else frozenset()
+        shifting = self._route.step.changed if self._route.step is not None and self._route.step.kind.shifts_load else frozenset()
         trouble = self._contact_watch.trouble(t, q, self._anchors, shifting)
         if trouble is not None:
             if trouble.slipped:
@@ -345,27 +349,17 @@ class Stances:
         """A contact without force: look for the ground again, or go on without it where the rest carries."""
         self._tries += 1
         self.log.tell(EventKind.UNLOADED, t, name)
-        place, lost = self._anchors[name], frozenset({name})
-        self._anchors.put(t, q, set(self._anchors) - lost)
+        place = self._anchors[name]
+        self._anchors.put(t, q, set(self._anchors) - {name})
         if self._tries > self.retries or not self._anchors:
             self._end(t, q, Reason.CONTACT_LOST, name)
             return
-        goal, kept = self._goal(), self.in_force
-        made = [Step(kind, goal.q, kept, lost, goal.stance) for kind in (StepKind.TOUCH, StepKind.LOAD)]
-        self._queue[:0] = [*made, goal]
-        self._step, self._passed = None, self._passed - 2
+        goal = self._route.make_again(name, self.in_force)
         self._track.targets[name] = place
-        here = Step(StepKind.MOVE, q, kept, frozenset(), goal.stance, seconds=self.dt)
+        here = Step(StepKind.MOVE, q, self.in_force, frozenset(), goal.stance, seconds=self.dt)
         self._track.follow(t, q, here, from_here=True)
         self.outcome, self._holds_since = Outcome.RUNNING, None
         self.log.tell(EventKind.SEARCHING, t, name)
-
-    def _goal(self) -> Step:
-        """The motion that the present step, or the stance reached, wants."""
-        step = self._step
-        if step is None:
-            return self.plan[self._reached].staying(self._reached)
-        return step if step.kind is StepKind.MOVE else replace(step, kind=StepKind.MOVE, changed=frozenset(), arrives=False)
 
     def _pushed(self, t: float, q: Array, push: Push) -> None:
         self._tries += 1
@@ -377,26 +371,25 @@ class Stances:
 
     def _again(self, t: float, q: Array) -> None:
         """References from where the robot is to where the present step, or the stance reached, wants it."""
-        goal = self._goal()
+        goal = self._route.goal
         self._track.follow(t, q, goal, self._aims_of(goal), from_here=True)
         self._forces.settle(t)
 
     def _give_up(self, t: float, q: Array, reason: Reason, *names: str) -> None:
         """Back to the last stance that was reached; where that fails too, the end."""
-        if self._returning or self._step is None:
+        if self._route.returning or self._route.step is None:
             self._end(t, q, reason, *names)
             return
-        stance = self.plan[self._reached]
-        self._returning, self._step = True, None
-        self._queue = stance.way_back(self._reached, self.in_force)
-        self.log.tell(EventKind.GOING_BACK, t, *names, reason=reason, stance=stance.name)
+        self._route.turn_back(self.in_force)
+        self.log.tell(EventKind.GOING_BACK, t, *names, reason=reason, stance=self.stance)
 
     def _end(self, t: float, q: Array, reason: Reason, *names: str) -> None:
         """Hold the robot where it is, over what still carries it; whether it stands is judged later."""
         self.log.tell(EventKind.ENDED, t, *names, reason=reason)
         if self._stopped or not self._anchors:
             self._fail(t, reason, *names)
-        self._queue, self._step, self._failing, self._stopped, self._holds_since = [], None, 0.0, True, None
+        self._route.stop()
+        self._failing, self._stopped, self._holds_since = 0.0, True, None
         com_to = self.robot.com(q)
         if self._anchors:
             com_to[:2] = np.mean([X[:2, 3] for X in self._anchors.values()], axis=0)
