@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-VERSION = 19  # of what the cache holds: change it when the search finds otherwise
+VERSION = 20  # of what the cache holds: change it when the search finds otherwise
 KINDS = {1: "one-legged", 2: "biped", 3: "tripod", 4: "quadruped", 6: "hexapod"}
 SOURCES = {"collision shapes": 0.9, "visual shapes": 0.8}  # how sure a sole from them is
 
