@@ -55,6 +55,17 @@ def test_a_root_without_inertia_is_a_fixed_base_beside_followers_too():
     assert not robot.floating and robot.nv == 2 and len(doubts) == 1
 
 
+def test_a_root_without_inertia_under_one_joint_is_a_fixed_base():
+    """Nothing but rounding would be left of the base's pivot, here not even that."""
+    robot, doubts = told(f'<robot name="r">{link("world", "")}{link("a")}{joint("j", "world", "a")}</robot>')
+    assert not robot.floating and robot.nv == 1 and len(doubts) == 1
+
+
+def test_a_link_without_mass_on_a_root_without_inertia_is_told_first():
+    with pytest.raises(eq.ModelError, match="joint 'k' moves link 'b', which has no mass"):
+        eq.load(ON_THE_GROUND.replace(link("b"), link("b", "")))
+
+
 # --- links without mass -------------------------------------------------------------------------------------------------
 
 

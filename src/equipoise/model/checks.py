@@ -154,8 +154,9 @@ def _pivots(tree: Tree, followers: Container[str] = (), leaders: Container[str] 
         if body.name not in followers:
             U = I_A @ S
             D = S.T @ U + body.armature * np.eye(S.shape[1])
-            yield body, D, np.diag(S.T @ composite[k] @ S) + body.armature
-            if body.name not in leaders:
+            scale = np.diag(S.T @ composite[k] @ S) + body.armature
+            yield body, D, scale
+            if body.name not in leaders and _is_positive(D, scale):  # a faulty one is taken as locked
                 I_A = I_A - U @ np.linalg.solve(D, U.T)
         if body.parent >= 0:
             articulated[body.parent] += X.T @ I_A @ X

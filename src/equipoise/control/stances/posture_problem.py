@@ -42,6 +42,7 @@ class Given:
     constraints: Sequence[Constraint]
     support: float
     strength: float
+    rest: Array  # q where `posture` says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class Problem:
     @classmethod
     def of(cls, robot: Robot, given: Given) -> Problem:
         """The problem that was asked; raises where it is none."""
-        wanted, support, strength = _wanted(robot, given.posture), given.support, given.strength
+        wanted, support, strength = _wanted(robot, given.posture, given.rest), given.support, given.strength
         if not (0 < support <= 1 and 0 < strength <= 1):
             raise TaskError(f"support and strength are parts, above 0 and up to 1; got {support!r} and {strength!r}")
         for constraint in given.constraints:
@@ -259,8 +260,8 @@ def _touches(robot: Robot, given: Given, start: Array) -> tuple[Touch, ...]:
     return tuple(made)
 
 
-def _wanted(robot: Robot, posture: Any) -> Array:
-    q = robot.standing().copy()
+def _wanted(robot: Robot, posture: Any, rest: Array) -> Array:
+    q = rest.copy()
     if posture is None:
         return q
     if isinstance(posture, Mapping):
