@@ -99,7 +99,10 @@ def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence
     notes = _Notes(Meshes(folder, mesh_folder(root)))
     link_elements, joint_elements = _by_name(root, "link"), _by_name(root, "joint")
     if not link_elements:
-        raise ModelError(f"the robot (line {root.line}) has no links")
+        raise ModelError(
+            f"the robot (line {root.line}) has no links. A file that only defines macros of xacro is for others to include: "
+            "load the one that uses it"
+        )
     for material in _materials(root, link_elements.values()):
         _color(material, notes)
     links = [_link(name, element, notes) for name, element in link_elements.items()]
