@@ -300,3 +300,11 @@ def test_a_plugin_for_a_follower_that_is_one_is_no_loss():
     follower = joint("k", "a", "c", f'{LIMIT}<mimic joint="j"/>')
     assert told(pair(extra=f"{link('c')}{follower}{plugin}"))[1] == []
     assert len(told(pair(extra=f"{link('c')}{joint('k', 'a', 'c')}{plugin}"))[1]) == 1
+
+
+def test_a_colour_that_is_none_is_no_reason_to_refuse_a_robot():
+    paint = '<material name="sand"><color rgba="0.9, 0.8, 0.7 1"/></material>'
+    ball = f'<visual><geometry><sphere radius="0.1"/></geometry>{paint}</visual>'
+    robot, doubts = told(pair(extra=paint).replace("</inertial></link>", f"</inertial>{ball}</link>", 1))
+    assert len(doubts) == 1 and "colours are not four numbers" in doubts[0] and "'sand'" in doubts[0]
+    assert [shape.color for link in robot.links.values() for shape in link.visuals] == [None]

@@ -76,6 +76,7 @@ class _Notes:
     unlimited: list[str] = field(default_factory=list)
     swapped: list[str] = field(default_factory=list)
     shapeless: list[str] = field(default_factory=list)
+    colorless: set[str] = field(default_factory=set)
 
     def warn(self) -> None:
         for names, message in (
@@ -86,6 +87,7 @@ class _Notes:
                 "{} joints have a lower limit above the upper one; these are swapped, or freed if one is missing: {}.",
             ),
             (self.shapeless, "{} visuals or collisions hold no shape that URDF knows and are left out, in links: {}."),
+            (sorted(self.colorless), "{} colours are not four numbers and are left out, of materials: {}."),
         ):
             if names:
                 shown = ", ".join(map(repr, list(names)[:4])) + (", …" if len(names) > 4 else "")
@@ -227,7 +229,11 @@ def _color(material: Element, notes: _Notes) -> Color | None:
     name, color = material.get("name") or "", material.child("color")
     if color is None:
         return notes.colors.get(name)
-    r, g, b, a = _numbers(f"material {name!r}", color, "rgba", 4)
+    try:
+        r, g, b, a = _numbers(f"material {name!r}", color, "rgba", 4)
+    except ModelError:  # a robot moves without its colours
+        notes.colorless.add(name)
+        return None
     notes.colors.setdefault(name, (r, g, b, a))
     return r, g, b, a
 
