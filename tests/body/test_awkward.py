@@ -102,6 +102,30 @@ def wheel_legs():
     return made
 
 
+def mecanum():
+    """Wheels that carry rollers, each of which turns as it likes."""
+    made = Maker().trunk(shapes=(s.box(0.3, 0.2, 0.05),))
+    for k, (x, y) in enumerate([(0.15, 0.15), (0.15, -0.15), (-0.15, 0.15), (-0.15, -0.15)]):
+        disc = (s.cylinder(0.05, 0.03, (0, 0, 0), (np.pi / 2, 0, 0)),)
+        made.chain(f"wheel{k}", "trunk", [(Y, (x, y, 0.0))], disc, kind="continuous")
+        for i in range(6):
+            a = np.pi * i / 3
+            made.chain(f"roller{k}{i}", f"wheel{k}0", [((0.0, 0.7, 0.7), (0.045 * np.cos(a), 0, 0.045 * np.sin(a)))],
+                       kind="continuous", mass=0.01)  # fmt: skip
+    return made
+
+
+def on_slides():
+    """Two arms on a lift, on slides that stand for a base that drives."""
+    made = Maker(eq.RobotBuilder("sliding", floating=False)).trunk()
+    made.chain("ahead", "trunk", [(X, (0, 0, 0))], kind="prismatic", lower=-10.0, upper=10.0)
+    made.chain("aside", "ahead0", [(Y, (0, 0, 0))], kind="prismatic", lower=-10.0, upper=10.0)
+    made.chain("turned", "aside0", [(Z, (0, 0, 0)), (Z, (0, 0, 0.2))], kind="prismatic", lower=0.0, upper=0.4)
+    for name, y in (("left", 0.2), ("right", -0.2)):
+        made.chain(f"{name}_arm", "turned1", [(Y, (0, y, 0.3)), (X, (0, 0, 0)), (Y, (0.3, 0, 0)), (Z, (0.25, 0, 0))])
+    return made
+
+
 def in_parts(robot):
     """As a description on disk would be, but as text: no file, nothing beside it."""
     with warnings.catch_warnings():
@@ -185,6 +209,27 @@ def test_an_awkward_description_ends_in_a_body(name):
         assert said and said[0]
         if body.robot.floating and body.hands and not body.profile.wheels:
             assert "in its profile" in said[0]
+
+
+def test_wheels_that_carry_rollers_are_wheels():
+    body = eq.Body.of(mecanum().build(), search=False)
+    assert body.kind == "wheeled" and body.profile.wheels == tuple(f"wheel{k}0" for k in range(4))
+
+
+def test_a_base_that_drives_on_slides_is_no_arm():
+    """Slides longer than what they carry count neither as reach nor as limbs, so that both arms are found."""
+    body = eq.Body.of(on_slides().build(), search=False)
+    assert body.kind == "mobile manipulator" and list(body.hands) == ["left hand", "right hand"]
+    assert body.parts["torso"].link == "turned1"
+    reason = next(finding.reason for finding in body.findings if finding.what == "feet")
+    assert reason == "its base slides over the ground: ahead0_joint, aside0_joint"
+    planar = eq.Body.of(eq.load("holonomic_arm"), search=False)
+    assert planar.kind == "mobile manipulator" and planar.parts["torso"].link == "platform_link"
+
+
+def test_fingers_are_known_by_their_joints_or_links():
+    assert names.is_finger("gripper_joint") and names.is_finger("arm_f1x", "arm_link_fngr")
+    assert not names.is_finger("wrist_roll_joint", "gripper_link")  # the palm
 
 
 def test_sides_are_by_place_and_names_that_say_otherwise_are_doubted():

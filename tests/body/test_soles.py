@@ -5,10 +5,12 @@ from __future__ import annotations
 import legged as zoo
 import numpy as np
 import pytest
+import variants
 from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.body.patches import four_corners
+from equipoise.model.posture import link_poses
 
 X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 LEG = [("roll", X, 0.0), ("hip", Y, 0.0), ("knee", Y, -0.4), ("ankle", Y, -0.4), ("foot", X, 0.0)]
@@ -135,3 +137,13 @@ def test_the_posture_of_the_description_rests_on_the_same_shapes(name):
     motion, surfaces = skeleton.at(robot.standing()), Surfaces(skeleton)
     lowest = min(motion.p[i][2] - surfaces.extent(i, -motion.R[i].T @ [0, 0, 1]) for i in range(skeleton.count))
     assert_allclose(lowest, 0.0, atol=1e-3)
+
+
+def test_a_robot_that_is_only_drawn_stands_on_what_is_drawn():
+    """`standing()` too: on its feet, not on the knees, where the lowest link frames are."""
+    drawn = variants.without_collisions(eq.load("quadruped"))
+    assert not any(link.collisions for link in drawn.model.links.values())
+    placed = link_poses(drawn.model, drawn.standing())
+    shapes = [(placed[name] @ shape.X, shape) for name, link in drawn.model.links.items() for shape in link.visuals]
+    lowest = min(pose[2, 3] - shape.size[0] for pose, shape in shapes if shape.kind == "sphere")
+    assert lowest == pytest.approx(0.0, abs=1e-9)

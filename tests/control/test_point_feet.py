@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.testing import assert_allclose
 import equipoise as eq
 from equipoise.algebra.rigid import rotation_about
 from equipoise.balance import support_polygon
-from equipoise.control.body_contacts import contacts_of_body
+from equipoise.control.body_contacts import contacts_by_role, contacts_of_body
+from equipoise.control.item import TaskError
 from equipoise.control.stances.events import EventKind, Outcome
 from equipoise.control.stances.places import middle
 from equipoise.control.stances.stance import StepKind
@@ -271,3 +273,55 @@ def test_a_human_kneels_on_points_and_lifts_a_toe():
     run = eq.simulate(robot, machine, q0=machine.q0, duration=machine.seconds + 1.0)
     assert run.outcome == "completed" and machine.outcome is Outcome.COMPLETED
     assert EventKind.RELEASED in [event.kind for event in machine.log]
+
+
+# --- postures of bodies ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def human_body():
+    return eq.Body.of(eq.load("human"))
+
+
+def test_a_body_names_the_contacts_and_targets_of_a_posture(human_body):
+    """Roles stand for contacts and frames; the wanted posture is that of the body, not of the description."""
+    body, hand = human_body, human_body.frames["right hand"]
+    place = body.robot.pose(body.standing, hand)[:3, 3] + np.array([0.15, 0.0, 0.1])
+    result = eq.find_posture(body, dict.fromkeys(body.feet), {"right hand": place})
+    assert result.converged, result.reason
+    assert set(result.forces) == set(body.feet)
+    assert_allclose(body.robot.pose(result.q, hand)[:3, 3], place, atol=1e-7)
+    for role in body.feet:
+        X, Y = (body.robot.pose(q, body.frames[role]) for q in (body.standing, result.q))
+        assert_allclose(X, Y, atol=1e-7)
+    still = eq.find_posture(body, dict.fromkeys(body.feet))
+    assert_allclose(still.q[7:], body.standing[7:], atol=0.05)
+
+
+def test_roles_touch_without_carrying_and_postures_are_by_joint(human_body):
+    body = human_body
+    head = next(name for name in body.robot.joints if "neck" in name or "head" in name)
+    result = eq.find_posture(body, {"left foot": GROUND}, touching={"right foot": GROUND}, posture={head: 0.2})
+    assert result.converged, result.reason
+    assert set(result.forces) == {"left foot"}
+    assert abs(body.robot.pose(result.q, body.frames["right foot"])[2, 3]) < 1e-7
+    assert result.q[body.robot.joints[head].q][0] == pytest.approx(0.2, abs=0.05)
+
+
+def test_a_line_is_two_points_of_a_posture(human_body):
+    """A narrow foot touches at toe and heel, which may be named, and one place cannot be that of both."""
+    feet = {role: replace(part, contact="line", corners=((0.1, 0.0), (-0.1, 0.0))) for role, part in human_body.feet.items()}
+    body = replace(human_body, profile=replace(human_body.profile, parts={**human_body.profile.parts, **feet}))
+    found = contacts_by_role(body, {"left foot": None, "right foot heel": None})
+    assert [contact.label for contact in found] == ["left foot toe", "left foot heel", "right foot heel"]
+    with pytest.raises(TaskError, match="give its pose .* or the places of 'left foot toe' and 'left foot heel'"):
+        contacts_by_role(body, {"left foot": (0.0, 0.0, 0.0)})
+    with pytest.raises(eq.UnknownNameError, match="left foot side"):
+        contacts_by_role(body, {"left foot side": None})
+
+
+def test_roles_need_a_body(human_body):
+    with pytest.raises(TaskError, match=r"need the robot's Body: eq.Body.of\(robot\)"):
+        eq.find_posture(human_body.robot, {"left foot": None})
+    with pytest.raises(eq.UnknownNameError, match="left hoof"):
+        eq.find_posture(human_body, {"left hoof": None})

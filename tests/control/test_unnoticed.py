@@ -7,10 +7,11 @@ import copy
 import numpy as np
 import pytest
 from bodies import FEET, standing, tripod
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from support import load
 
 import equipoise as eq
+from equipoise.control.contacts import cones
 from equipoise.control.contacts.cones import facets_of_pyramid
 from equipoise.control.controller.context import Context
 from equipoise.control.controller.kernels import controller_key
@@ -284,3 +285,15 @@ def test_pairs_that_are_far_again_bind_nothing():
     solution = controller(0.1, wide, v)
     assert feet_apart(wide) > feet_apart(q) + 0.01 and not solution.step.outside["self-collision"].keys.size
     assert solution.status.ok and not solution.active
+
+
+def test_facets_of_a_cone_are_found_once(monkeypatch):
+    """A second start takes them from the cache, to the last bit, and needs no hulls."""
+    rng = np.random.default_rng(5)
+    rays = np.concatenate([np.ones((12, 1)), rng.normal(size=(12, 3))], axis=1)
+    first = cones.facets("sole", rays)
+    assert (rays @ first.T <= 1e-8).all() and first.flags.writeable
+    monkeypatch.setattr(cones, "_facets", lambda label, rays: pytest.fail("found anew"))
+    assert_array_equal(cones.facets("sole", rays), first)
+    with pytest.raises(pytest.fail.Exception):
+        cones.facets("sole", rays + np.array([0.0, 1e-3, 0.0, 0.0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,17 @@ def test_a_root_without_inertia_is_a_fixed_base_beside_followers_too():
     assert not robot.floating and robot.nv == 2 and len(doubts) == 1
 
 
+def test_a_root_without_inertia_under_one_joint_is_a_fixed_base():
+    """Nothing but rounding would be left of the base's pivot, here not even that."""
+    robot, doubts = told(f'<robot name="r">{link("world", "")}{link("a")}{joint("j", "world", "a")}</robot>')
+    assert not robot.floating and robot.nv == 1 and len(doubts) == 1
+
+
+def test_a_link_without_mass_on_a_root_without_inertia_is_told_first():
+    with pytest.raises(eq.ModelError, match="joint 'k' moves link 'b', which has no mass"):
+        eq.load(ON_THE_GROUND.replace(link("b"), link("b", "")))
+
+
 # --- links without mass -------------------------------------------------------------------------------------------------
 
 
@@ -64,6 +76,14 @@ def test_a_massless_moving_link_suggests_what_to_write():
         eq.load(text)
     assert "armature" not in str(caught.value)
     assert eq.load(text, locked=["tip"]).nv == 7
+
+
+def test_all_massless_links_are_named_at_once():
+    """A hand of five fingers is not mended in five tries."""
+    text = ON_THE_GROUND.replace(link("b"), link("b", "")).replace("</robot>", f"{link('c', '')}{joint('l', 'a', 'c')}</robot>")
+    with pytest.raises(eq.ModelError, match=r"locked=\['l', 'k'\]\) holds the joint and those like it"):
+        eq.load(text, floating=False)
+    assert eq.load(text, floating=False, locked=["l", "k"]).nv == 1
 
 
 def test_rotors_make_a_massless_link_possible():
@@ -163,12 +183,22 @@ def test_xacro_files_are_expanded(tmp_path):
         (XACRO.replace("${-2*a}", "${b}"), "r.xacro: xacro cannot expand it: .*'b'"),
         (XACRO.replace("</robot>", ""), "r.xacro: malformed XML"),
         ('<!DOCTYPE robot [<!ENTITY a "b">]>' + XACRO, "r.xacro: DOCTYPE"),
+        ('<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"/>', "r.xacro: .* macros of xacro .* load the one that uses it"),
     ],
 )
 def test_xacro_files_that_cannot_be_expanded_say_why(tmp_path, text, message):
     pytest.importorskip("xacro")
     (tmp_path / "r.xacro").write_text(text)
     with pytest.raises(eq.ModelError, match=message):
+        eq.load(tmp_path / "r.xacro")
+
+
+def test_packages_of_ros_in_xacro_files_need_ros(tmp_path):
+    pytest.importorskip("xacro")
+    if find_spec("ament_index_python") is not None:
+        pytest.skip("ROS is here")
+    (tmp_path / "r.xacro").write_text(XACRO.replace("</robot>", '<xacro:include filename="$(find other)/a.xacro"/></robot>'))
+    with pytest.raises(eq.ModelError, match=r"r.xacro: .*expand it there, xacro FILE.xacro > robot.urdf"):
         eq.load(tmp_path / "r.xacro")
 
 
@@ -270,3 +300,11 @@ def test_a_plugin_for_a_follower_that_is_one_is_no_loss():
     follower = joint("k", "a", "c", f'{LIMIT}<mimic joint="j"/>')
     assert told(pair(extra=f"{link('c')}{follower}{plugin}"))[1] == []
     assert len(told(pair(extra=f"{link('c')}{joint('k', 'a', 'c')}{plugin}"))[1]) == 1
+
+
+def test_a_colour_that_is_none_is_no_reason_to_refuse_a_robot():
+    paint = '<material name="sand"><color rgba="0.9, 0.8, 0.7 1"/></material>'
+    ball = f'<visual><geometry><sphere radius="0.1"/></geometry>{paint}</visual>'
+    robot, doubts = told(pair(extra=paint).replace("</inertial></link>", f"</inertial>{ball}</link>", 1))
+    assert len(doubts) == 1 and "colours are not four numbers" in doubts[0] and "'sand'" in doubts[0]
+    assert [shape.color for link in robot.links.values() for shape in link.visuals] == [None]

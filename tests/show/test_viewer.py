@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import socket
 import time
+from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +16,8 @@ from rich.console import Console
 
 import equipoise as eq
 from equipoise.algebra.quaternions import from_rotation
-from equipoise.show import command
+from equipoise.body import Finding
+from equipoise.show import command, who
 from equipoise.show import live as live_module
 from equipoise.show.live import Live, OwnAccelerations, draggable, set_target
 from equipoise.show.scene import Scene, quiet_viser, server
@@ -49,6 +52,40 @@ class Servo:
         return SimpleNamespace(
             torque=np.zeros_like(v), acceleration=a, status="optimal", task_errors={"hand": float(np.abs(a).max())}
         )
+
+
+# --- a robot --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_robot_alone_stands_on_its_soles_with_its_feet_and_hands_marked():
+    """As its body stands, not as its description does: knees bent, the middle of the feet at the origin."""
+    body = eq.Body.of(samples.human())
+    for what in (samples.human(), body):
+        with eq.view(what, port=0) as viewer:
+            assert viewer.scene.frames == tuple(body.frames[role] for role in (*body.feet, *body.hands))
+            assert viewer.scene._links["head"].position == pytest.approx(body.robot.pose(body.standing, "head")[:3, 3], abs=1e-6)
+    with eq.view(samples.human(), q=samples.human().standing(), frames=["left_hand"], port=0) as viewer:
+        assert viewer.scene.frames == ("left_hand",)
+        described = samples.human().pose(samples.human().standing(), "head")[:3, 3]
+        assert viewer.scene._links["head"].position == pytest.approx(described, abs=1e-6)
+
+
+def test_the_side_panel_lists_parts_and_doubts():
+    told = []
+    folder = SimpleNamespace(add_folder=lambda name, **_: told.append(name) or nullcontext(), add_markdown=told.append)
+    body = eq.Body.of(samples.human())
+    doubt = Finding("front", "x", "<b>nothing</b> tells", 0.1)
+    who.list_parts(SimpleNamespace(gui=folder), replace(body, profile=replace(body.profile, findings=(doubt,))))
+    assert told[0] == "body: biped"
+    assert "- **left foot**: `left_foot`" in told[1] and "*doubtful* front: x (&lt;b&gt;nothing&lt;/b&gt; tells)" in told[1]
+
+
+def test_where_a_controller_starts():
+    """Where it says; else on its soles, and a robot without feet as it is described."""
+    human, arm = samples.human(), eq.load("arm7")
+    np.testing.assert_array_equal(who.start_of(human, SimpleNamespace(q0=np.ones(human.nq))), np.ones(human.nq))
+    np.testing.assert_array_equal(who.start_of(human, SimpleNamespace()), eq.Body.of(human).standing)
+    np.testing.assert_array_equal(who.start_of(arm, SimpleNamespace()), arm.standing())
 
 
 # --- a run ----------------------------------------------------------------------------------------------------------------
@@ -108,7 +145,7 @@ def test_forces_and_polygon_appear_with_the_contacts(opened):
 
 
 def test_what_cannot_be_shown():
-    with pytest.raises(eq.ShapeError, match="view takes a Robot or a Run, got int"):
+    with pytest.raises(eq.ShapeError, match="view takes a Robot, a Body or a Run, got int"):
         eq.view(3)
     with pytest.raises(eq.UnknownNameError, match="no frame named 'left_hnd'"):
         eq.view(samples.human(), frames=["left_hnd"], port=0)

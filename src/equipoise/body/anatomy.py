@@ -15,7 +15,7 @@ from .patches import Patch, Surfaces, lowest_patch
 from .roles import Named, arms_and_head, height, named, trunk_parts
 from .skeleton import Skeleton
 from .symmetry import Symmetry, alike, symmetry_of
-from .wheels import is_wheel
+from .wheels import slides_of, wheel_of
 
 Array = np.ndarray
 TO_WRITE = 'if it has feet, name their links in its profile: [parts."left foot"] link = "…"'
@@ -70,6 +70,7 @@ class Anatomy:
     hands: tuple[tuple[str, Limb], ...]
     head: Limb | None
     wheels: tuple[str, ...]  # links
+    slides: tuple[str, ...]  # joints that stand for a base that drives
     torso: int
     pelvis: int
     findings: tuple[Finding, ...]
@@ -81,8 +82,13 @@ def anatomy_of(skeleton: Skeleton, hints: Hints | None = None) -> Anatomy:
     findings: list[Finding] = []
     skeleton, trunk, limbs, symmetry = _upright(skeleton, hints, findings)
     surfaces = Surfaces(skeleton)
-    wheels = tuple(limb for limb in limbs if is_wheel(limb, surfaces)) if not hints.feet else ()
-    legs, soles = _carriers(skeleton, surfaces, trunk, limbs, symmetry, wheels, hints, findings)
+    rolling = {limb: i for limb in limbs if not hints.feet and (i := wheel_of(limb, surfaces)) is not None}
+    wheels = {limb: skeleton.main_link(i) for limb, i in rolling.items()}
+    legs, soles = _carriers(skeleton, surfaces, trunk, limbs, symmetry, tuple(wheels), hints, findings)
+    slides = slides_of(skeleton) if not legs and not wheels else ()
+    if slides:
+        findings = [finding for finding in findings if finding.what != "feet"]
+        findings.append(Finding("feet", "none", f"its base slides over the ground: {', '.join(slides)}", 0.9))
     turn = _turn(skeleton, symmetry, legs, soles, hints, findings)
     skeleton = Skeleton(skeleton.robot, turn @ skeleton.upright)
     surfaces = replace(surfaces, skeleton=skeleton)
@@ -100,11 +106,11 @@ def anatomy_of(skeleton: Skeleton, hints: Hints | None = None) -> Anatomy:
         hands = named(arms, None, "hand")
     torso, pelvis = trunk_parts(skeleton, trunk, feet, hands, head)
     head = None if head is not None and torso in head.chain else head
-    _report(findings, feet, hands, head, wheels, symmetry, skeleton)
+    _report(findings, feet, hands, head, tuple(wheels.values()), symmetry, skeleton)
     return Anatomy(
         skeleton, surfaces, trunk, tuple(limbs), tuple((role, leg) for role, leg, _ in feet),
         tuple(patch for _, _, patch in feet if patch is not None), tuple((role, arm) for role, arm, _ in hands), head,
-        tuple(skeleton.main_link(limb.end) for limb in wheels), torso, pelvis, tuple(findings),
+        tuple(wheels.values()), slides, torso, pelvis, tuple(findings),
     )  # fmt: skip
 
 
@@ -294,7 +300,7 @@ def _direction(d: Array) -> str:
 
 
 def _report(
-    findings: list[Finding], feet: Named, hands: Named, head: Limb | None, wheels: Sequence[Limb], symmetry: Symmetry,
+    findings: list[Finding], feet: Named, hands: Named, head: Limb | None, wheels: Sequence[str], symmetry: Symmetry,
     skeleton: Skeleton,
 ) -> None:  # fmt: skip
     sure = {limb.chain[0]: pair.score for pair in symmetry.pairs for limb in pair.limbs}
@@ -309,5 +315,5 @@ def _report(
             findings.append(Finding(f"side of the {role}", role.split()[0], "its names say the other side", 0.3))
     if head is not None:
         findings.append(Finding("head", skeleton.main_link(head.end), "a short limb in the middle, above the trunk", 0.8))
-    for limb in wheels:
-        findings.append(Finding("wheel", skeleton.main_link(limb.end), "turns without limits about a level axis, low down", 0.8))
+    for link in wheels:
+        findings.append(Finding("wheel", link, "turns without limits about a level axis, low down", 0.8))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-VERSION = 19  # of what the cache holds: change it when the search finds otherwise
+VERSION = 23  # of what the cache holds: change it when the search finds otherwise
 KINDS = {1: "one-legged", 2: "biped", 3: "tripod", 4: "quadruped", 6: "hexapod"}
 SOURCES = {"collision shapes": 0.9, "visual shapes": 0.8}  # how sure a sole from them is
 
@@ -162,7 +162,7 @@ def _trunk(anatomy: Anatomy) -> dict[str, Part]:
 def _kind(robot: Robot, anatomy: Anatomy) -> str:
     if anatomy.feet:
         return KINDS.get(len(anatomy.feet), f"{len(anatomy.feet)} legs")
-    if anatomy.wheels:
+    if anatomy.wheels or anatomy.slides:
         return "mobile manipulator" if anatomy.hands else "wheeled"
     return {0: "no limbs", 1: "arm"}.get(len(anatomy.hands), f"{len(anatomy.hands)} arms")
 

@@ -2,14 +2,15 @@
 
     minimise  Σ ‖w (p_F(q) − p)‖² + ‖w log(R_F(q) Rᵀ)‖²     subject to  lower ≤ q ≤ upper
 
-by Levenberg and Marquardt's steps on the robot's manifold, all problems of a batch at once on the batched kernels. Joints at a
-bound that are pushed against it are left out of a step. What has not converged starts again from random joints.
+by the descent of `least_squares`, all problems of a batch at once on the batched kernels. What has not converged starts again
+from random joints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,15 +19,13 @@ from numpy.typing import ArrayLike
 from ..algebra.quaternions import from_rotation, log
 from ..errors import ShapeError, StateError, unknown_name
 from ..model.types import frozen
-from .least_squares import positions
+from .least_squares import Bounds, descent, positions
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
 COM = "com"
-FARTHEST = 0.5  # rad or m: of any coordinate in one step, as far as first order is trusted
-FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-10, 1e8
 SETTLED = 1e-3  # part by which the cost must fall within `PATIENCE` steps, else the problem has settled where it is
 PATIENCE = 12
 
@@ -118,9 +117,7 @@ class _Problem:
     wanted: Mapping[str, Array]  # (N, 4, 4) or (N, 3)
     start: Array  # (N, nq)
     shape: tuple[int, ...]  # of the batch
-    free: Array  # (nv,): which velocities may be used
-    lower: Array  # (nv,), −inf where there is no limit
-    upper: Array
+    bounds: Bounds
     at: Array  # (nv,): where the position of each velocity is in q; −1 for the base and joints with several coordinates
 
     @classmethod
@@ -142,8 +139,8 @@ class _Problem:
             for n, x in wanted.items()
         }
         start = np.array(np.broadcast_to(q, (*shape, robot.nq))).reshape(count, robot.nq)
-        free, lower, upper, at = _bounds(robot, locked, base)
-        return cls(robot, names, flat, start, shape, free, lower, upper, at)
+        bounds = Bounds.of(robot, _free(robot, locked, base))
+        return cls(robot, names, flat, start, shape, bounds, positions(robot))
 
     def only(self, rows: Array) -> _Problem:
         """Some of the problems."""
@@ -195,49 +192,22 @@ class _Problem:
 
     def descended(self, q: Array, iterations: int) -> tuple[Array, Array, int]:
         """(q, sum of squares (N,), steps): from a start down to where no step helps."""
-        q = self.clipped(q)
-        r, J = self.rows(q)
-        cost, damping = (r * r).sum(1), np.full(len(q), FIRST_DAMPING)
-        earlier, k = cost.copy(), 0
-        for k in range(1, iterations + 1):
-            new = self.clipped(self.robot.integrate(q, self.step(q, r, J, damping)))
-            r_new, J_new = self.rows(new)
-            cost_new = (r_new * r_new).sum(1)
-            better = cost_new < cost
-            q, r, J = (np.where(_like(better, x), y, x) for x, y in ((q, new), (r, r_new), (J, J_new)))
-            cost = np.where(better, cost_new, cost)
-            damping = np.clip(np.where(better, damping / 5, damping * 8), LEAST_DAMPING, MOST_DAMPING)
+        q, taken = self.bounds.clipped(q, self.at, every=False), 0
+        cost = earlier = np.full(len(q), np.inf)
+        for taken, now in enumerate(islice(descent(q, self.rows, self.robot.integrate, self.bounds, self.at), iterations), 1):
+            q, cost = now.q, now.cost
             if (cost < 1e-26).all():
                 break
-            if k % PATIENCE == 0:
+            if taken % PATIENCE == 1:
                 if (cost > (1 - SETTLED) * earlier).all():
                     break
-                earlier = cost.copy()
-        return q, cost, k
-
-    def step(self, q: Array, r: Array, J: Array, damping: Array) -> Array:
-        """(N, nv): of all problems; joints that may not move, or only out of their range, stay."""
-        g = np.einsum("nmi,nm->ni", J, r)
-        x = np.where(self.at >= 0, q[:, self.at], 0.0)
-        stuck = (self.at >= 0) & (((x <= self.lower + 1e-9) & (g > 0)) | ((x >= self.upper - 1e-9) & (g < 0)))
-        moves = self.free & ~stuck
-        J = np.where(moves[:, None, :], J, 0.0)
-        H = np.swapaxes(J, 1, 2) @ J
-        i = np.arange(H.shape[1])
-        H[:, i, i] += damping[:, None] * (1.0 + H[:, i, i])
-        step = -np.linalg.solve(H, np.where(moves, g, 0.0)[:, :, None])[:, :, 0]
-        return step * np.minimum(1.0, FARTHEST / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
-
-    def clipped(self, q: Array) -> Array:
-        """q with every joint within its bounds; those that may not move as they are."""
-        q, single = q.copy(), (self.at >= 0) & self.free
-        q[:, self.at[single]] = np.clip(q[:, self.at[single]], self.lower[single], self.upper[single])
-        return q
+                earlier = cost
+        return q, cost, taken
 
     def scattered(self, rng: np.random.Generator) -> Array:
         """The starts with random joints, within their bounds or half a turn."""
-        q, single = self.start.copy(), (self.at >= 0) & self.free
-        low, high = np.maximum(self.lower[single], -np.pi), np.minimum(self.upper[single], np.pi)
+        q, single = self.start.copy(), (self.at >= 0) & self.bounds.free
+        low, high = np.maximum(self.bounds.lower[single], -np.pi), np.minimum(self.bounds.upper[single], np.pi)
         q[:, self.at[single]] = rng.uniform(low, np.maximum(low, high), (len(q), int(single.sum())))
         return q
 
@@ -259,7 +229,7 @@ class _Problem:
             if parts:
                 words.append(f"{name!r} is missed by {' and '.join(parts)}")
         x = np.where(self.at >= 0, q[worst][self.at], np.nan)
-        ends = (np.abs(x - self.lower) < 1e-6) | (np.abs(x - self.upper) < 1e-6)
+        ends = (np.abs(x - self.bounds.lower) < 1e-6) | (np.abs(x - self.bounds.upper) < 1e-6)
         joints = [n for n, j in self.robot.joints.items() if j.mimic is None and ends[j.v].any()]
         count = "" if len(good) == 1 else f"{int((~good).sum())} of {len(good)} did not converge; the worst: "
         told = f"; at the end of their range: {', '.join(joints)}" if joints else ""
@@ -301,21 +271,13 @@ def _target(name: str, value: ArrayLike) -> Array:
     return target
 
 
-def _bounds(robot: Robot, locked: Sequence[str], base: bool) -> tuple[Array, Array, Array, Array]:
-    """Which velocities may be used, lower, upper (nv,) each, and the places of their positions."""
-    free, at = np.ones(robot.nv, dtype=bool), positions(robot)
-    lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
+def _free(robot: Robot, locked: Sequence[str], base: bool) -> Array:
+    """(nv,): which velocities may be used."""
+    free = np.ones(robot.nv, dtype=bool)
     for name in locked:
         if name not in robot.joints:
             raise unknown_name("joint", name, robot.joints)
         free[robot.joints[name].v] = False
     if robot.floating and not base:
         free[:6] = False
-    for joint in robot.joints.values():
-        if joint.mimic is None and joint.type.nq == 1:
-            lower[joint.v], upper[joint.v] = joint.limits.lower, joint.limits.upper
-    return free, lower, upper, at
-
-
-def _like(chosen: Array, x: Array) -> Array:
-    return chosen.reshape(-1, *(1,) * (x.ndim - 1))
+    return free

@@ -1,9 +1,15 @@
-"""Nearest configurations by damped least squares with bounds, on a robot's manifold."""
+"""Nearest configurations by damped least squares with bounds, on a robot's manifold; one problem or thousands at once.
+
+    minimise  ‖r(q)‖²     subject to  lower ≤ q ≤ upper
+
+by Levenberg and Marquardt's steps. Joints at a bound that are pushed against it are left out of a step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +21,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 Rows = Callable[[Array, Motion], tuple[Array, Array]]  # (q, where everything is) → residuals (m,), Jacobian (m, nv)
+BatchedRows = Callable[[Array], tuple[Array, Array]]  # q (N, nq) → residuals (N, m), Jacobians (N, m, nv)
 ITERATIONS = 80
+FARTHEST = 0.5  # rad or m: of any coordinate in one step, as far as first order is trusted
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-10, 1e8
+SETTLED = 1e-12  # of the cost, or of one: a step that gains less is the last
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,33 +36,95 @@ class Bounds:
     upper: Array
     free: Array
 
+    @classmethod
+    def of(cls, robot: Robot, free: Array, part: float = 0.0, most: float = 0.0) -> Bounds:
+        """The limits of a robot's joints, drawn in by a part of their range, by no more than `most` (rad or m)."""
+        lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
+        for joint in robot.joints.values():
+            low, high = joint.limits.lower, joint.limits.upper
+            if joint.mimic is None and joint.type.nq == 1 and low <= high:
+                inside = min(part * (high - low), most) if np.isfinite(high - low) else 0.0
+                lower[joint.v], upper[joint.v] = low + inside, high - inside
+        return cls(lower, upper, free)
+
+    def clipped(self, q: Array, at: Array, *, every: bool = True) -> Array:
+        """q (…, nq) with the joints within their bounds, all or those that may move; `at` as `positions` has it."""
+        single = (at >= 0) & (self.free | every)
+        q = q.copy()
+        q[..., at[single]] = np.clip(q[..., at[single]], self.lower[single], self.upper[single])
+        return q
+
+
+@dataclass(frozen=True, eq=False)
+class Descended:
+    """How far a descent is: (N, …) for N problems.
+
+    Attributes:
+        q: (N, nq). cost: (N,), sum of squares.
+        gain: (N,), by which the last step lowered it; 0 where it was not taken.
+        damping: (N,), of the next step.
+    """
+
+    q: Array
+    cost: Array
+    gain: Array
+    damping: Array
+
+
+def descent(
+    q: Array, rows: BatchedRows, integrate: Callable[[Array, Array], Array], bounds: Bounds, at: Array
+) -> Iterator[Descended]:
+    """Where steps lead from q (N, nq), one after the other and without end; a step that does not help is damped more.
+
+    Args:
+        integrate: (q, step) → q on the manifold.
+        at: as `positions` has it.
+    """
+    r, J = rows(q)
+    cost, damping = (r * r).sum(1), np.full(len(q), FIRST_DAMPING)
+    while True:
+        new = bounds.clipped(integrate(q, _step(q, r, J, damping, bounds, at)), at, every=False)
+        r_new, J_new = rows(new)
+        cost_new = (r_new * r_new).sum(1)
+        better = cost_new < cost
+        gain = np.where(better, cost - cost_new, 0.0)
+        q, r, J = (np.where(_like(better, x), y, x) for x, y in ((q, new), (r, r_new), (J, J_new)))
+        cost = np.where(better, cost_new, cost)
+        damping = np.clip(np.where(better, damping / 5, damping * 8), LEAST_DAMPING, MOST_DAMPING)
+        yield Descended(q, cost, gain, damping)
+
 
 def solved(skeleton: Skeleton, q: Array, rows: Rows, bounds: Bounds, iterations: int = ITERATIONS) -> tuple[Array, float]:
-    """(q, sum of squares): Levenberg–Marquardt; joints at a bound that are pushed against it are left out of a step."""
+    """(q, sum of squares): where the descent of one problem settles."""
     at = positions(skeleton.robot)
-    q = clipped(q, at, bounds)
-    r, J = rows(q, skeleton.at(q))
-    cost, damping = float(r @ r), 1e-4
-    for _ in range(iterations):
-        g, x = J.T @ r, np.where(at >= 0, q[at], 0.0)
-        stuck = (at >= 0) & (((x <= bounds.lower + 1e-9) & (g > 0)) | ((x >= bounds.upper - 1e-9) & (g < 0)))
-        free = bounds.free & ~stuck
-        H = J[:, free].T @ J[:, free]
-        step = np.zeros(len(g))
-        step[free] = -np.linalg.solve(H + damping * (np.eye(len(H)) + np.diag(np.diag(H))), g[free])
-        step *= min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-12))
-        new = clipped(skeleton.integrate(q, step), at, bounds)
-        r_new, J_new = rows(new, skeleton.at(new))
-        if float(r_new @ r_new) < cost:
-            gain = cost - float(r_new @ r_new)
-            q, r, J, cost, damping = new, r_new, J_new, float(r_new @ r_new), max(damping / 5, 1e-9)
-            if gain < 1e-12 * (1.0 + cost):
-                break
-        elif damping > 1e6:
+
+    def one(q: Array) -> tuple[Array, Array]:
+        r, J = rows(q[0], skeleton.at(q[0]))
+        return r[None], J[None]
+
+    def integrate(q: Array, step: Array) -> Array:
+        return skeleton.integrate(q[0], step[0])[None]
+
+    start = bounds.clipped(q, at)[None]
+    now = Descended(start, np.full(1, np.inf), np.zeros(1), np.zeros(1))
+    for now in islice(descent(start, one, integrate, bounds, at), iterations):
+        if 0 < now.gain[0] < SETTLED * (1.0 + now.cost[0]) or now.damping[0] >= MOST_DAMPING:
             break
-        else:
-            damping *= 8
-    return q, cost
+    return now.q[0], float(now.cost[0])
+
+
+def _step(q: Array, r: Array, J: Array, damping: Array, bounds: Bounds, at: Array) -> Array:
+    """(N, nv): of all problems; joints that may not move, or only out of their range, stay."""
+    g = np.einsum("nmi,nm->ni", J, r)
+    x = np.where(at >= 0, q[:, at], 0.0)
+    stuck = (at >= 0) & (((x <= bounds.lower + 1e-9) & (g > 0)) | ((x >= bounds.upper - 1e-9) & (g < 0)))
+    moves = bounds.free & ~stuck
+    J = np.where(moves[:, None, :], J, 0.0)
+    H = np.swapaxes(J, 1, 2) @ J
+    i = np.arange(H.shape[1])
+    H[:, i, i] += damping[:, None] * (1.0 + H[:, i, i])
+    step = -np.linalg.solve(H, np.where(moves, g, 0.0)[:, :, None])[:, :, 0]
+    return step * np.minimum(1.0, FARTHEST / np.maximum(np.abs(step).max(axis=1, initial=0.0), 1e-12))[:, None]
 
 
 def positions(robot: Robot) -> Array:
@@ -64,9 +136,5 @@ def positions(robot: Robot) -> Array:
     return at
 
 
-def clipped(q: Array, at: Array, bounds: Bounds) -> Array:
-    """q with every joint within its bounds; `at` as `positions` has it."""
-    single = at >= 0
-    q = q.copy()
-    q[at[single]] = np.clip(q[at[single]], bounds.lower[single], bounds.upper[single])
-    return q
+def _like(chosen: Array, x: Array) -> Array:
+    return chosen.reshape(-1, *(1,) * (x.ndim - 1))

@@ -11,6 +11,7 @@ _RIGHT = {"right", "r", "rf", "rh", "rr", "rm", "fr", "hr", "br", "mr", "rleg", 
 _FRONT = {"front", "fore", "f", "fl", "fr", "lf", "rf", "forward"}
 _HIND = {"hind", "rear", "back", "h", "hl", "hr", "lh", "rh", "bl", "br", "rl", "rr", "b"}
 _FINGER = re.compile(r"finger|thumb|gripper|jaw|knuckle|index|pinky|claw", re.IGNORECASE)
+_FINGER_LINK = re.compile(r"finger|fngr|thumb|jaw|knuckle|claw", re.IGNORECASE)  # a gripper's link may be its palm
 
 
 def words(name: str) -> list[str]:
@@ -42,8 +43,9 @@ def end(names: Iterable[str]) -> int:
     return _sign(names, _FRONT, _HIND)
 
 
-def is_finger(name: str) -> bool:
-    return _FINGER.search(name) is not None
+def is_finger(joint: str, link: str = "") -> bool:
+    """Whether the name of a joint, or of the link that it moves, is that of a finger."""
+    return _FINGER.search(joint) is not None or _FINGER_LINK.search(link) is not None
 
 
 def _sign(names: Iterable[str], yes: set[str], no: set[str]) -> int:

@@ -27,7 +27,7 @@ LOADED, EASY = 4.0, 0.5  # weight of gravity torques of the trunk, as parts of t
 BENT = {1: 0.94, 2: 0.94}  # part of the highest stance, by feet; four and more stand lower
 CROUCHED = 0.75
 STRAIGHT = 0.985  # of the highest stance: a posture of the description that is higher has its knees straight
-MARGIN = 0.05  # of a joint's range, and at most 0.1 rad: how far from its limits it stands
+MARGIN, MOST_MARGIN = 0.05, 0.1  # of a joint's range, and at most so many rad or m: how far from its limits it stands
 HANGING = 0.7  # of the reach: legs that drop this far at zero stand below where they are
 STRADDLED = 0.55  # of the level distance at zero: where insects put their feet
 OUTWARD = (0.15, 0.28, 0.42, 0.6)  # of an arm's reach: how far the hand hangs outside the shoulder, until nothing touches
@@ -361,17 +361,11 @@ def _cross_rate(d: Array, to: Array, turning: Array) -> Array:
 
 
 def _bounds(skeleton: Skeleton, locked: Sequence[str]) -> Bounds:
-    robot = skeleton.robot
-    lower, upper, free = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf), np.ones(robot.nv, bool)
-    for name, joint in robot.joints.items():
-        if joint.mimic is not None or joint.type.nq != 1:
-            continue
-        low, high = joint.limits.lower, joint.limits.upper
-        if low <= high:
-            inside = min(MARGIN * (high - low), 0.1) if np.isfinite(high - low) else 0.0
-            lower[joint.v], upper[joint.v] = low + inside, high - inside
-        free[joint.v] = name not in locked
-    return Bounds(lower, upper, free)
+    free = np.ones(skeleton.robot.nv, bool)
+    for name, joint in skeleton.robot.joints.items():
+        if name in locked and joint.mimic is None:  # one that follows moves with its leader
+            free[joint.v] = False
+    return Bounds.of(skeleton.robot, free, MARGIN, MOST_MARGIN)
 
 
 def _places(anatomy: Anatomy) -> Array:

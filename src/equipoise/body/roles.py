@@ -97,7 +97,7 @@ def _without_gripper(limb: Limb) -> Limb:
         name = skeleton.joint(chain[-1])
         light = skeleton.mass[chain[-1]] < 0.5 * skeleton.mass[chain[-2]] or len(chain) > 7
         own = joints[name].type.name == "prismatic" or name in followed or joints[name].mimic is not None
-        if own or (light and names.is_finger(name)):
+        if own or (light and names.is_finger(name, skeleton.main_link(chain[-1]))):
             chain.pop()
         else:
             break

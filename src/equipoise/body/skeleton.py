@@ -86,8 +86,10 @@ class Skeleton:
         return self.robot.tree.bodies[body].name
 
     def main_link(self, body: int) -> str:
-        """The heaviest link of a body; its first where none has mass."""
+        """The heaviest link of a body; its first where none has mass. Of a world without links, that of what stands on it."""
         links = self.robot.links
+        if body < 0 and not self.links[body] and self.children[body]:
+            return self.main_link(self.children[body][0])
 
         def mass(name: str) -> float:
             inertia = links[name].inertia
@@ -221,21 +223,24 @@ class Skeleton:
             return motion
         return Motion(self.turn @ motion.R, *(x @ self.turn.T for x in (motion.p, motion.spin, motion.slide, motion.origin)))
 
-    @cached_property
+    @property
     def reach(self) -> Array:
         """(n,) from each joint to the farthest place beyond it, along the bodies, m."""
-        far = np.zeros(self.count)
+        return self._reach_and_travel[0]
+
+    def travel(self, body: int) -> float:
+        """m, of a sliding joint; 0 where it goes farther than what it carries reaches: rails under a robot are no limb."""
+        return float(self._reach_and_travel[1][body])
+
+    @cached_property
+    def _reach_and_travel(self) -> tuple[Array, Array]:
+        far, travel = np.zeros(self.count), np.zeros(self.count)
         for i in reversed(range(self.count)):
             own = [float(np.linalg.norm(self.com[i]))]
             own += [float(np.linalg.norm(self.robot.place(name)[1][:3, 3])) for name in self.links[i]]
             own += [float(np.linalg.norm(self.robot.tree.bodies[c].p)) + far[c] for c in self.children[i]]
-            far[i] = max(own) + self.travel(i)
-        return far
-
-    def travel(self, body: int) -> float:
-        """m, of a sliding joint."""
-        joint = self.robot.model.joints[self.joint(body)]
-        if joint.type.name != "prismatic":
-            return 0.0
-        span = max(abs(joint.limits.lower), abs(joint.limits.upper))
-        return float(span) if np.isfinite(span) else 0.0
+            joint = self.robot.model.joints[self.joint(i)]
+            span = max(abs(joint.limits.lower), abs(joint.limits.upper)) if joint.type.name == "prismatic" else 0.0
+            travel[i] = span if span <= max(own) else 0.0
+            far[i] = max(own) + travel[i]
+        return far, travel

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..body.body import Body
 from ..body.parts import Part
 from ..errors import unknown_name
+from ..geometry.primitives import Plane
 from .contacts import Contact, FlatContact, PointContact
+from .item import TaskError
 
 Array = np.ndarray
 FRICTION = 0.7
 ENDS = ("toe", "heel")
+Place: TypeAlias = ArrayLike | Plane | None  # of a contact: pose (4×4), place of a point (3), a plane; None: where it is
+ContactsAt: TypeAlias = Mapping[Contact, Place] | Mapping[str, Place] | Mapping[Contact | str, Place]
 
 
 def contacts_of_body(body: Body, roles: Iterable[str] | None = None, friction: float = FRICTION) -> list[Contact]:
@@ -42,6 +48,27 @@ def part_contacts(frame: str, role: str, part: Part, friction: float = FRICTION)
             for end, point in zip(ENDS, points, strict=True)
         ]
     return [PointContact(frame, name=role, friction=friction)]
+
+
+def contacts_by_role(body: Body | None, given: ContactsAt) -> dict[Contact, Place]:
+    """Contacts with what is given of each; roles of a body's parts stand for their contacts, as do labels of these."""
+    found: dict[Contact, Place] = {}
+    for contact, value in given.items():
+        if isinstance(contact, Contact):
+            found[contact] = value
+            continue
+        if body is None:
+            raise TaskError(f"{contact!r} is no contact; roles such as 'left foot' need the robot's Body: eq.Body.of(robot)")
+        role = contact if contact in body.parts else contact.rpartition(" ")[0]
+        own = contacts_of_body(body, [role if role in body.parts else contact])
+        chosen = own if role == contact else [one for one in own if one.label == contact]
+        if not chosen:
+            raise unknown_name("contact", contact, [one.label for one in own])
+        if len(chosen) > 1 and np.shape(value) == (3,):
+            ends = " and ".join(repr(one.label) for one in chosen)
+            raise TaskError(f"{contact!r} touches along a line: give its pose (4×4), or the places of {ends}")
+        found |= dict.fromkeys(chosen, value)
+    return found
 
 
 def named_contacts(contacts: Sequence[Contact] | Body, names: Iterable[str]) -> tuple[Contact, ...]:

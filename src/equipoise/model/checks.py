@@ -130,14 +130,12 @@ def _bad_pivots(model: Model, tree: Tree) -> list[str]:
     """
     if tree.coupled and len(tree.bodies) <= MAX_COUPLED:
         _require_motion_of_leaders(model, tree)
-    doubts = []
     followers, leaders = _followers_and_leaders(model)
-    for body, D, scale in _pivots(tree, followers, leaders):
-        if not _is_positive(D, scale):
-            doubts.append(_fault(model, body, D, scale))
-            if body.name not in leaders:
-                raise ModelError(f"{model.name}: {doubts[-1]}")
-    return doubts
+    bad = [found for found in _pivots(tree, followers, leaders) if not _is_positive(*found[1:])]
+    faults = [found for found in bad if found[0].name not in leaders]
+    if faults:
+        raise ModelError(f"{model.name}: {_fault(model, *faults[0], [body for body, *_ in faults])}")
+    return [_fault(model, *found, [found[0]]) for found in bad]
 
 
 def _pivots(tree: Tree, followers: Container[str] = (), leaders: Container[str] = ()) -> Iterator[tuple[Body, Array, Array]]:
@@ -154,8 +152,9 @@ def _pivots(tree: Tree, followers: Container[str] = (), leaders: Container[str] 
         if body.name not in followers:
             U = I_A @ S
             D = S.T @ U + body.armature * np.eye(S.shape[1])
-            yield body, D, np.diag(S.T @ composite[k] @ S) + body.armature
-            if body.name not in leaders:
+            scale = np.diag(S.T @ composite[k] @ S) + body.armature
+            yield body, D, scale
+            if body.name not in leaders and _is_positive(D, scale):  # a faulty one is taken as locked
                 I_A = I_A - U @ np.linalg.solve(D, U.T)
         if body.parent >= 0:
             articulated[body.parent] += X.T @ I_A @ X
@@ -209,28 +208,30 @@ def _is_positive(D: Array, scale: Array) -> bool:
     return bool(np.linalg.eigvalsh(D / np.sqrt(np.outer(scale, scale)))[0] > PIVOT_TOLERANCE)
 
 
-def _fault(model: Model, body: Body, D: Array, scale: Array) -> str:
+def _fault(model: Model, body: Body, D: Array, scale: Array, alike: Sequence[Body]) -> str:
+    """What is wrong with a joint; `alike` are all those with which something is, itself among them."""
     link = model.joints[body.name].child
     if not D.any() and not scale.any():
         return (
             f"joint {body.name!r} moves link {link!r}, which has no mass and carries none: the mass matrix is singular. "
-            f"Give the link an inertia or make the joint fixed. {_ways_out(model, body)}"
+            f"Give the link an inertia or make the joint fixed. {_ways_out(model, body, alike)}"
         )
     why = "The inertia of that link, or of those it carries, is not physical."
     if body.mass == 0:
         why = "The link has no mass of its own, and the joints beyond give way to the motion. Give it an inertia."
-    why = f"{why} {_ways_out(model, body)}"
+    why = f"{why} {_ways_out(model, body, alike)}"
     return (
         f"joint {body.name!r} feels no positive inertia when it moves link {link!r} (pivot {np.linalg.eigvalsh(D)[0]:.3g}): "
         f"the mass matrix is not positive definite. {why}"
     )
 
 
-def _ways_out(model: Model, body: Body) -> str:
-    """What a user can write at once."""
+def _ways_out(model: Model, body: Body, alike: Sequence[Body]) -> str:
+    """What a user can write at once, for all joints alike."""
     if model.base is not None and body.name == model.base.name:
         return "A robot that stands on the ground is loaded with floating=False"
-    way = f"eq.load(…, locked=[{body.name!r}]) holds the joint"
+    joints = [other.name for other in alike if model.base is None or other.name != model.base.name]
+    way = f"eq.load(…, locked={joints!r}) holds the joint" + ("" if len(joints) == 1 else " and those like it")
     rotor = model.joints[body.name].dynamics.armature > 0 and not model.armature
     return way + (", armature=True gives it the inertia of its rotor" if rotor else "")
 

@@ -43,7 +43,8 @@ def link_poses(model: Model, q: Array) -> dict[str | None, Array]:
 
 
 def standing(model: Model, neutral: Array) -> Array:
-    """The standing posture, or neutral; a floating base is lifted so that the lowest point touches the ground."""
+    """The standing posture, or neutral; a floating base is lifted so that the lowest point touches the ground: of collision
+    shapes, or of what is drawn where the description has none."""
     q = np.array(neutral)
     for name, position in model.standing.items():
         joint = model.joints.get(name)
@@ -53,7 +54,9 @@ def standing(model: Model, neutral: Array) -> Array:
         poses = {name: X for name, X in link_poses(model, q).items() if name is not None}
         heights = [X[2, 3] for X in poses.values()]
         near = min(heights) + LOW * (max(heights) - min(heights))
-        q[2] -= min(_lowest(X, model.links[name].collisions, X[2, 3] <= near) for name, X in poses.items())
+        drawn = not any(link.collisions for link in model.links.values())
+        shapes = {name: link.visuals if drawn else link.collisions for name, link in model.links.items()}
+        q[2] -= min(_lowest(X, shapes[name], X[2, 3] <= near) for name, X in poses.items())
     return q
 
 

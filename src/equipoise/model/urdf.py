@@ -76,6 +76,7 @@ class _Notes:
     unlimited: list[str] = field(default_factory=list)
     swapped: list[str] = field(default_factory=list)
     shapeless: list[str] = field(default_factory=list)
+    colorless: set[str] = field(default_factory=set)
 
     def warn(self) -> None:
         for names, message in (
@@ -86,6 +87,7 @@ class _Notes:
                 "{} joints have a lower limit above the upper one; these are swapped, or freed if one is missing: {}.",
             ),
             (self.shapeless, "{} visuals or collisions hold no shape that URDF knows and are left out, in links: {}."),
+            (sorted(self.colorless), "{} colours are not four numbers and are left out, of materials: {}."),
         ):
             if names:
                 shown = ", ".join(map(repr, list(names)[:4])) + (", …" if len(names) > 4 else "")
@@ -99,7 +101,10 @@ def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence
     notes = _Notes(Meshes(folder, mesh_folder(root)))
     link_elements, joint_elements = _by_name(root, "link"), _by_name(root, "joint")
     if not link_elements:
-        raise ModelError(f"the robot (line {root.line}) has no links")
+        raise ModelError(
+            f"the robot (line {root.line}) has no links. A file that only defines macros of xacro is for others to include: "
+            "load the one that uses it"
+        )
     for material in _materials(root, link_elements.values()):
         _color(material, notes)
     links = [_link(name, element, notes) for name, element in link_elements.items()]
@@ -224,7 +229,11 @@ def _color(material: Element, notes: _Notes) -> Color | None:
     name, color = material.get("name") or "", material.child("color")
     if color is None:
         return notes.colors.get(name)
-    r, g, b, a = _numbers(f"material {name!r}", color, "rgba", 4)
+    try:
+        r, g, b, a = _numbers(f"material {name!r}", color, "rgba", 4)
+    except ModelError:  # a robot moves without its colours
+        notes.colorless.add(name)
+        return None
     notes.colors.setdefault(name, (r, g, b, a))
     return r, g, b, a
 

@@ -25,5 +25,6 @@ def expanded(path: str | Path, data: bytes | str) -> str:
     except EquipoiseError as error:
         raise xml.named_after(path, error) from None
     except Exception as error:  # of many kinds: its own, those of its expressions, of the XML reader, of missing packages
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ModelError(f"{xml.label(path)}: xacro cannot expand it: {xml.shortened(reason, 400)}") from error
+        reason = xml.shortened(" ".join(str(error).split()) or type(error).__name__, 400)
+        found = ". $(find …) needs ROS: expand it there, xacro FILE.xacro > robot.urdf" if "ament_index" in reason else ""
+        raise ModelError(f"{xml.label(path)}: xacro cannot expand it: {reason}{found}") from error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..body.body import Body
 from ..errors import EquipoiseError, ShapeError
 from ..model.types import Array
 from ..robot import Robot
@@ -18,6 +19,7 @@ from .live import Live, LivePanels, Target, add_handles, draggable, name_of, par
 from .moments import Moment, Obstacle
 from .panels import panels
 from .scene import LAYERS, Scene, opened, stop
+from .who import embodied, ends_of, list_parts, standing_of, start_of
 
 if TYPE_CHECKING:
     from ..simulate.contacts import Contacts
@@ -32,7 +34,7 @@ SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 
 
 def view(
-    what: Robot | Run,
+    what: Robot | Body | Run,
     controller: Callable[[float, Array, Array], object] | None = None,
     *,
     plant: str | Plant | None = None,
@@ -49,35 +51,37 @@ def view(
 ) -> Viewer:
     """Open a viewer for the browser and return it; its address is `viewer.url`.
 
-    A `Robot` alone can be posed with sliders. A `Run` is played. A `Robot` with a controller runs live: pause, step, and drag the
+    A `Robot` alone stands as its `Body` was found, with the frames of its feet and hands, and can be posed with sliders; a `Body`
+    that is given is taken instead. A `Run` is played. A `Robot` with a controller runs live: pause, step, and drag the
     targets of its tasks with the mouse.
 
     Args:
-        what: a Robot or a Run.
+        what: a Robot, a Body or a Run.
         controller: called with (t, q, v), returns what has `torque`, `acceleration` and so on, such as `eq.WholeBodyController`.
         plant: what moves the robot: "ideal", "soft", "mujoco" or what has `reset(q, v)` and `step(tau, dt)`; None: it moves
             as the controller says.
-        q, v: where it starts; standing, at rest.
+        q, v: where it starts; None: where the controller says (`q0`) or standing, at rest.
         dt: control step, s; the controller's own, or 1 ms.
         targets: tasks to drag; None: those of `controller.tasks` that hold a frame at a pose.
         contacts: objects with `name frame points friction`; None: those of the controller.
         obstacles: primitives, or pairs (primitive, safe distance).
-        frames: which frames to show as axes; None: those of contacts and targets.
+        frames: which frames to show as axes; None: those of contacts and targets, of feet and hands for a robot alone.
         host: address to listen on. This machine alone, unless asked: whoever reaches the port can watch and steer.
         port: the next free one is taken if it is in use; 0: any.
         block: return only when the viewer is closed, by Ctrl-C or `close()` from elsewhere.
     """
     from ..simulate.run import Run
 
-    if not isinstance(what, Run | Robot):
-        raise ShapeError(f"view takes a Robot or a Run, got {type(what).__name__}")
+    if not isinstance(what, Run | Robot | Body):
+        raise ShapeError(f"view takes a Robot, a Body or a Run, got {type(what).__name__}")
     with opened(host, port) as server:
         if isinstance(what, Run):
             made = _run_viewer(server, what, frames)
         elif controller is None:
-            made = _pose_viewer(server, what, q, obstacles, frames or ())
+            made = _pose_viewer(server, what, q, obstacles, frames)
         else:
-            made = _live_viewer(server, what, controller, plant, (q, v), dt, targets, contacts, obstacles, frames)
+            robot = what.robot if isinstance(what, Body) else what
+            made = _live_viewer(server, robot, controller, plant, (q, v), dt, targets, contacts, obstacles, frames)
     if block:
         made.wait()
     return made
@@ -177,13 +181,25 @@ class Viewer:
 # --- a robot to pose ------------------------------------------------------------------------------------------------------
 
 
-def _pose_viewer(server: Any, robot: Robot, q: Array | None, obstacles: Sequence[Any], frames: Sequence[str]) -> Viewer:
-    scene = Scene(server, robot, obstacles=obstacles, frames=frames)
-    state = np.array(robot.standing() if q is None else q, dtype=float)
+def _pose_viewer(
+    server: Any, what: Robot | Body, q: Array | None, obstacles: Sequence[Any], frames: Sequence[str] | None
+) -> Viewer:
+    robot, body = embodied(what)
+    shown = frames if frames is not None else ends_of(body) if body is not None else ()
+    scene = Scene(server, robot, obstacles=obstacles, frames=shown)
+    state = standing_of(robot, body) if q is None else np.array(q, dtype=float)
     drawn = scene.show(Moment(0.0, state))
     scene.look(drawn.com)
     made = Viewer(server, scene)
-    lock = threading.Lock()
+    if body is not None:
+        list_parts(server, body)
+    _add_sliders(server, scene, state)
+    return made.start()
+
+
+def _add_sliders(server: Any, scene: Scene, state: Array) -> None:
+    """One for each joint of one coordinate, from where it is."""
+    lock, robot = threading.Lock(), scene.robot
     with server.gui.add_folder("joints"):
         for name, joint in robot.joints.items():
             if joint.mimic is not None or joint.type.nq != 1:
@@ -200,7 +216,6 @@ def _pose_viewer(server: Any, robot: Robot, q: Array | None, obstacles: Sequence
                     scene.show(Moment(0.0, state.copy()))
 
             slider.on_update(moved)
-    return made.start()
 
 
 # --- a run to play --------------------------------------------------------------------------------------------------------
@@ -320,7 +335,7 @@ def _live_viewer(
     server: Any, robot: Robot, controller: Any, plant: Any, state: tuple[Array | None, Array | None], dt: float | None,
     targets: Iterable[Target] | None, contacts: Any, obstacles: Sequence[Any], frames: Sequence[str] | None,
 ) -> Viewer:  # fmt: skip
-    q = robot.standing() if state[0] is None else np.asarray(state[0], dtype=float)
+    q = start_of(robot, controller) if state[0] is None else np.asarray(state[0], dtype=float)
     v = np.zeros(robot.nv) if state[1] is None else np.asarray(state[1], dtype=float)
     tasks = draggable(controller, targets)
     places = {name_of(contact): contact for contact in (parts(controller, "contacts") if contacts is None else contacts)}

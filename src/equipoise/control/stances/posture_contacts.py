@@ -10,11 +10,11 @@ import numpy as np
 from ...algebra.rigid import is_pose, rotation_to
 from ...errors import ShapeError
 from ...geometry.primitives import Plane
+from ..body_contacts import Place
 from ..contacts import Contact
 from ..item import TaskError
 from .places import middle
 from .references import turn
-from .stance import Place
 
 if TYPE_CHECKING:
     from ...robot import Robot

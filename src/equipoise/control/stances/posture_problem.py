@@ -14,12 +14,13 @@ from ...algebra.quaternions import from_rotation
 from ...algebra.rigid import is_pose
 from ...errors import ShapeError, unknown_name
 from ...geometry.distances import DistanceKernel, distances_kernel
+from ..body_contacts import Place
 from ..constraints import JointLimits, TorqueLimits
 from ..contacts import Contact
 from ..item import TaskError
 from .posture_contacts import Touch, best_rotation, touch
 from .references import turn
-from .stance import Place, Posture
+from .stance import Posture
 
 if TYPE_CHECKING:
     from ...geometry.pairs import PairSet
@@ -44,6 +45,7 @@ class Given:
     constraints: Sequence[Constraint]
     support: float
     strength: float
+    rest: Array  # q where `posture` says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class Problem:
     @classmethod
     def of(cls, robot: Robot, given: Given) -> Problem:
         """The problem that was asked; raises where it is none."""
-        wanted, support, strength = _wanted(robot, given.posture), given.support, given.strength
+        wanted, support, strength = _wanted(robot, given.posture, given.rest), given.support, given.strength
         if not (0 < support <= 1 and 0 < strength <= 1):
             raise TaskError(f"support and strength are parts, above 0 and up to 1; got {support!r} and {strength!r}")
         for constraint in given.constraints:
@@ -261,8 +263,8 @@ def _touches(robot: Robot, given: Given, start: Array) -> tuple[Touch, ...]:
     return tuple(made)
 
 
-def _wanted(robot: Robot, posture: Posture) -> Array:
-    q = robot.standing().copy()
+def _wanted(robot: Robot, posture: Posture, rest: Array) -> Array:
+    q = rest.copy()
     if posture is None:
         return q
     if isinstance(posture, Mapping):

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...body.body import Body
 from ...model.types import frozen
-from ..contacts import Contact
+from ..body_contacts import ContactsAt, contacts_by_role
 from ..item import TaskError
 from .posture_contacts import Touch
 from .posture_descent import CONVERGED, Descent
 from .posture_problem import Given, Point, Problem
-from .stance import Place, Posture
+from .stance import Posture
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -49,11 +50,11 @@ class PostureResult:
 
 
 def find_posture(
-    robot: Robot,
-    contacts_at: Mapping[Contact, Place],
+    robot: Robot | Body,
+    contacts_at: ContactsAt,
     targets: Mapping[str, ArrayLike] | None = None,
     *,
-    touching: Mapping[Contact, Place] | None = None,
+    touching: ContactsAt | None = None,
     com: ArrayLike | None = None,
     posture: Posture = None,
     start: Array | None = None,
@@ -67,13 +68,15 @@ def find_posture(
     """A configuration at rest on given contacts.
 
     Args:
+        robot: or its `Body`: feet and hands are then contacts by their roles ("left foot"), roles are targets, and the wanted
+            posture is the one in which the body stands.
         contacts_at: each contact with the pose (4×4) of its frame in the world, a place (3 numbers, m) for a point contact, a
             `Plane` on which it may be anywhere, or None: where it is at `start`.
         targets: frames with poses (4×4) or places (3 numbers) that they must have.
         touching: contacts that touch, at places given in the same way, and carry nothing.
         com: where the centre of mass must be, three numbers, m; NaN leaves a coordinate free.
-        posture: wanted joints: q, or a mapping from joints to positions, the others as in `robot.standing()`. What is found is
-            the nearest one that holds.
+        posture: wanted joints: q, or a mapping from joints to positions, the others as in `robot.standing()`, or
+            as the body stands. What is found is the nearest one that holds.
         start: q to begin with; by default the wanted posture, brought to the contacts as a rigid body.
         constraints: distances to keep are heeded; limits of joints and torques overrule the robot's.
         support: part of each contact's size that forces may use, from its middle: how far from tipping the posture is. Where
@@ -83,9 +86,11 @@ def find_posture(
         iterations: of each start.
         seed: of the random joints.
     """
-    asked = Given(contacts_at, touching or {}, targets or {}, com, posture, start, constraints, support, strength)
-    problem = Problem.of(robot, asked)
-    descent = Descent(problem)
+    robot, rest, body = (robot.robot, robot.standing, robot) if isinstance(robot, Body) else (robot, robot.standing(), None)
+    carrying, light = contacts_by_role(body, contacts_at), contacts_by_role(body, touching or {})
+    aims = {body.frames.get(aim, aim) if body else aim: target for aim, target in (targets or {}).items()}
+    asked = Given(carrying, light, aims, com, posture, start, constraints, support, strength, rest)
+    descent = Descent(problem := Problem.of(robot, asked))
     best: Point | None = None
     tried = 0
     for q in problem.starts(attempts, seed):

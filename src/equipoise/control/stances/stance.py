@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import EquipoiseError
-from ...geometry.primitives import Plane
+from ..body_contacts import Place
 
 Array = np.ndarray
-Place = ArrayLike | Plane | None  # of a contact: pose (4×4), place of a point (3), a plane; None: where it is
 Posture = ArrayLike | Mapping[str, float] | None  # q, or joints by name
 
 
