@@ -50,6 +50,20 @@ def test_the_polygon_is_the_convex_hull_of_scipy(count, rng):
     assert list(np.roll(hull.vertices, -k)) == list(found.indices)  # SciPy's are counter-clockwise too
 
 
+@pytest.mark.paper("Q7")
+@pytest.mark.parametrize("rounding", [1e-13, 1e-11, 1e-10, 1e-9, 1e-7])
+def test_corners_on_one_line_but_for_rounding(rounding, rng):
+    """Two soles side by side, as a standing robot has them: whatever the rounding, the hull is the rectangle around both."""
+    soles = np.array([[x, y] for x in (-0.105, 0.145) for y in (-0.135, -0.04, 0.04, 0.135)])
+    for _ in range(200):
+        points = soles + rounding * rng.normal(size=soles.shape)
+        found = support_polygon(points)
+        assert_allclose(found.area, 0.25 * 0.27, rtol=100 * rounding + 1e-8)  # corners dropped lie within 1e-9 of an edge
+        assert found.margins(points).min() > -1e-9
+    on_a_line = np.c_[np.linspace(0, 1, 6), np.linspace(0, 0.5, 6)] + 1e-13 * rng.normal(size=(6, 2))
+    assert len(support_polygon(on_a_line).vertices) == 2
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=12))
 def test_the_rows_hold_exactly_the_hull_on_a_grid(points):

@@ -47,6 +47,7 @@ BREAKAGES = [
     ),
     Breakage("E3", "segments are not divided by the mass", "balance:segment_vectors", "vectors / total", "vectors / (total + 1)"),
     Breakage("E3", "the masses of the chain are elsewhere", "balance:_inertia", "so_far / mass * part.reach", "part.reach"),
+    Breakage("E3", "the chain's end without its last part", "balance:carried_masses", "+= carried[i]", "+= 0.99 * carried[i]"),
     # --- E4
     Breakage(
         "E4", "augmented bodies of the wrong mass", "balance:kinetic_jacobian", "bodies.mass[i] / total", "bodies.mass[0] / total"
@@ -127,6 +128,28 @@ BREAKAGES = [
         "control:slow_output_dynamics",
         "if e_tt is None else e_tt",
         "if True else e_tt",
+    ),
+    Breakage(
+        "E7",
+        "chosen torques do not heed the cones",
+        "control:unilateral_torque",
+        "np.zeros((len(cone), motors)), cone]",
+        "np.zeros((len(cone), motors)), 0 * cone]",
+    ),
+    Breakage(
+        "E7",
+        "forces of the constraints by the robot, not on it",
+        "control:unilateral_torque",
+        "[[B, C.T]",
+        "[[B, -C.T]",
+    ),
+    Breakage("E7", "torque limits are ignored", "control:unilateral_torque", "-most, -free", "np.full(motors, -9e9), -free"),
+    Breakage(
+        "E7",
+        "torques are not the least",
+        "control:unilateral_torque",
+        "*np.ones(motors)",
+        "*np.arange(1.0, motors + 1)",
     ),
     # --- E8
     Breakage(

@@ -12,6 +12,7 @@ import support
 from numpy.testing import assert_allclose
 from rich.console import Console
 
+import equipoise as eq
 from equipoise.errors import EquipoiseError, MissingPackageError, UnknownNameError
 from equipoise.papers import eb98_pictures, eth19_contact, pictures, qo21_models, qo21_pictures, report
 from equipoise.papers.rows import Row, all_rows, small
@@ -120,8 +121,25 @@ def test_drawings_follow_the_robot(rng):
 
 @pytest.mark.paper("E10")
 def test_bird_and_flower():
-    names = [name for name, _ in itertools.islice(eb98_pictures.pictures(), 2)]
+    names = [name for name, _ in itertools.islice(all_rows()["E10"].plots(), 2)]
     assert names == ["fig-10-flower", "fig-11-bird-at-rest"]
+
+
+@pytest.mark.paper("E3")
+def test_the_chain_of_the_biped_ends_at_its_mass():
+    axes = eb98_pictures.PICTURES["fig-8-planar-biped"]().axes[0]
+    chain, mass = axes.lines[-1], axes.lines[-2]
+    x, z = (np.array(line)[-1] for line in chain.get_data())
+    assert_allclose([x, z], np.array(mass.get_data()).ravel(), atol=1e-12)
+    assert len(chain.get_xdata()) == 7  # six joints and the end
+
+
+@pytest.mark.paper("E4")
+def test_columns_of_the_kinetic_jacobian_are_drawn():
+    whole = eb98_pictures.PICTURES["fig-9-kinetic-jacobian"]().axes[2]
+    ends = np.array([line.get_data() for line in whole.lines[-3:]])[:, :, 0]
+    robot, q = eq.load("planar_chain", lengths=[1.0] * 3, masses=[1.0] * 3), np.array([1.1, -0.7, -0.6])
+    assert_allclose(2 * (ends - robot.com(q)[[0, 2]]).T, robot.com_jacobian(q)[[0, 2]], atol=1e-12)
 
 
 @pytest.mark.paper("H3")
@@ -152,7 +170,7 @@ def test_waveforms_show_least_most_and_middle(rng):
 
 
 def test_rows_with_pictures():
-    assert {"Q4", "Q11", "H3", "E10"} <= {row.id for row in all_rows().values() if row.plots is not None}
+    assert {"Q4", "Q11", "H3", "E3", "E4", "E10"} <= {row.id for row in all_rows().values() if row.plots is not None}
 
 
 @pytest.mark.slow
@@ -161,5 +179,5 @@ def test_every_picture_is_written(tmp_path):
     assert report.reproduce(Console(quiet=True), chosen, quiet=True, plots=tmp_path)
     names = {path.stem for path in tmp_path.iterdir()}
     figures = ("4.2", "6.2", "6.3", "6.4", "6.5", "6.10", "6.12", "6.20", "6.24")
-    wanted = [*(f"QO21-fig-{k}" for k in figures), "QO21-table-6.4", "EB98-fig-10", "EB98-fig-11", "EB98-fig-12", "ETH19-soft"]
+    wanted = [*(f"QO21-fig-{k}" for k in figures), "QO21-table-6.4", *(f"EB98-fig-{k}" for k in range(8, 13)), "ETH19-soft"]
     assert not [name for name in wanted if not any(found.startswith(f"{name}-") for found in names)]

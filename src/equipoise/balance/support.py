@@ -89,29 +89,45 @@ def support_polygon(points: ArrayLike) -> SupportPolygon:
         points: (n, 2) or (n, 3) m; heights do not matter.
     """
     flat = _flat("support_polygon", points)
-    least = SAME * _size(flat)
     order = np.lexsort((flat[:, 1], flat[:, 0]))
-    lower, upper = _chain(flat, order, least), _chain(flat, order[::-1], least)
-    indices = np.array([*lower[:-1], *upper[:-1]] or lower[:1], dtype=int)
-    if len(indices) == 2 and np.linalg.norm(flat[indices[0]] - flat[indices[1]]) <= least:
-        indices = indices[:1]
+    lower, upper = _chain(flat, order), _chain(flat, order[::-1])
+    indices = _corners(flat, [*lower[:-1], *upper[:-1]] or lower[:1], SAME * _size(flat))
     return SupportPolygon(flat[indices], indices)
 
 
-def _chain(points: Array, order: Array, least: float) -> list[int]:
-    """One side of the hull: corners that turn left, and lie farther than `least` off the line past them."""
+def _chain(points: Array, order: Array) -> list[int]:
+    """One side of the hull: corners that turn left.
+
+    Exactly, without a tolerance: soles side by side have corners on one line but for rounding, and the order along the chain
+    is then that of the rounding. A tolerance here would take the last of them for a corner and drop the outermost.
+    """
     chain: list[int] = []
     for i in order:
-        while len(chain) >= 2 and not _turns_left(points[chain[-2]], points[chain[-1]], points[i], least):
+        while len(chain) >= 2 and not _turns_left(points[chain[-2]], points[chain[-1]], points[i]):
             chain.pop()
         chain.append(int(i))
     return chain
 
 
-def _turns_left(a: Array, b: Array, c: Array, least: float) -> bool:
-    """Whether b lies to the right of the line from a to c, farther than `least`."""
+def _turns_left(a: Array, b: Array, c: Array) -> bool:
+    """Whether b lies to the right of the line from a to c."""
     (x, y), (u, w) = c - a, b - a
-    return bool(y * u - x * w > least * max(np.hypot(x, y), least))
+    return bool(y * u > x * w)
+
+
+def _corners(points: Array, hull: Sequence[int], least: float) -> Array:
+    """Indices of a hull without those nearer than `least` to the line past them, the nearest first."""
+    kept = np.array(hull, dtype=int)
+    while len(kept) > 1:
+        before, here, after = points[np.roll(kept, 1)], points[kept], points[np.roll(kept, -1)]
+        along, out = after - before, here - before
+        length = np.linalg.norm(along, axis=1)
+        off = np.abs(along[:, 0] * out[:, 1] - along[:, 1] * out[:, 0]) / np.maximum(length, least)
+        off = np.where(length <= least, np.linalg.norm(out, axis=1), off)  # neighbours that are one point: a spike
+        if off.min() > least:
+            break
+        kept = np.delete(kept, off.argmin())
+    return kept
 
 
 def _flat(function: str, points: ArrayLike) -> Array:

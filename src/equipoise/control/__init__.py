@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from .closed_form.task_space import resting_program as resting_program
     from .closed_form.task_space import shrinking_bounds as shrinking_bounds
     from .closed_form.task_space import velocity_program as velocity_program
+    from .closed_form.unilateral import UnilateralTorque as UnilateralTorque
+    from .closed_form.unilateral import unilateral_torque as unilateral_torque
     from .constraints import Barrier as Barrier
     from .constraints import BarrierConstraint as BarrierConstraint
     from .constraints import BoundedRows as BoundedRows
@@ -84,6 +86,8 @@ _HOMES = {
     "OutputDynamics": "closed_form.decoupling",
     "output_dynamics": "closed_form.decoupling",
     "slow_output_dynamics": "closed_form.decoupling",
+    "UnilateralTorque": "closed_form.unilateral",
+    "unilateral_torque": "closed_form.unilateral",
     "PostureCriterion": "closed_form.com_control",
     "SafeEllipse": "closed_form.com_control",
     "com_error": "closed_form.com_control",

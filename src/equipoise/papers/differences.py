@@ -48,12 +48,13 @@ DIFFERENCES = {
     "H6": "Nothing; inequalities are beyond the slides.",
     "E1": "Coordinates stay those of the robot: what the paper writes as sums of angles are joints that follow.",
     "E2": "Nothing; unequal branches are beyond the example.",
-    "E3": "Ball joints and floating ones cannot be turned back: one branch may have them.",
+    "E3": "Ball joints and floating ones cannot be turned back: one branch may have them. Masses of Fig. 8's biped are not "
+    "given; ours are de Leva's.",
     "E4": "Nothing.",
     "E5": "Gravity may lean.",
-    "E6": "Redundant constraints are solved by rank. Torques under unilateral constraints (Sec. 5.1.2) and Fig. 8's biped are "
-    "not there.",
-    "E7": "Eq. (68) and (73): signs; Eq. (84): R G and K₂.",
+    "E6": "Redundant constraints are solved by rank.",
+    "E7": "Eq. (68) and (73): signs; Eq. (84): R G and K₂. Sec. 5.1.2 names the choice of torques under unilateral constraints "
+    "and gives no law: ours is the least torques with forces within the soles' cones.",
     "E8": "J₃ of (77) by differences; the paper takes 1.",
     "E9": "Eqs. (89) and (91): a factor 2 of ∇V is missing in print. In the controller the ellipse is CoMEllipseTask, the "
     "paper's penalty, and CoMInEllipse, its border.",

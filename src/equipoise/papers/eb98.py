@@ -32,6 +32,7 @@ from ..control.closed_form.com_control import (
 from ..control.closed_form.decoupling import output_dynamics, slow_output_dynamics
 from ..control.closed_form.motions import com_motion
 from ..robot import Robot, RobotBuilder, load
+from .eb98_biped import swing_figures, unilateral_figures
 from .eb98_errors import balance_first, safe_ellipse
 from .reference import Reference, path, rate, second_rate
 from .rows import Figure, Row, agree, equal, largest, small
@@ -130,6 +131,7 @@ def star() -> Iterator[Figure]:
 def trees() -> Iterator[Figure]:
     for name in ("bimanual", "quadruped", "human"):
         yield from _follows(name, load(name), count=2)
+    yield from swing_figures()
 
 
 # --- E4, E5 --------------------------------------------------------------------------------------------------------------
@@ -240,6 +242,7 @@ def decoupling() -> Iterator[Figure]:
     free = output_dynamics(fixed.mass_matrix(q), fixed.bias_force(q, v), np.eye(7), np.zeros(7))
     moved = there.acceleration(free.torque(free.actuation(wanted)))
     yield agree("an arm, its joints as outputs: computed torque", moved, wanted, 1e-9)
+    yield from unilateral_figures()
 
 
 # --- E10 -----------------------------------------------------------------------------------------------------------------
@@ -300,21 +303,32 @@ def flower_reaches(tip: str) -> Reach:
     return reach(flower, start, tip, PETALS[tip], [0.0], axes="x", step=0.3, steps=500)
 
 
-def _pictures() -> Iterator[tuple[str, Any]]:
-    from .eb98_pictures import pictures
+def _pictures(*names: str) -> Callable[[], Iterator[tuple[str, Any]]]:
+    """Those of `eb98_pictures`, imported when drawn."""
 
-    return pictures()
+    def pictures() -> Iterator[tuple[str, Any]]:
+        from .eb98_pictures import PICTURES
+
+        return ((name, PICTURES[name]()) for name in names)
+
+    return pictures
 
 
 ROWS = [
     Row("E1", "EB98", "equivalent chain of a serial robot", serial),
     Row("E2", "EB98", "star-form chains", star),
-    Row("E3", "EB98", "any tree", trees),
-    Row("E4", "EB98", "kinetic Jacobian by augmented bodies", kinetic),
+    Row("E3", "EB98", "any tree", trees, _pictures("fig-8-planar-biped")),
+    Row("E4", "EB98", "kinetic Jacobian by augmented bodies", kinetic, _pictures("fig-9-kinetic-jacobian")),
     Row("E5", "EB98", "gravity torques from the Jacobian of the centre of mass", gravity),
     Row("E6", "EB98", "closed chains; constrained dynamics by P and by R", closed_chains),
     Row("E7", "EB98", "decoupling control in output space", decoupling),
     Row("E8", "EB98", "centre-of-mass task first, posture or hand in its null space", balance_first),
     Row("E9", "EB98", "safe ellipse instead of a point", safe_ellipse),
-    Row("E10", "EB98", "kinematic control in both priority orders; flower and bird", either_order, _pictures),
+    Row(
+        "E10",
+        "EB98",
+        "kinematic control in both priority orders; flower and bird",
+        either_order,
+        _pictures("fig-10-flower", "fig-11-bird-at-rest", "fig-12-bird"),
+    ),
 ]

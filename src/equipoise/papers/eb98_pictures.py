@@ -1,21 +1,16 @@
-"""Pictures like [EB98, Figs. 10–12]: postures of the flower and the bird."""
+"""Pictures like [EB98, Figs. 8–12]: chain and Jacobian, postures of the flower and the bird."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..robot import load
 from .eb98 import ORDERS, PETALS, SPOTS, bird_reaches, flower_reaches
+from .eb98_biped import augmented_picture, swing_picture
 from .pictures import draw, sheet
 
 REST, THERE, SPOT = "#ced4da", "#2b6cb0", "#868e96"
-
-
-def pictures() -> Iterator[tuple[str, Any]]:
-    yield "fig-10-flower", flower()
-    yield "fig-11-bird-at-rest", bird_at_rest()
-    yield "fig-12-bird", bird()
 
 
 def flower() -> Any:
@@ -55,3 +50,12 @@ def bird() -> Any:
             one.axvline(robot.com(found.q[0])[0], color=SPOT, lw=0.8)
             one.plot(spot[0], spot[2], "o", color=SPOT, markersize=9, alpha=0.6)
     return picture
+
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    "fig-8-planar-biped": swing_picture,
+    "fig-9-kinetic-jacobian": augmented_picture,
+    "fig-10-flower": flower,
+    "fig-11-bird-at-rest": bird_at_rest,
+    "fig-12-bird": bird,
+}
