@@ -126,7 +126,8 @@ def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading:
     """Where the swinging foot (0 left, 1 right) goes from a stance foot, by the command, in the time between two touchdowns.
 
     The middle between the feet moves by the command. A foot goes aside by twice that when it swings to that side, and just beside
-    the stance foot when it swings from it, so that feet never come nearer than they stand.
+    the stance foot when it swings from it, so that feet never come nearer than they stand. Without a width, as pairs of diagonal
+    legs have none, each goes as far as the command does.
 
     Args:
         heading: rad, of the walk when the stance foot touched.
@@ -134,7 +135,8 @@ def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading:
     """
     side = 1.0 if swing == 0 else -1.0
     turn = command.turn * seconds
-    aside = 2.0 * command.left * seconds if side * command.left > 0 else 0.0
+    outwards = 2.0 if side * command.left > 0 else 0.0
+    aside = command.left * seconds * (outwards if gait.width else 1.0)
     middle = Place(stance.x, stance.y, heading).at(0.0, side * gait.width / 2, turn / 2)
     middle = middle.at(command.forward * seconds, aside, turn / 2)
     return middle.at(0.0, side * gait.width / 2, 0.0)

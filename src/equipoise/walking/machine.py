@@ -201,7 +201,7 @@ class Machine:
             costs.append(np.inf if plan is None else plan.cost + 1e3 * plan.excess)
         self._begin(seen, int(np.argmin(costs)))
         s.since -= self.gait.transfer
-        return [f"the capture point leaves the soles: a step with the {self.whole_body.feet[1 - s.stance]}"]
+        return [f"the capture point leaves the soles: a step with the {self.whole_body.steppers[1 - s.stance]}"]
 
     def _shifting(self, seen: Seen, command: Command) -> list[str]:
         """Pressure goes under the foot that will swing, until the capture point is near the one that will stand."""

@@ -7,7 +7,9 @@ soles would touch. The polygon of these places is the reach; postures are found 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from ..body.body import Body
 from ..body.least_squares import Bounds, positions, solved
 from ..body.skeleton import Motion, Skeleton
 from ..machine.cache import Cache, key
+
+if TYPE_CHECKING:
+    from ..robot import Robot
 
 Array = np.ndarray
 VERSION = 1  # of what the cache holds: change it when reaches are found otherwise
@@ -60,7 +65,7 @@ def reach_of(body: Body, width: float, height: float) -> Reach:
     far = PART * _farthest(body, width, height, out)
     corners = out * far[:, None] + [0.0, width]
     corners[:, 1] = np.maximum(corners[:, 1], nearest)
-    normals, offsets = _edges(corners)
+    normals, offsets = edges(corners)
     ahead, behind = float(corners[:, 0].max()), float(-corners[:, 0].min())
     return Reach(normals, offsets, ahead, behind, nearest, float(corners[:, 1].max()))
 
@@ -75,7 +80,36 @@ def _farthest(body: Body, width: float, height: float, out: Array) -> Array:
     return np.frombuffer(found)
 
 
-def _edges(corners: Array) -> tuple[Array, Array]:
+def farthest(posture: Callable[[Array, float], tuple[Array, bool]], q: Array, height: float) -> float:
+    """m: how far feet can be moved, from one posture to the next.
+
+    Args:
+        posture: (q, m) → the posture so far out, found from another one, and whether it is one.
+        q: where it begins. height: m, of the centre of mass, that strides are parts of.
+    """
+    far, stride = 0.0, STRIDE * height
+    for _ in range(MOST):
+        tried, good = posture(q, far + stride)
+        if good:
+            q, far = tried, far + stride
+        elif stride > FINEST * height:
+            stride /= 2
+        else:
+            break
+    return far
+
+
+def joint_bounds(robot: Robot, free: Array) -> Bounds:
+    """Limits of all joints, a little inside, and which velocities (nv,) may be used."""
+    lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
+    for joint in robot.joints.values():
+        if joint.mimic is None and joint.type.nq == 1 and joint.limits.lower <= joint.limits.upper:
+            inside = min(INSIDE, 0.25 * (joint.limits.upper - joint.limits.lower))
+            lower[joint.v], upper[joint.v] = joint.limits.lower + inside, joint.limits.upper - inside
+    return Bounds(lower, upper, free)
+
+
+def edges(corners: Array) -> tuple[Array, Array]:
     """Rows of the hull of points; always as many as directions, so that a program keeps its size."""
     from scipy.spatial import ConvexHull
 
@@ -100,11 +134,6 @@ class _Legs:
     @classmethod
     def of(cls, body: Body, height: float) -> _Legs:
         robot, skeleton = body.robot, Skeleton(body.robot)
-        lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
-        for joint in robot.joints.values():
-            if joint.mimic is None and joint.type.nq == 1 and joint.limits.lower <= joint.limits.upper:
-                inside = min(INSIDE, 0.25 * (joint.limits.upper - joint.limits.lower))
-                lower[joint.v], upper[joint.v] = joint.limits.lower + inside, joint.limits.upper - inside
         feet = []
         for role in sorted(body.feet, key=lambda role: "right" in role):
             link, X = robot.place(body.feet[role].link)
@@ -116,20 +145,11 @@ class _Legs:
         for part in body.feet.values():
             for name in part.joints:
                 free[robot.joints[name].v] = True
-        return cls(skeleton, Bounds(lower, upper, free), body.standing, tuple(feet), torso, upright, height)
+        return cls(skeleton, joint_bounds(robot, free), body.standing, tuple(feet), torso, upright, height)
 
     def farthest(self, start: Array, along: Array) -> float:
         """m, that the left foot gets from a place along a direction, the right one at the origin."""
-        q, far, stride = self.rest, 0.0, STRIDE * self.height
-        for _ in range(MOST):
-            tried, good = self._posture(q, start + (far + stride) * along)
-            if good:
-                q, far = tried, far + stride
-            elif stride > FINEST * self.height:
-                stride /= 2
-            else:
-                break
-        return far
+        return farthest(lambda q, far: self._posture(q, start + far * along), self.rest, self.height)
 
     def _posture(self, q: Array, place: Array) -> tuple[Array, bool]:
         """The posture with the left foot at a place, from another one; whether it is one."""

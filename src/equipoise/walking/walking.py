@@ -10,7 +10,7 @@ acceleration ω² (c − p) that puts the centre of pressure where the plan want
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from .machine import Machine, Seen, State
 from .pendulum import divergent
 from .resistance import Resistance
 from .step_plan import StepPlan
+from .trot import trotting
 from .whole_body import Held, WholeBody
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Walking:
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
-        robot: as `eq.load` gives it; a biped with flat feet. Fingers are locked: `robot` of this object is the one to simulate.
+        robot: as `eq.load` gives it; a biped with flat feet, or four or more feet. Fingers are locked: `robot` of this object is the one to simulate.
         body: its `Body`, or the path of its profile; found if not given.
         dt: s, the step at which it will be called.
         friction: coefficient of the ground that it counts on.
@@ -77,17 +78,11 @@ class Walking:
         constraints: Sequence[Constraint] = (),
     ) -> None:
         found = body if isinstance(body, Body) else Body.of(robot, body)
-        flat = [role for role, part in found.feet.items() if part.contact == "flat"]
-        if len(found.feet) != 2 or len(flat) != 2 or not found.robot.floating:
-            raise BodyError(f"{robot.name!r} cannot walk on two flat feet: it has {', '.join(found.feet) or 'no feet'}")
+        walks = _way_of_walking(found)
         self.body = found.still()
         self.robot, self.dt, self.q0 = self.body.robot, dt, self.body.standing
-        self.whole_body = WholeBody(self.body, dt, friction, constraints)
-        self._frames = tuple(self.body.frames[role] for role in self.whole_body.feet)
-        home = [self.robot.pose(self.q0, frame)[:2, 3] for frame in self._frames]
-        self.gait = Gait.of(self.body, (home[0], home[1]))
-        soles = [np.array(self.body.feet[role].corners) for role in self.whole_body.feet]
-        self.machine = Machine(self.gait, self.whole_body, soles)
+        self.machine = walks(self.body, dt, friction, constraints)
+        self.whole_body, self.gait = self.machine.whole_body, self.machine.gait
         self._resistance = Resistance.of(self.robot) if resistance else None
         self._command, self._later = Command(), list[tuple[float, Command]]()
         self.reset()
@@ -170,8 +165,7 @@ class Walking:
         momentum = self.robot.momentum(q, v) / self.robot.mass
         velocity = momentum[:3]
         tipping = velocity[:2] + SPIN / self.gait.height * np.array([momentum[4], -momentum[3]])
-        left, right = (self.robot.pose(q, frame) for frame in self._frames)
-        return Seen(t, com, velocity, divergent(com, tipping, self.gait.rate), (left, right), self._forces)
+        return Seen(t, com, velocity, divergent(com, tipping, self.gait.rate), self.whole_body.soles(q), self._forces)
 
     def snapshot(self) -> Snapshot:
         """Everything that a later `restore` needs to go on from here."""
@@ -183,3 +177,20 @@ class Walking:
         self.machine.state, self._command = deepcopy(state.machine), state.command
         self._later, self._forces = list(state.later), state.forces
         self.whole_body.restore(state.whole_body)
+
+
+def _way_of_walking(body: Body) -> Callable[[Body, float, float, Sequence[Constraint]], Machine]:
+    """Steps of two feet, or the trot of four and more."""
+    flat = [role for role, part in body.feet.items() if part.contact == "flat"]
+    if body.robot.floating and len(body.feet) >= 4 and len(body.feet) % 2 == 0:
+        return trotting
+    if body.robot.floating and len(body.feet) == len(flat) == 2:
+        return _bipedal
+    feet = ", ".join(body.feet) or "no feet"
+    raise BodyError(f"{body.robot.name!r} cannot walk: that takes two flat feet, or four or six of any kind; it has {feet}")
+
+
+def _bipedal(body: Body, dt: float, friction: float, constraints: Sequence[Constraint]) -> Machine:
+    whole_body = WholeBody(body, dt, friction, constraints)
+    left, right = (X[:2, 3] for X in whole_body.soles(body.standing))
+    return Machine(Gait.of(body, (left, right)), whole_body, [np.array(body.feet[role].corners) for role in whole_body.feet])

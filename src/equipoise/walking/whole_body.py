@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..algebra.rigid import rotation_from_rpy
 from ..body.body import Body
 from ..control.constraints import Constraint, JointLimits, TorqueLimits
-from ..control.contacts import FlatContact
+from ..control.contacts import Contact, FlatContact
 from ..control.controller.context import Context
 from ..control.controller.controller import WholeBodyController
 from ..control.controller.solution import Solution
@@ -49,20 +49,25 @@ class WholeBody:
         body: with two flat feet. dt: s. friction: of the ground. constraints: more of them.
 
     Attributes:
-        feet: roles, left first.
+        feet: roles, left first. steppers: what takes steps in turn, here the feet.
         com: (9,) target of the centre of mass: place, rate and acceleration.
         trunk: (28,) pose, twist and its rate of torso and pelvis. swing: the same of each foot.
         most: N, largest normal force of each foot.
     """
 
+    weights: ClassVar[Mapping[str, float]] = WEIGHTS
+    parts_upright: ClassVar[tuple[str, ...]] = UPRIGHT
+    swing_axes: ClassVar[str] = "pose"
+
     def __init__(self, body: Body, dt: float, friction: float, constraints: Sequence[Constraint] = ()) -> None:
         self.body, self.robot = body, body.robot
-        self.feet = tuple(sorted(body.feet, key=lambda role: "right" in role))
-        self.upright = tuple(part for part in UPRIGHT if part in body.frames)
-        self.com, self.swing = np.zeros(9), [np.zeros(28), np.zeros(28)]
+        self.feet = self._ordered(body)
+        self.steppers: tuple[str, ...] = self.feet
+        self.upright = tuple(part for part in self.parts_upright if part in body.frames)
+        self.com, self.swing = np.zeros(9), [np.zeros(28) for _ in self.feet]
         self.trunk = {part: np.zeros(28) for part in self.upright}
         self.weight = self.robot.mass * float(np.linalg.norm(self.robot.model.gravity))
-        self.most = [np.inf, np.inf]
+        self.most = [np.inf] * len(self.feet)
         g = body.gains
         contacts = [self._contact(role, friction) for role in self.feet]
         self._legs, self._ends, speeds = self._ranges()
@@ -90,25 +95,31 @@ class WholeBody:
         speeds[np.concatenate(legs)] = FAR
         return legs, (np.clip(lower[rates], -FAR, FAR), np.clip(upper[rates], -FAR, FAR)), np.where(speeds > 0, speeds, FAR)
 
-    def _contact(self, role: str, friction: float) -> FlatContact:
+    def _ordered(self, body: Body) -> tuple[str, ...]:
+        return tuple(sorted(body.feet, key=lambda role: "right" in role))
+
+    def _contact(self, role: str, friction: float) -> Contact:
         corners = np.array(self.body.feet[role].corners)
         margin = EDGE * float(np.ptp(corners, axis=0).min())
         return FlatContact(self.body.frames[role], name=role, corners=corners, friction=friction, margin=margin)
 
     def _tasks(self) -> list[Any]:
         g, frames = self.body.gains, self.body.frames
-        swing_weight = WEIGHTS["foot"] * np.array([1.0, 1.0, 3.0, *3 * [0.3 * g.length**2]])
-        self._swing_weight = swing_weight
+        rows = 3 if self.swing_axes == "position" else 6
+        self._swing_weight = self.weights["foot"] * np.array([1.0, 1.0, 3.0, *3 * [0.3 * g.length**2]])[:rows]
         joints = [name for role in self.feet for name in self.body.feet[role].joints]
         return [
-            CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=WEIGHTS["com"]),
+            CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=self.weights["com"]),
             *(
-                FrameTask(frames[part], name=part, axes="orientation", weight=WEIGHTS["trunk"] * g.torso_weight, gain=g.torso)
+                FrameTask(frames[part], name=part, axes="orientation", weight=self.weights["trunk"] * g.torso_weight, gain=g.torso)
                 for part in self.upright
             ),
             PostureTask(name=POSTURE, weight=self._calm(joints), gain=g.posture),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
-            *(FrameTask(frames[role], name=f"{role} swing", weight=0.0, gain=7.0 * g.rate) for role in self.feet),
+            *(
+                FrameTask(frames[role], name=f"{role} swing", axes=self.swing_axes, weight=0.0, gain=7.0 * g.rate)
+                for role in self.feet
+            ),
         ]
 
     def _calm(self, legs: Sequence[str]) -> Array:
@@ -130,8 +141,13 @@ class WholeBody:
             c.set_target(f"{role} swing", _read(self.swing[k]))
             c.set(role, max_force=partial(self._most, k))
             c.set_weight(f"{role} swing", 0.0)
-        self.most = [np.inf, np.inf]
-        self._free([0, 1])
+        self.most = [np.inf] * len(self.feet)
+        self._free(range(len(self.feet)))
+
+    def soles(self, q: Array) -> tuple[Array, Array]:
+        """Poses (4, 4) of what takes steps in turn, left first."""
+        left, right = (self.robot.pose(q, self.body.frames[role]) for role in self.feet)
+        return left, right
 
     def _most(self, foot: int, t: float) -> float:
         return self.most[foot]
