@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import unknown_name
 from ..model.types import Array
-from .moments import ContactPlace, normals_in_world
+from .contact_marks import ContactPlace, normals_in_world
 
 if TYPE_CHECKING:
     from ..simulate.run import Run

@@ -15,9 +15,9 @@ from ..errors import EquipoiseError
 from ..files import written_whole
 from .charts import Chart, charts, verdict
 from .curves import curves
-from .moments import Obstacle
+from .obstacles import Obstacle
 from .scene import Scene, counted, opened, stop
-from .viewer import LOOPBACK, Player, moment_of
+from .viewer import LOOPBACK, Player, moment_of, run_samples
 
 if TYPE_CHECKING:
     from ..simulate.run import Run
@@ -78,7 +78,7 @@ def motion(run: Run, rate: float, progress: bool) -> str:
         scene = Scene(server, run.robot, contacts=run.contacts, obstacles=Obstacle.all_of(run), frames=shown, progress=progress)
         indices = moments(np.asarray(run.t, dtype=float), rate)
         Player(scene, run).seek(float(run.t[0]))
-        scene.look(run.com[0] if np.isfinite(run.com[0]).all() else run.robot.com(run.q[0]))
+        scene.look(run.com[0], run_samples(run))
         recording = server.get_scene_serializer()
         pairs = list(zip(indices, [*indices[1:], None], strict=True))
         for k, following in counted(pairs, "recording the motion", progress):
@@ -87,7 +87,12 @@ def motion(run: Run, rate: float, progress: bool) -> str:
                 recording.insert_sleep(float(run.t[following] - run.t[k]))
         recording.insert_sleep(HOLD)
         stop(server)
-    return str(recording.as_html())
+    return _own_scheme(str(recording.as_html()))
+
+
+def _own_scheme(player: str) -> str:
+    """The player is dark where the reader's pages are."""
+    return player.replace("darkMode:false", 'darkMode:matchMedia("(prefers-color-scheme: dark)").matches', 1)
 
 
 # --- the page -------------------------------------------------------------------------------------------------------------
