@@ -32,7 +32,11 @@ WIDE = 1.5  # of its size that a robot may travel within one picture
 LIFT = 0.004  # m, of flat things above the ground, so that they do not flicker in it
 NEAR = 0.02, 0.05  # m and rad within which a target is reached: no ghost stands beside the real thing
 DISC = np.stack([np.cos(np.linspace(0, 2 * np.pi, 20, False)), np.sin(np.linspace(0, 2 * np.pi, 20, False))], axis=1)
-PAPER = {False: ((250, 250, 248), (222, 226, 230), (190, 197, 204)), True: ((31, 35, 40), (52, 58, 64), (73, 80, 87))}
+PAPER = {  # colours of ground, small and large squares; None: of a page that may be either
+    False: ((250, 250, 248), (222, 226, 230), (190, 197, 204)),
+    True: ((31, 35, 40), (52, 58, 64), (73, 80, 87)),
+    None: (None, (160, 166, 173), (134, 142, 150)),
+}
 
 
 @contextlib.contextmanager
@@ -125,14 +129,14 @@ class Scene:
 
     # --- making ---------------------------------------------------------------------------------------------------
 
-    def set_dark(self, dark: bool) -> None:
-        """Ground, panel and background for dark rooms, or for light ones."""
+    def set_dark(self, dark: bool | None) -> None:
+        """Ground, panel and background for dark rooms, or for light ones; None: a ground that suits both."""
         ground, cell, section = PAPER[dark]
-        self.server.gui.configure_theme(show_share_button=False, show_logo=False, dark_mode=dark)
+        self.server.gui.configure_theme(show_share_button=False, show_logo=False, dark_mode=bool(dark))
         self.server.scene.add_grid(
             "/ground", infinite_grid=True, cell_size=0.25, section_size=1.0, cell_color=cell, section_color=section,
             cell_thickness=0.6, section_thickness=1.0, fade_distance=12.0 * self.size, fade_strength=1.5,
-            plane_color=ground, plane_opacity=1.0, shadow_opacity=0.3,
+            plane_color=ground or (255, 255, 255), plane_opacity=float(ground is not None), shadow_opacity=0.3,
         )  # fmt: skip
 
     def _make_robot(self, progress: bool) -> None:
