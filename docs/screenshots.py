@@ -124,7 +124,7 @@ def film() -> None:
         viewer.scene.set_layer("frames", False)
         for t in FILM_TIMES:
             viewer.player.seek(float(t))
-            frames.append(_on_white(client.get_render(FILM[1], FILM[0], transport_format="png", timeout=60.0)))
+            frames.append(_on_white(client.get_render(FILM[1], FILM[0], transport_format="png", timeout=400.0)))
     path = DOCS / "demo.webp"
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=100, loop=0, quality=60, method=6, minimize_size=True)
     print(f"docs/demo.webp, {path.stat().st_size / 1e3:.0f} kB, {len(frames)} pictures")
