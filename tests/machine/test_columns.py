@@ -15,7 +15,7 @@ from equipoise.equations.factors import factorised, solved_columns
 from equipoise.errors import CompileError, StateError
 from equipoise.machine import kernel as kernels
 from equipoise.machine.kernel import Kernel, object_code
-from equipoise.machine.program import LANES, Argument, Columns, Output, Program
+from equipoise.machine.program import LANES, Argument, ColumnPrograms, Output, Program
 from equipoise.machine.trace import trace, trace_columns
 
 SX = casadi.SX
@@ -157,7 +157,7 @@ def test_stages_come_back_from_a_file(solved):
     assert_array_equal(Kernel(again, object_code)(x), solved(x))
 
 
-def other_stages() -> dict[str, Columns]:
+def other_stages() -> dict[str, ColumnPrograms]:
     """Stages that do not go with `program_of(9)`, each in one way."""
     columns = program_of(9).columns
     assert columns

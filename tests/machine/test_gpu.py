@@ -19,7 +19,7 @@ from synthetic import random_program
 from equipoise.errors import MissingPackageError, ShapeError
 from equipoise.machine.gpu.arrays import common_kind, kind
 from equipoise.machine.gpu.kernel import DeviceKernel
-from equipoise.machine.gpu.layout import SHARED_BYTES, Layout, layout_for, stage_numbers
+from equipoise.machine.gpu.layout import SHARED_BYTES, MemoryLayout, layout_for, stage_numbers
 from equipoise.machine.gpu.source import ENTRIES, STATES, Source, cuda_source, gather_source, turn_source
 from equipoise.machine.program import Program
 from equipoise.machine.source.body import Body
@@ -95,7 +95,7 @@ def columns(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x.T).T
 
 
-def result_of(program: Program, dtype: str, layout: Layout, inputs: list[np.ndarray], folder: Path) -> list[np.ndarray]:
+def result_of(program: Program, dtype: str, layout: MemoryLayout, inputs: list[np.ndarray], folder: Path) -> list[np.ndarray]:
     """What the kernel gives; results poisoned beforehand."""
     rows = layout.results in ("staged", "spread")
     inputs = [
@@ -109,12 +109,12 @@ def result_of(program: Program, dtype: str, layout: Layout, inputs: list[np.ndar
 
 
 LAYOUTS = {
-    "fast": Layout((False, False), "strided", 64),
-    "rows": Layout((True, True), "staged", 32, blocks=3),
-    "one row, one not": Layout((True, False), "staged", 32),
-    "spread": Layout((True, True), "spread", 32),
-    "waiting": Layout((False, False), "strided", 32, cut=20, registers=6, waiting=1000),
-    "waiting, too many": Layout((True, True), "staged", 32, cut=20, registers=6, waiting=3, streaming=True),
+    "fast": MemoryLayout((False, False), "strided", 64),
+    "rows": MemoryLayout((True, True), "staged", 32, blocks=3),
+    "one row, one not": MemoryLayout((True, False), "staged", 32),
+    "spread": MemoryLayout((True, True), "spread", 32),
+    "waiting": MemoryLayout((False, False), "strided", 32, cut=20, registers=6, waiting=1000),
+    "waiting, too many": MemoryLayout((True, True), "staged", 32, cut=20, registers=6, waiting=3, streaming=True),
 }
 
 
@@ -161,7 +161,7 @@ def moved(source: str, call: str, arrays: list[np.ndarray], blocks: int, path: P
 def test_compact_results_are_gathered(tmp_path, rng):
     program = random_program(2, outputs=((150,),))
     x, y = rng.normal(size=(40, 7)), rng.normal(size=(40, 6))
-    values = result_of(program, "float64", Layout((False, False), "compact", 32), [x, y], tmp_path)[0]
+    values = result_of(program, "float64", MemoryLayout((False, False), "compact", 32), [x, y], tmp_path)[0]
     table = np.ascontiguousarray(compact_slots(program)[1][0], dtype=np.int32)
     out = np.full((40, 150), 7e7)
     blocks = -(-150 // ENTRIES) * -(-40 // STATES)

@@ -183,8 +183,8 @@ def test_the_report_opens_from_disk_and_plays(browser, run, tmp_path):
     browser.evaluate(f"{MOTION}.scrollIntoView()")
     first = browser.evaluate("now()")
     wait_for(lambda: browser.evaluate("now()") != first, "the motion to play by itself")
-    size = max(np.linalg.norm(X[:3, 3] - run.com[0]) for X in link_poses(run.robot.model, run.robot.standing()).values())
-    camera = SimpleNamespace(position=run.com[0] + size * np.array([1.7, -1.2, 0.6]), look_at=run.com[0], fov=np.radians(75.0))
+    with eq.view(run, port=0) as viewer:  # starts from the same camera
+        camera = viewer.server.initial_camera
 
     def box():
         frame = browser.evaluate(box_of(MOTION))

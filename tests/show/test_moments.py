@@ -7,15 +7,16 @@ import pytest
 import samples
 
 import equipoise as eq
-from equipoise.show.moments import (
-    Moment,
-    Obstacle,
+from equipoise.show.contact_marks import (
     centre_of_pressure,
     cone,
     normals_in_world,
-    picture,
+    point_forces,
     support_polygon,
-)  # fmt: skip
+    support_region,
+)
+from equipoise.show.moments import Moment, capture_point, picture
+from equipoise.show.obstacles import Obstacle
 from equipoise.simulate.contacts import ContactInfo
 
 
@@ -75,11 +76,45 @@ def test_the_force_acts_where_it_tilts_nothing(rng):
 def test_a_force_at_the_limit_of_friction_lies_on_the_cone():
     apex, n = np.array([0.1, 0.2, 0.3]), np.array([0.6, 0.0, 0.8])
     lines = cone(apex, n, 0.5, 0.2)
-    rim = lines[-16:, 0] - apex
+    rim = lines[-24:, 0] - apex
     along = rim @ n
-    assert along == pytest.approx(np.full(16, 0.2), abs=1e-12)
+    assert along == pytest.approx(np.full(24, 0.2), abs=1e-12)
     assert np.linalg.norm(rim - np.outer(along, n), axis=1) == pytest.approx(0.5 * along, abs=1e-12)
-    assert lines[:8, 0] == pytest.approx(np.tile(apex, (8, 1)))
+    assert lines[:12, 0] == pytest.approx(np.tile(apex, (12, 1)))
+
+
+def test_pressure_on_the_points_has_the_force_and_the_moments_of_the_wrench():
+    sole = np.array([[0.5, 0.25, 0.0], [0.3, 0.25, 0.0], [0.3, 0.15, 0.0], [0.5, 0.15, 0.0]])
+    n, origin, at = np.array([0.0, 0.0, 1.0]), np.array([0.4, 0.2, 0.1]), np.array([0.43, 0.19, 0.0])
+    force = np.array([30.0, -20.0, 400.0])
+    shares = point_forces(sole, n, np.concatenate([force, np.cross(at - origin, force)]), origin)
+    assert shares.min() > 0 and shares.sum() == pytest.approx(400.0, rel=1e-12)
+    assert shares @ sole / 400.0 == pytest.approx(at, abs=1e-12)  # the centre of pressure
+    edge = np.concatenate([force, np.cross([0.12, 0.0, -0.1], force)])  # beyond the toes
+    assert point_forces(sole, n, edge, origin)[[1, 2]] == pytest.approx([0.0, 0.0])
+    assert point_forces(sole, n, -edge, origin) == pytest.approx(np.zeros(4))  # it pulls
+
+
+def test_a_hand_on_a_table_widens_the_region_of_support():
+    feet = [np.array([[0.1, y, 0.0], [-0.1, y, 0.0], [-0.1, -y, 0.0], [0.1, -y, 0.0]]) for y in (0.15,)]
+    hand = np.array([[0.6, 0.2, 0.8], [0.55, 0.2, 0.8], [0.55, 0.15, 0.8], [0.6, 0.15, 0.8]])
+    up = np.array([0.0, 0.0, 1.0])
+    alone = support_region(feet, [up], [0.5], 0.0)
+    both = support_region([*feet, hand], [up, up], [0.5, 0.5], 0.0)
+    assert alone[:, 0].max() == pytest.approx(0.1, abs=1e-9)
+    assert both[:, 0].max() > 0.4  # far beyond the soles
+    slipping = support_region([*feet, hand], [up, up], [0.5, 1e-3], 0.0)
+    assert slipping[:, 0].max() == pytest.approx(0.6, abs=0.02)  # without friction, between the feet and the hand
+    assert support_region([], [], [], 0.0).shape == (0, 3)
+
+
+def test_the_capture_point_leads_the_centre_of_mass():
+    """ξ − c = ċ / ω with ω² = g / h; at rest it is below the centre of mass."""
+    com = np.array([0.1, -0.2, 1.1])
+    ahead = capture_point(com, np.array([0.5, 0.2, -3.0]), 0.1, 9.81)
+    assert ahead == pytest.approx([0.1 + 0.5 / np.sqrt(9.81), -0.2 + 0.2 / np.sqrt(9.81), 0.1])
+    assert capture_point(com, np.zeros(3), 0.1, 9.81) == pytest.approx([0.1, -0.2, 0.1])
+    assert capture_point(com, None, 0.1, 9.81) is None
 
 
 def test_normals_point_into_the_robot():

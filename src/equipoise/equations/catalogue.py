@@ -15,7 +15,7 @@ import numpy as np
 from ..model.tree import Tree
 from . import centroidal, derivatives, energy, manifold, motion_derivatives
 from .coriolis import coriolis_matrix as _coriolis_matrix
-from .factors import Columns
+from .factors import ColumnSolutions
 from .forward_dynamics import forward_dynamics as _forward_dynamics
 from .inverse_dynamics import Place
 from .inverse_dynamics import gravity as _gravity
@@ -37,7 +37,7 @@ class Equation:
 
     arguments: tuple[str, ...]
     build: Callable[..., SX]
-    columns: Callable[..., Columns] | None = None  # the same in two stages, for code that takes several columns at a time
+    columns: Callable[..., ColumnSolutions] | None = None  # the same in two stages, for code that takes several columns at a time
 
 
 def argument_size(tree: Tree, name: str) -> int:

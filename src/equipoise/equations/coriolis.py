@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..model.tree import Tree
 from .inverse_dynamics import second_moment
-from .kinematics import Columns, Poses, columns, placed_velocities, poses
+from .kinematics import JointTwist, Poses, columns, placed_velocities, poses
 from .mass_matrix import add_pair, moments_of
 from .symbols import SX, constant, cross, skew, zeros
 
@@ -59,7 +59,7 @@ def body_drifts(tree: Tree, where: Poses, linear: list[SX], angular: list[SX]) -
     return result
 
 
-def column_rates(tree: Tree, where: Poses, blocks: list[Columns], linear: list[SX], angular: list[SX]) -> list[tuple[SX, SX]]:
+def column_rates(tree: Tree, where: Poses, blocks: list[JointTwist], linear: list[SX], angular: list[SX]) -> list[tuple[SX, SX]]:
     """ṡ of the columns: slides turn with the parent; spins with the body, or with the parent if given in its axes."""
     result = []
     for i, (body, block) in enumerate(zip(tree.bodies, blocks, strict=True)):

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from ..model.tree import Tree
 from .coriolis import Drift
-from .factors import Columns, Factors, factorised, solved_columns
+from .factors import ColumnSolutions, Factors, factorised, solved_columns
 from .inverse_dynamics import body_wrench, second_moment
 from .joints import gather, rates
 from .kinematics import BodyMotion, Poses, body_accelerations, poses
@@ -364,7 +364,7 @@ def forward_dynamics_derivatives(tree: Tree, q: SX, v: SX, tau: SX) -> SX:
     return stack(terms.factors.solve(-terms.tau_q), terms.factors.solve(-terms.tau_v), terms.factors.inverse())
 
 
-def forward_dynamics_columns(tree: Tree, q: SX, v: SX, tau: SX, lanes: int) -> Columns:
+def forward_dynamics_columns(tree: Tree, q: SX, v: SX, tau: SX, lanes: int) -> ColumnSolutions:
     """`forward_dynamics_derivatives` for code that solves `lanes` columns at a time."""
     terms = _forward_terms(tree, q, v, tau)
     return solved_columns(terms.factors, [-terms.tau_q, -terms.tau_v], terms.factors.inverse(), lanes)

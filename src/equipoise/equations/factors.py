@@ -116,7 +116,7 @@ def factorised(A: SX) -> Factors:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnSolutions:
     """Solutions for several right sides, in two stages: numbers of one state, then the same arithmetic for many columns."""
 
     whole: SX  # all solutions on top of each other, and `done`
@@ -126,7 +126,7 @@ class Columns:
     matrices: int  # that are solved
 
 
-def solved_columns(factors: Factors, right: list[SX], done: SX, lanes: int) -> Columns:
+def solved_columns(factors: Factors, right: list[SX], done: SX, lanes: int) -> ColumnSolutions:
     """x with A x = b for all columns of the matrices `right`, `lanes` neighbours at a time.
 
     Rows of a group are left out where they are zero in all its columns, in all matrices.
@@ -148,7 +148,7 @@ def solved_columns(factors: Factors, right: list[SX], done: SX, lanes: int) -> C
     shared, symbols = casadi.vertcat(values[kept], SX(spare, 1)), casadi.vertcat(symbols[kept], SX.sym("spare", spare))
     sides = [b[r, c : c + lanes].T for c, rows in zip(starts, filled, strict=True) for r in rows for b in right]
     groups = [(symbols, column, solution) for column, solution in zip(columns, solutions, strict=True)]
-    return Columns(whole, casadi.vertcat(shared, *sides), done, groups, len(right))
+    return ColumnSolutions(whole, casadi.vertcat(shared, *sides), done, groups, len(right))
 
 
 def _column(n: int, rows: list[int], values: SX) -> SX:

@@ -51,7 +51,7 @@ def poses(tree: Tree, q: SX) -> Poses:
 
 
 @dataclass(frozen=True)
-class Columns:
+class JointTwist:
     """Motion of one body per rate of its own joint, in world axes: 3×nv each."""
 
     linear: SX  # of the body's origin
@@ -59,18 +59,18 @@ class Columns:
     at_O: SX  # linear part of the same twist at the point O
 
 
-def columns(tree: Tree, where: Poses) -> list[Columns]:
+def columns(tree: Tree, where: Poses) -> list[JointTwist]:
     """The joints' twists: column blocks of every Jacobian."""
     result = []
     for i, motion in enumerate(where.motions):
         linear = where.parent(tree, i)[0] @ motion.slide
         base = tree.floating and i == 0
         angular = constant(tree.bodies[0].joint.spin()) if base else where.R[i] @ motion.spin
-        result.append(Columns(linear, angular, linear + cross(where.p[i], angular)))
+        result.append(JointTwist(linear, angular, linear + cross(where.p[i], angular)))
     return result
 
 
-def placed_velocities(tree: Tree, where: Poses, blocks: list[Columns], v: SX) -> tuple[list[SX], list[SX]]:
+def placed_velocities(tree: Tree, where: Poses, blocks: list[JointTwist], v: SX) -> tuple[list[SX], list[SX]]:
     """(velocity of each body's origin relative to O, angular velocity), world axes."""
     linear: list[SX] = []
     angular: list[SX] = []

@@ -53,7 +53,7 @@ def traced(tree: Tree, distances: Sequence[Distance], layout: Sequence[Described
 
 
 @dataclass(frozen=True)
-class Scene:
+class SymbolicWorld:
     """Robot and world on symbols. Places are relative to the base, so distances within the robot never see where it is."""
 
     tree: Tree
@@ -66,7 +66,7 @@ class Scene:
     world: tuple[Any, ...]  # parameters and their two derivatives; empty where all is on the robot
 
 
-def scene_of(tree: Tree, q: Any, v: Any, world: tuple[Any, ...]) -> Scene:
+def scene_of(tree: Tree, q: Any, v: Any, world: tuple[Any, ...]) -> SymbolicWorld:
     from ..equations.kinematics import body_accelerations, columns, placed_velocities, poses
     from ..equations.symbols import zeros
 
@@ -74,10 +74,10 @@ def scene_of(tree: Tree, q: Any, v: Any, world: tuple[Any, ...]) -> Scene:
     blocks = columns(tree, where)
     linear, angular = placed_velocities(tree, where, blocks, v)
     bias = body_accelerations(tree, where.motions, v, zeros(tree.nv), zeros(3))
-    return Scene(tree, where, blocks, linear, angular, bias, v[0:3] if tree.floating else zeros(3), world)
+    return SymbolicWorld(tree, where, blocks, linear, angular, bias, v[0:3] if tree.floating else zeros(3), world)
 
 
-def _row(scene: Scene, d: Distance, sides: Sequence[Any]) -> dict[str, Any]:
+def _row(scene: SymbolicWorld, d: Distance, sides: Sequence[Any]) -> dict[str, Any]:
     """One distance and its derivatives.
 
     With x all numbers of the two primitives, g = ∂d/∂x and ẋ = ẋ_robot + ẋ_world, it is J v = gᵀ ẋ_robot and ζ = gᵀ ẋ_world.
@@ -118,7 +118,7 @@ def _value(d: Distance, x: Any, m: Arithmetic) -> Any:
     return d.formula(placed[0], placed[1], sum(radii), m)
 
 
-def _numbers_of(scene: Scene, primitive: Primitive, side: Sequence[Any]) -> Any:
+def _numbers_of(scene: SymbolicWorld, primitive: Primitive, side: Sequence[Any]) -> Any:
     """Parameters of a primitive relative to the base; their rates by the robot and by the world; the same of accelerations."""
     from ..equations.symbols import beside, constant, stack, zeros
 
@@ -136,7 +136,7 @@ def _numbers_of(scene: Scene, primitive: Primitive, side: Sequence[Any]) -> Any:
     return beside(place - origin, -velocity, rate, zeros(n), second)
 
 
-def _carried(scene: Scene, primitive: Primitive, side: Sequence[Any]) -> Any:
+def _carried(scene: SymbolicWorld, primitive: Primitive, side: Sequence[Any]) -> Any:
     """The same of a primitive that a body of the robot carries."""
     from ..equations.symbols import beside, constant, cross, stack, zeros
 
@@ -158,7 +158,7 @@ def _carried(scene: Scene, primitive: Primitive, side: Sequence[Any]) -> Any:
     return beside(place, rate, zeros(*place.shape), second, zeros(*place.shape))
 
 
-def _jacobian(scene: Scene, primitives: Sequence[Primitive], sides: Sequence[Any], now: Any, g: Any) -> Any:
+def _jacobian(scene: SymbolicWorld, primitives: Sequence[Primitive], sides: Sequence[Any], now: Any, g: Any) -> Any:
     """J, 1×nv: gradients at points are forces, and joints feel their wrench. Joints that move both primitives feel none."""
     from ..equations.symbols import cross, zeros
 

@@ -1,4 +1,4 @@
-"""The second stage of a program with `Columns`, as LLVM IR: the same instructions for eight columns of one state at a time.
+"""The second stage of a program with `ColumnPrograms`, as LLVM IR: the same instructions for eight columns of a state at once.
 
 Where W states lie side by side, every number of a large matrix is a vector, and the matrices of a block of states no longer
 fit the caches; nor does straight-line code for every entry. Eight columns side by side need an eighth of either.
@@ -7,7 +7,7 @@ fit the caches; nor does straight-line code for every entry. Eight columns side 
 from __future__ import annotations
 
 from .body import Body
-from .program import LANES, Columns, Program
+from .program import LANES, ColumnPrograms, Program
 from .rows import CACHE_LINE
 from .target import Target
 
@@ -28,13 +28,13 @@ def columns_ir(program: Program, target: Target) -> str:
     return "\n".join(parts)
 
 
-def _group(program: Program, columns: Columns, target: Target, g: int) -> list[str]:
+def _group(program: Program, columns: ColumnPrograms, target: Target, g: int) -> list[str]:
     body = ColumnBody(program, columns, target, g)
     lines = body.lines()
     return [*body.declarations, *lines]
 
 
-def _calls(columns: Columns, target: Target) -> list[str]:
+def _calls(columns: ColumnPrograms, target: Target) -> list[str]:
     """Group after group."""
     lines, at = ["define internal void @columns(ptr %row, ptr %out) noinline nounwind {"], columns.shared
     for g, group in enumerate(columns.groups):
@@ -47,7 +47,7 @@ def _calls(columns: Columns, target: Target) -> list[str]:
     return [*lines, "  ret void", "}"]
 
 
-def _run(program: Program, columns: Columns, target: Target) -> list[str]:
+def _run(program: Program, columns: ColumnPrograms, target: Target) -> list[str]:
     """Single states: `@run` as other programs have it."""
     T, inputs = target.scalar, [f"ptr %i{k}" for k in range(len(program.inputs))]
     row, done = (output.size for output in columns.first.outputs)
@@ -75,7 +75,7 @@ class ColumnBody(Body):
     shared: int
     filled: int
 
-    def __init__(self, program: Program, columns: Columns, target: Target, group: int) -> None:
+    def __init__(self, program: Program, columns: ColumnPrograms, target: Target, group: int) -> None:
         width = LANES * columns.matrices
         register = 8 * target.sincos_lanes  # bytes; a vector of eight columns may take several
         held = target.registers * register // max(register, width * target.itemsize)

@@ -18,7 +18,7 @@ from ..errors import CompileError
 
 Array = np.ndarray
 MAGIC = b"EQPROG01"
-LANES = 8  # columns side by side in `Columns`
+LANES = 8  # columns side by side in `ColumnPrograms`
 
 # Instructions and how many operands each has. The position in this table is the code on disk.
 OPERATIONS: dict[str, int] = {
@@ -64,7 +64,7 @@ class Program:
     right: Array  # int32, number of the second, or −1
     outputs: tuple[Output, ...]
     quaternions: tuple[tuple[int, int], ...] = ()  # (input, offset) of unit quaternions among the inputs
-    columns: Columns | None = None  # a faster way to the same result, for processors
+    columns: ColumnPrograms | None = None  # a faster way to the same result, for processors
 
     @functools.cached_property
     def n_inputs(self) -> int:
@@ -154,7 +154,7 @@ class Program:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class ColumnPrograms:
     """The result of a program, matrices that stand on top of each other, in two stages.
 
     What is solved for many right sides is the same arithmetic for every column, so a processor does it for `LANES` of them at
@@ -219,7 +219,7 @@ def _parts(data: bytes) -> tuple[Any, ...]:
         raise ValueError(f"{len(data)} bytes instead of {at}")
     inputs = tuple(Argument(_text(name), _count(size)) for name, size in header["inputs"])
     quaternions = tuple((range(len(inputs))[_count(i)], _count(k)) for i, k in header["quaternions"])
-    columns = Columns(stages[0], tuple(stages[1:]), _count(matrices)) if stages else None
+    columns = ColumnPrograms(stages[0], tuple(stages[1:]), _count(matrices)) if stages else None
     return _text(header["name"]), inputs, constants, code, left, right, outputs, quaternions, columns
 
 

@@ -13,8 +13,8 @@ try:
 except ImportError:
     raise missing_casadi() from None
 
-from ..equations.factors import Columns as SymbolicColumns
-from .program import CODES, Argument, Columns, Output, Program
+from ..equations.factors import ColumnSolutions
+from .program import CODES, Argument, ColumnPrograms, Output, Program
 
 MAX_INSTRUCTIONS = 300_000  # a minute or two of compiling; beyond, users should know before they wait
 
@@ -72,15 +72,15 @@ def trace(
 
 
 def trace_columns(
-    name: str, inputs: Mapping[str, casadi.SX], columns: SymbolicColumns, quaternions: Sequence[tuple[int, int]]
-) -> Columns:
+    name: str, inputs: Mapping[str, casadi.SX], columns: ColumnSolutions, quaternions: Sequence[tuple[int, int]]
+) -> ColumnPrograms:
     """Record both stages of a result that is solved column by column."""
     first = trace(f"{name}: first", inputs, {"row": columns.row, "done": columns.done}, quaternions=quaternions)
     groups = [
         trace(f"{name}: columns", {"shared": shared, "column": column}, {"solution": solution})
         for shared, column, solution in columns.groups
     ]
-    return Columns(first, tuple(groups), columns.matrices)
+    return ColumnPrograms(first, tuple(groups), columns.matrices)
 
 
 class _Recorder:

@@ -62,6 +62,7 @@ class ModelBuilder:
         com: Vector | None = None,
         inertia: Vector | Array | None = None,
         shapes: Sequence[Shape] = (),
+        visuals: Sequence[Shape] | None = None,
         virtual: bool = False,
     ) -> Self:
         """Add a link.
@@ -71,13 +72,14 @@ class ModelBuilder:
             com: m, in the link. By default the centre of the shapes where the inertia comes from them, else the origin.
             inertia: kg m² about the centre of mass in the axes of the link, 3×3 or the three numbers of its diagonal.
                 By default that of the shapes, solid and of even density.
-            shapes: both drawn and used for collisions.
+            shapes: used for collisions, and drawn unless `visuals` are given.
+            visuals: what is drawn instead.
             virtual: the link only stands between two joints; it is no frame of the robot.
         """
         if name == WORLD:
             raise ModelError(f"no link can be named {WORLD!r}: that name is the world's. Name it 'base', for example.")
         properties = mass_properties(name, mass, com, inertia, shapes)
-        self._links.append(Link(name, properties, tuple(shapes), tuple(shapes), virtual))
+        self._links.append(Link(name, properties, tuple(shapes if visuals is None else visuals), tuple(shapes), virtual))
         return self
 
     def joint(

@@ -60,7 +60,7 @@ class Placing:
         return {name: float(values.min()) for name, values in worst.items()}
 
 
-class Scene:
+class CupScene:
     """The robot, the cup in its hand, the table and its four planes."""
 
     q0: Array
@@ -114,7 +114,7 @@ class Scene:
 @cache
 def placed(level: str, constrained: bool, duration: float = DURATION) -> Placing:
     """The cup put on the table at one level, with or without constraints."""
-    scene = Scene()
+    scene = CupScene()
     robot, controller, dt = scene.robot, scene.controller(level, constrained), STEP[level]
     watch = scene.controller("velocity", True)  # measures all margins, whoever controls
     q, v, rows = scene.q0, np.zeros(robot.nv), []
@@ -131,7 +131,7 @@ def placed(level: str, constrained: bool, duration: float = DURATION) -> Placing
     return Placing(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-def _measured(scene: Scene, watch: WholeBodyController, t: float, q: Array, v: Array) -> tuple[Any, ...]:
+def _measured(scene: CupScene, watch: WholeBodyController, t: float, q: Array, v: Array) -> tuple[Any, ...]:
     """Distance, tilt, planes, torso and joints of `Placing`."""
     margins = watch(t, q, v).margins
     chord = 2 - 2 * np.cos(TILT) - margins["cup"]

@@ -61,7 +61,7 @@ def cup_motion(level: str, number: str) -> Any:
         curves = [*(np.linalg.norm(x, axis=1) for x in moving), np.abs(run.distance), run.tilt]
         for one, curve in zip(axes, curves, strict=False):
             one.plot(run.t, curve, label="CQP" if constrained else "QP", **look)
-        axes[-1].plot(run.t, _parts(qo21_cup.Scene().robot, run.q), **look)
+        axes[-1].plot(run.t, _parts(qo21_cup.CupScene().robot, run.q), **look)
     axes[-2].axhline(qo21_cup.TILT, **LIMIT)
     _range(axes[-1])
     axes[0].legend()

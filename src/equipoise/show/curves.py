@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 STRETCHES = 150  # of the time axis, each with the least and the largest of the leading curves
 MOST_LINES = 60  # of one chart
-DECADES = 6  # below its largest value a logarithmic chart ends: errors of 1e-15 help nobody
+DECADES = 4  # below its largest value a logarithmic chart ends: errors of 1e-15 help nobody
 FLOOR = 1e-9
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..errors import EquipoiseError
 from ..files import written_whole
-from .charts import Chart, charts, verdict
+from .charts import Chart, charts, run_facts
 from .curves import curves
-from .moments import Obstacle
+from .obstacles import Obstacle
 from .scene import Scene, counted, opened, stop
-from .viewer import LOOPBACK, Player, moment_of
+from .viewer import LOOPBACK, Player, moment_of, run_samples
 
 if TYPE_CHECKING:
     from ..simulate.run import Run
@@ -76,9 +76,10 @@ def motion(run: Run, rate: float, progress: bool) -> str:
     with opened(LOOPBACK, 0) as server:
         shown = tuple(dict.fromkeys(contact.frame for contact in run.contacts.values()))
         scene = Scene(server, run.robot, contacts=run.contacts, obstacles=Obstacle.all_of(run), frames=shown, progress=progress)
+        scene.set_dark(None)
         indices = moments(np.asarray(run.t, dtype=float), rate)
         Player(scene, run).seek(float(run.t[0]))
-        scene.look(run.com[0] if np.isfinite(run.com[0]).all() else run.robot.com(run.q[0]))
+        scene.look(run.com[0], run_samples(run))
         recording = server.get_scene_serializer()
         pairs = list(zip(indices, [*indices[1:], None], strict=True))
         for k, following in counted(pairs, "recording the motion", progress):
@@ -87,16 +88,22 @@ def motion(run: Run, rate: float, progress: bool) -> str:
                 recording.insert_sleep(float(run.t[following] - run.t[k]))
         recording.insert_sleep(HOLD)
         stop(server)
-    return str(recording.as_html())
+    return _own_scheme(str(recording.as_html()))
+
+
+def _own_scheme(player: str) -> str:
+    """The player is dark where the reader's pages are."""
+    return player.replace("darkMode:false", 'darkMode:matchMedia("(prefers-color-scheme: dark)").matches', 1)
 
 
 # --- the page -------------------------------------------------------------------------------------------------------------
 
 ASSETS = Path(__file__).parent / "assets"
 HINT = (
-    "Drag to turn, scroll to zoom. In the curves: click to go to that time, drag to zoom all of them, double-click to see "
-    "everything again, click a name to show or hide it. Shaded: the controller was not at its optimum. Dotted: events. "
-    "Red: a limit."
+    "Drag to turn, scroll to zoom. Orange: the centre of mass and the point below it; violet: the capture point; green: where "
+    "the centre of mass may rest; red: contact forces and pressure; blue: friction cones. In the curves: click to go to that "
+    "time, drag to zoom all of them, double-click to see everything again, click a name to show or hide it. Shaded: the "
+    "controller was not at its optimum. Dotted: events. Red: a limit."
 )
 POLICY = (
     "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval' blob: data: "
@@ -110,7 +117,7 @@ def page(runs: Sequence[Run], title: str, players: Sequence[str]) -> str:
     every = charts(runs[0])
     figures = "\n".join(f'<figure class="chart" id="{html.escape(chart.key)}"></figure>' for chart in every)
     plays = "\n".join(
-        f'<div>{_facts(run, charts(run), label if len(runs) > 1 else "")}<iframe class="motion" title="motion" '
+        f'<div class="motion">{_facts(run, charts(run), label if len(runs) > 1 else "")}<iframe class="motion" title="motion" '
         f'data-start="{float(run.t[0])!r}" srcdoc="{html.escape(player)}"></iframe></div>'
         for run, player, label in zip(runs, players, names, strict=True)
     )
@@ -119,7 +126,7 @@ def page(runs: Sequence[Run], title: str, players: Sequence[str]) -> str:
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>{name}</title><style>{_asset("uplot.css")}{_asset("report.css")}</style></head><body>
 <h1>{name}</h1>
-<div class="motions">{plays}</div>
+<div class="motions runs{len(runs)}">{plays}</div>
 <p class="hint">{HINT}</p>
 {figures}
 {_events(runs[0])}
@@ -139,7 +146,7 @@ def _asset(name: str) -> str:
 
 
 def _facts(run: Run, every: list[Chart], label: str) -> str:
-    found = verdict(run, every)
+    found = run_facts(run, every)
     rows = [
         ("robot", f"{run.robot.name}, {run.robot.mass:.1f} kg, {len(run.robot.joints)} joints{f' ({label})' if label else ''}"),
         ("outcome", found.outcome),
@@ -147,12 +154,9 @@ def _facts(run: Run, every: list[Chart], label: str) -> str:
         ("controller", ", ".join(f"{name} {100 * share:.1f} %" for name, share in found.status.items()) or "no status"),
     ]
     lines = [f"<tr><th>{html.escape(what)}</th><td>{html.escape(value)}</td></tr>" for what, value in rows]
-    for chart in every:
-        if chart.title in found.worst:
-            name, worst = found.worst[chart.title]
-            word, mark = "max" if chart.bad_above else "min", ' class="bad"' if chart.violated else ""
-            text = f"{word} {worst:.3g} (limit {chart.limit:.3g}), {name}"
-            lines.append(f"<tr><th>{html.escape(chart.title)}</th><td{mark}>{html.escape(text)}</td></tr>")
+    for what, (value, wrong) in found.limits.items():
+        mark = ' class="bad"' if wrong else ""
+        lines.append(f"<tr><th>{html.escape(what)}</th><td{mark}>{html.escape(value)}</td></tr>")
     return f'<table class="facts">{"".join(lines)}</table>'
 
 

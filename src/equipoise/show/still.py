@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import EquipoiseError, missing_package
 from ..model.posture import link_poses
-from .moments import Obstacle
+from .obstacles import Obstacle
 from .triangles import Surface, link_surfaces
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from ..algebra import rigid
 from ..errors import ModelWarning
 from ..model.types import Array, Frame, Model, Shape
+from .soft_union import ROUNDED, soft_union
 
 ROUND = 24  # sides of a circle
 GREY = (140, 150, 170)
@@ -42,6 +43,18 @@ def surfaces_of(shape: Shape) -> list[Surface]:
     return [Surface(vertices, faces, color, opacity).at(shape.X)]
 
 
+def joined(shapes: Sequence[Shape]) -> list[Surface]:
+    """What the shapes of one link look like: capsules and balls of one colour that are several as one smooth surface."""
+    rounded: dict[Any, list[Shape]] = {}
+    for shape in shapes:
+        if shape.kind in ROUNDED:
+            rounded.setdefault(shape.color, []).append(shape)
+    blended = [(color, parts) for color, parts in rounded.items() if len(parts) > 1]
+    surfaces = [Surface(*soft_union(parts), *_color(color)) for color, parts in blended]
+    done = {id(shape) for _, parts in blended for shape in parts}
+    return surfaces + [surface for shape in shapes if id(shape) not in done for surface in surfaces_of(shape)]
+
+
 def link_surfaces(model: Model) -> Iterator[tuple[str, list[Surface]]]:
     """Every link that can be seen: its visual shapes, or its collision shapes where those are missing.
 
@@ -50,7 +63,7 @@ def link_surfaces(model: Model) -> Iterator[tuple[str, list[Surface]]]:
     seen = False
     for name, link in model.links.items():
         for shapes in (link.visuals, link.collisions):
-            surfaces = [surface for shape in shapes for surface in surfaces_of(shape)]
+            surfaces = joined(shapes)
             if surfaces:
                 seen = True
                 yield name, surfaces

@@ -16,7 +16,8 @@ from ..model.types import Array
 from ..robot import Robot
 from .charts import charts
 from .live import Live, LivePanels, Target, add_handles, draggable, name_of, parts
-from .moments import Moment, Obstacle
+from .moments import Moment
+from .obstacles import Obstacle
 from .panels import panels
 from .scene import LAYERS, Scene, opened, stop
 from .who import embodied, ends_of, list_parts, standing_of, start_of
@@ -176,6 +177,8 @@ class Viewer:
             for name in LAYERS:
                 box = self.server.gui.add_checkbox(name, True)
                 box.on_update(lambda event, name=name: self.scene.set_layer(name, bool(event.target.value)))
+            dark = self.server.gui.add_checkbox("dark", False)
+            dark.on_update(lambda event: self.scene.set_dark(bool(event.target.value)))
 
 
 # --- a robot to pose ------------------------------------------------------------------------------------------------------
@@ -274,14 +277,22 @@ class Player:
 
 def moment_of(run: Run, k: int) -> Moment:
     """Sample k of a run."""
-    return Moment(float(run.t[k]), np.asarray(run.q[k], dtype=float), {name: F[k] for name, F in run.forces.items()})
+    a, b = max(k - 1, 0), min(k + 1, len(run.t) - 1)
+    velocity = (run.com[b] - run.com[a]) / (run.t[b] - run.t[a]) if run.t[b] > run.t[a] else None
+    return Moment(float(run.t[k]), np.asarray(run.q[k], dtype=float), {name: F[k] for name, F in run.forces.items()}, velocity)
+
+
+def run_samples(run: Run, count: int = 9) -> list[Array]:
+    """Some configurations of a run, from its start to its end, for the camera to hold."""
+    rows = np.unique(np.linspace(0, len(run.t) - 1, count).astype(int))
+    return [np.asarray(run.q[k], dtype=float) for k in rows if np.isfinite(run.q[k]).all()]
 
 
 def _run_viewer(server: Any, run: Run, frames: Sequence[str] | None) -> Viewer:
     shown = tuple(dict.fromkeys(contact.frame for contact in run.contacts.values())) if frames is None else frames
     scene = Scene(server, run.robot, contacts=run.contacts, obstacles=Obstacle.all_of(run), frames=shown)
     player = Player(scene, run)
-    scene.look(run.com[0] if np.isfinite(run.com[0]).all() else run.robot.com(run.q[0]))
+    scene.look(run.com[0], run_samples(run))
     slider = _run_controls(server, player)
     drawn = panels(server, charts(run), (player.start, player.end))
     since = [0.0]

@@ -55,7 +55,7 @@ class Physics:
 
 
 @dataclass
-class Layout:
+class MujocoIndices:
     """Where our numbers are in MuJoCo's: scalars by index, quaternions as they are, free joints apart."""
 
     q: list[int] = field(default_factory=list)  # ours
@@ -105,9 +105,9 @@ def build(
     return spec, {body.name: made for body, made in zip(robot.tree.bodies, bodies, strict=True)}
 
 
-def layout(robot: Robot, model: Any) -> Layout:
+def layout(robot: Robot, model: Any) -> MujocoIndices:
     """The places of all joints in the compiled model."""
-    result = Layout()
+    result = MujocoIndices()
     for body in robot.tree.bodies:
         if robot.model.joints[body.name].mimic is not None:
             continue

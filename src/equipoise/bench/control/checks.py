@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .scene import Scene
+from .scene import BenchScene
 
 Array = np.ndarray
 TOUCHES = 1e-6  # distance to a bound, relative to the bound, below which it counts as active
 
 
-def sole_wrenches(scene: Scene, k: int, solution: dict[str, Any]) -> dict[str, Array]:
+def sole_wrenches(scene: BenchScene, k: int, solution: dict[str, Any]) -> dict[str, Array]:
     """Wrench on every sole in world axes, from corner forces in the sole's axes where a side has those."""
     if "wrenches" in solution:
         return {name: np.array(F) for name, F in solution["wrenches"].items()}
@@ -24,21 +24,21 @@ def sole_wrenches(scene: Scene, k: int, solution: dict[str, Any]) -> dict[str, A
     return wrenches
 
 
-def dynamics_residual(scene: Scene, k: int, solution: dict[str, Any]) -> float:
+def dynamics_residual(scene: BenchScene, k: int, solution: dict[str, Any]) -> float:
     """max |M a + h − Jᵀ f − Sᵀ tau| at state k, N and N m."""
     a, tau = np.array(solution["acceleration"]), np.array(solution["torque"])
     force = scene.robot.inverse_dynamics(scene.q[k], scene.v[k], a, sole_wrenches(scene, k, solution))
     return float(np.abs(force - np.concatenate([np.zeros(6), tau])).max())
 
 
-def contact_residual(scene: Scene, k: int, solution: dict[str, Any]) -> float:
+def contact_residual(scene: BenchScene, k: int, solution: dict[str, Any]) -> float:
     """max |J a + J̇ v| over the soles: they stand still in all states, so nothing else is wanted."""
     q, v, a = scene.q[k], scene.v[k], np.array(solution["acceleration"])
     robot = scene.robot
     return max(float(np.abs(robot.jacobian(q, f) @ a + robot.bias_acceleration(q, v, f)).max()) for f in scene.problem.feet)
 
 
-def active(scene: Scene, k: int, solution: dict[str, Any]) -> dict[str, int]:
+def active(scene: BenchScene, k: int, solution: dict[str, Any]) -> dict[str, int]:
     """How many rows of each kind are at their bound."""
     tau, a = np.array(solution["torque"]), np.array(solution["acceleration"])[6:]
     v, s, dt = scene.v[k][6:], scene.q[k][7:], scene.problem.dt
@@ -51,7 +51,7 @@ def active(scene: Scene, k: int, solution: dict[str, Any]) -> dict[str, int]:
     return counts
 
 
-def _active_forces(scene: Scene, k: int, solution: dict[str, Any]) -> int:
+def _active_forces(scene: BenchScene, k: int, solution: dict[str, Any]) -> int:
     """Faces of friction pyramids, at most three at an unloaded corner; or bounds of wrenches where there are no corners."""
     mu, count = scene.problem.friction, 0
     if "corners" in solution:

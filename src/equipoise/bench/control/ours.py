@@ -14,12 +14,12 @@ from ...control.tasks import CoMTask, FrameTask, PostureTask, Task
 from ...geometry.collisions import self_collision_pairs
 from .problem import Gain
 from .protocol import Contender
-from .scene import Scene
+from .scene import BenchScene
 
 PAIRS = 100  # of the robot with itself
 
 
-def contenders(on: Scene) -> dict[str, Callable[[], Contender]]:
+def contenders(on: BenchScene) -> dict[str, Callable[[], Contender]]:
     """What takes part on this scene."""
     if on.problem.level == "velocity":
         return {"Equipoise": lambda: _velocities(on)}
@@ -34,7 +34,7 @@ def _gains(gain: Gain) -> dict[str, Any]:
     return {"weight": gain.weight, "stiffness": gain.kp, "damping": gain.kd}
 
 
-def _torques(on: Scene, priorities: str, pairs: int = 0) -> Contender:
+def _torques(on: BenchScene, priorities: str, pairs: int = 0) -> Contender:
     p = on.problem
     posture = np.concatenate([on.q0[:7], on.posture])
     tasks: list[Task] = [CoMTask(on.com, **_gains(p.com)), PostureTask(posture, priority=2, **_gains(p.joints))]
@@ -55,7 +55,7 @@ def _torques(on: Scene, priorities: str, pairs: int = 0) -> Contender:
     return _contender(on, controller)
 
 
-def _nearest_pairs(on: Scene, count: int) -> list[Any]:
+def _nearest_pairs(on: BenchScene, count: int) -> list[Any]:
     """The pairs nearest to each other in the posture, which is the hardest choice: they get rows."""
     from ...geometry.pairs import PairSet
 
@@ -64,7 +64,7 @@ def _nearest_pairs(on: Scene, count: int) -> list[Any]:
     return [pairs[k] for k in order[:count]]
 
 
-def _velocities(on: Scene) -> Contender:
+def _velocities(on: BenchScene) -> Contender:
     p, c = on.problem, on.problem.costs
     gain = c.gain / p.dt
     tasks: list[Task] = [FrameTask(foot, on.frames[foot], weight=c.foot**2, gain=gain) for foot in p.feet]
@@ -74,7 +74,7 @@ def _velocities(on: Scene) -> Contender:
     return _contender(on, WholeBodyController(on.robot, tasks, (), limits, level="velocity", dt=p.dt, motion_weight=c.damping))
 
 
-def _contender(on: Scene, controller: WholeBodyController) -> Contender:
+def _contender(on: BenchScene, controller: WholeBodyController) -> Contender:
     states = list(zip(on.q, on.v, strict=True))
 
     def cycle(q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from . import checks, scene
 from .children import start
 from .problem import PROBLEMS
 from .protocol import Contender, time_cycles
-from .scene import Scene
+from .scene import BenchScene
 
 CYCLES = 10  # in one turn: some 2 ms, shorter than the machine's moods
 EXAMINED = 20  # states whose solutions are looked at
@@ -69,7 +69,9 @@ class Result:
         return self.clean >= ENOUGH
 
 
-def race(on: Scene, names: Sequence[str], ours: Ours | None = None, *, rounds: int = 60, core: int | None = None) -> list[Result]:
+def race(
+    on: BenchScene, names: Sequence[str], ours: Ours | None = None, *, rounds: int = 60, core: int | None = None
+) -> list[Result]:
     """Ours and the named peers on one scene, turn by turn.
 
     Args:
@@ -105,7 +107,7 @@ def _pinned(core: int | None) -> Iterator[int | None]:
         os.sched_setaffinity(0, before)
 
 
-def _contender(on: Scene, built: Cycle | Contender) -> Contender:
+def _contender(on: BenchScene, built: Cycle | Contender) -> Contender:
     if isinstance(built, Contender):
         return built
     states = list(zip(on.q, on.v, strict=True))
@@ -157,7 +159,7 @@ class _Look:
     failures: int
 
 
-def _examined(on: Scene, runner: Runner) -> _Look:
+def _examined(on: BenchScene, runner: Runner) -> _Look:
     numbers = np.linspace(0, len(on.q) - 1, EXAMINED).astype(int).tolist()
     solutions = {k: runner.solve(k) for k in numbers}
     solved = {k: s for k, s in solutions.items() if s["status"] == "solved"}
@@ -210,7 +212,7 @@ def compare(robots: Sequence[str] | None = None, *, rounds: int = 60, shuffled: 
             yield from race(on, RIVALS[problem.level], _ours(on), rounds=rounds)
 
 
-def _ours(on: Scene) -> Ours:
+def _ours(on: BenchScene) -> Ours:
     """From the module `ours` beside this one: its `contenders(scene)`."""
     if importlib.util.find_spec(f"{__package__}.ours") is None:
         return {}

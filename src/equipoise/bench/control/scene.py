@@ -17,7 +17,7 @@ AMPLITUDE = 0.007  # rad, of the joints' motion around the posture
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class BenchScene:
     """What a controller is given. Joint arrays leave out the base."""
 
     problem: Problem
@@ -52,7 +52,7 @@ class Scene:
         return {**plain, "problem": self.problem.as_plain(), "urdf": self.urdf, "joints": joints}
 
 
-def build(problem: Problem, *, count: int = 200, seed: int = 0, shuffled: bool = False) -> Scene:
+def build(problem: Problem, *, count: int = 200, seed: int = 0, shuffled: bool = False) -> BenchScene:
     """The scene of a problem.
 
     Args:
@@ -69,7 +69,7 @@ def build(problem: Problem, *, count: int = 200, seed: int = 0, shuffled: bool =
         q, v = q[order], v[order]
     limits = robot.limits
     scale, own = _joint_values(robot, problem.effort_scale, 1.0), _joint_values(robot, problem.velocity_limit, np.nan)
-    return Scene(
+    return BenchScene(
         problem, robot, q0,
         effort=limits.effort[6:] * scale,
         velocity=np.where(np.isnan(own), limits.velocity[6:], own),

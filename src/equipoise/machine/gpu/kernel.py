@@ -14,7 +14,7 @@ from ..target import compact_slots
 from . import arrays as device_arrays
 from .arrays import cupy
 from .code import DeviceFunction, Usage
-from .layout import Layout, layout_for
+from .layout import MemoryLayout, layout_for
 from .source import ENTRIES, STATES, cuda_source, gather_source, turn_source
 
 _FEW = 64  # states below which rows are read as they lie
@@ -32,7 +32,7 @@ class DeviceKernel:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._functions: dict[Any, DeviceFunction] = {}
-        self._layouts: dict[Any, Layout] = {}
+        self._layouts: dict[Any, MemoryLayout] = {}
         self._tables: dict[Any, Any] = {}
         self._slots = len(compact_slots(program)[0])
 
@@ -113,7 +113,7 @@ class DeviceKernel:
             self._launch(dtype, layout, flat, results)
         return [_shaped(result, batch, output.shape) for result, output in zip(results, self.program.outputs, strict=True)]
 
-    def _launch(self, dtype: str, layout: Layout, flat: Sequence[Any], results: Sequence[Any]) -> None:
+    def _launch(self, dtype: str, layout: MemoryLayout, flat: Sequence[Any], results: Sequence[Any]) -> None:
         """`flat` and `results` are of shape (count, size) with any strides."""
         count = len(flat[0])
         arguments: list[Any] = []
@@ -121,7 +121,7 @@ class DeviceKernel:
             arguments += [x.data.ptr, np.uint32(x.strides[1] if x.shape[1] > 1 else 0), np.int64(x.strides[0])]
         self._function(dtype, layout)(-(-count // layout.threads), *arguments, np.uint32(count), np.uint32(0))
 
-    def _by_way_of_scratch(self, flat: list[Any], results: list[Any], dtype: str, layout: Layout) -> None:
+    def _by_way_of_scratch(self, flat: list[Any], results: list[Any], dtype: str, layout: MemoryLayout) -> None:
         """Part by part: every distinct value once in the fast layout, then spread over the rows."""
         cp, count = cupy(), len(flat[0])
         slots = max(self._slots, 1)
@@ -141,7 +141,7 @@ class DeviceKernel:
 
     # --- code ---------------------------------------------------------------------------------------------------
 
-    def _layout(self, dtype: str, rows: tuple[bool, ...], result_rows: bool) -> Layout:
+    def _layout(self, dtype: str, rows: tuple[bool, ...], result_rows: bool) -> MemoryLayout:
         device = cupy().cuda.Device()
         name = (device.id, dtype, rows, result_rows)
         if name not in self._layouts:
@@ -149,7 +149,7 @@ class DeviceKernel:
             self._layouts[name] = layout_for(self.program, dtype, rows, result_rows, shared)
         return self._layouts[name]
 
-    def _function(self, dtype: str, layout: Layout) -> DeviceFunction:
+    def _function(self, dtype: str, layout: MemoryLayout) -> DeviceFunction:
         name = (cupy().cuda.Device().id, dtype, layout)
         if name not in self._functions:
             source = cuda_source(self.program, dtype, layout)

@@ -21,7 +21,7 @@ KEPT = {"float32": 190, "float64": 100}  # values in registers when there is roo
 
 
 @dataclass(frozen=True)
-class Layout:
+class MemoryLayout:
     """How a kernel's memory lies, and what its threads get."""
 
     staged: tuple[bool, ...]  # inputs that are rows and come through shared memory
@@ -44,7 +44,7 @@ def bytes_of(dtype: str) -> int:
     return 8 if dtype == "float64" else 4
 
 
-def stage_numbers(program: Program, layout: Layout) -> int:
+def stage_numbers(program: Program, layout: MemoryLayout) -> int:
     """Numbers of shared memory that rows pass through, for one block."""
     sizes = [padded(a.size) for a, staged in zip(program.inputs, layout.staged, strict=True) if staged]
     if layout.results == "staged":
@@ -53,11 +53,13 @@ def stage_numbers(program: Program, layout: Layout) -> int:
     return sum(sizes) * layout.threads + spread
 
 
-def layout_for(program: Program, dtype: str, rows: tuple[bool, ...], result_rows: bool, shared: int = SHARED_BYTES) -> Layout:
+def layout_for(
+    program: Program, dtype: str, rows: tuple[bool, ...], result_rows: bool, shared: int = SHARED_BYTES
+) -> MemoryLayout:
     """The layout for inputs of which some are rows, results that are rows or not, and so much shared memory."""
     wanted = most_alive(program) * bytes_of(dtype) // 4
     if wanted > FULL:  # shared memory is better used for values that wait
-        found = Layout((False,) * len(rows), "compact" if result_rows else "strided", turned=any(rows))
+        found = MemoryLayout((False,) * len(rows), "compact" if result_rows else "strided", turned=any(rows))
     else:
         found = _rows_through_shared_memory(program, dtype, rows, result_rows, shared)
     many = sum(output.size for output in program.outputs) > MANY_RESULTS and found.results in ("strided", "compact")
@@ -72,25 +74,27 @@ def layout_for(program: Program, dtype: str, rows: tuple[bool, ...], result_rows
     return _crowded(program, dtype, found, shared)
 
 
-def _rows_through_shared_memory(program: Program, dtype: str, rows: tuple[bool, ...], result_rows: bool, shared: int) -> Layout:
+def _rows_through_shared_memory(
+    program: Program, dtype: str, rows: tuple[bool, ...], result_rows: bool, shared: int
+) -> MemoryLayout:
     """All rows if they fit; else the inputs alone, and results spread over their rows at the end, if that fits; else not."""
     room = (shared // 3 - 2048) // bytes_of(dtype)  # three blocks should fit
     if not result_rows:
-        tries = [Layout(rows, "strided", threads) for threads in (128, 64, 32)]
+        tries = [MemoryLayout(rows, "strided", threads) for threads in (128, 64, 32)]
     else:
-        tries = [Layout(rows, "staged", threads) for threads in (128, 64, 32)]
+        tries = [MemoryLayout(rows, "staged", threads) for threads in (128, 64, 32)]
         for threads in (128, 64):
-            spread = Layout(rows, "spread", threads)
+            spread = MemoryLayout(rows, "spread", threads)
             if 128 // threads * stage_numbers(program, spread) * bytes_of(dtype) <= shared:  # four warps is the least that pays
                 tries.append(spread)
-        tries += [Layout(rows, "compact", threads) for threads in (128, 64, 32)]
+        tries += [MemoryLayout(rows, "compact", threads) for threads in (128, 64, 32)]
     for layout in tries:
         if layout.results == "spread" or stage_numbers(program, layout) <= room:
             return layout
-    return Layout((False,) * len(rows), "compact" if result_rows else "strided")
+    return MemoryLayout((False,) * len(rows), "compact" if result_rows else "strided")
 
 
-def _crowded(program: Program, dtype: str, found: Layout, shared: int) -> Layout:
+def _crowded(program: Program, dtype: str, found: MemoryLayout, shared: int) -> MemoryLayout:
     """Half the threads: values wait in the shared memory that rows leave free."""
     blocks = max(2 * 128 // found.threads, 1)
     free = shared // blocks - stage_numbers(program, found) * bytes_of(dtype)

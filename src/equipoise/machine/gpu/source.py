@@ -14,7 +14,7 @@ from ..program import Program
 from ..source.body import Body, places
 from ..source.functions import helpers
 from ..target import compact_slots
-from .layout import Layout, bytes_of, padded, stage_numbers
+from .layout import MemoryLayout, bytes_of, padded, stage_numbers
 
 STATES, ENTRIES = 32, 128  # of a tile of `gather`
 _PRELUDE = """#define FUNCTION __device__ __forceinline__
@@ -38,7 +38,7 @@ class Source:
     shared: int  # bytes of shared memory of a block
 
 
-def cuda_source(program: Program, dtype: str, layout: Layout, name: str = "run") -> Source:
+def cuda_source(program: Program, dtype: str, layout: MemoryLayout, name: str = "run") -> Source:
     """The whole text: `name(pointer, bytes between entries, bytes between states of every array, count, 0)`."""
     writer = _Writer(program, layout)
     arrays = [f"const char *i{k}, unsigned ic{k}, long long is{k}" for k in range(len(program.inputs))]
@@ -85,7 +85,7 @@ def _waiting_room(start: int, threads: int, shared: int, total: int) -> list[str
 class _Writer:
     """Where inputs come from and results go to."""
 
-    def __init__(self, program: Program, layout: Layout) -> None:
+    def __init__(self, program: Program, layout: MemoryLayout) -> None:
         self.p, self.layout = program, layout
         self.places = places(program)
         needed, _ = compact_slots(program)

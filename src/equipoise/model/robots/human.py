@@ -13,6 +13,7 @@ from ..builder import ModelBuilder
 from ..shapes import ORIGIN, Vector, box, capsule_between, combined
 from ..types import Array, Inertia, Model, Shape
 from .anthropometry import FOOT_BREADTH, HEEL_TO_ANKLE, HIP_SPACING, SHOULDER_SPACING, Measured, Person
+from .human_look import HumanLook
 from .parameters import Bounds, require_positive
 
 
@@ -79,10 +80,10 @@ def human(height: float = 1.75, mass: float = 75.0) -> Model:
 
 
 class _Body:
-    """Adds the parts of one person to a builder. Radii of the capsules are ours: they only draw and collide."""
+    """Adds the parts of one person to a builder. Radii of the capsules are ours: they only collide; `HumanLook` draws."""
 
     def __init__(self, person: Person) -> None:
-        self.person = person
+        self.person, self.look = person, HumanLook(person)
         self.builder = ModelBuilder("human")
         self.strength = person.mass * person.height / (75.0 * 1.75)
 
@@ -91,7 +92,12 @@ class _Body:
         upper, head = self.person.segment("upper_trunk"), self.person.segment("head")
         pelvis = _upright(lower)
         self.builder.link(
-            "pelvis", mass=pelvis.mass, com=pelvis.com, inertia=pelvis.matrix, shapes=[self._across(lower, 0.02, 0.055)]
+            "pelvis",
+            mass=pelvis.mass,
+            com=pelvis.com,
+            inertia=pelvis.matrix,
+            shapes=[self._across(lower, 0.02, 0.055)],
+            visuals=self.look.of("pelvis"),
         )
         joints = ["lumbar_pitch", "lumbar_roll", "lumbar_yaw"]
         self._attach("pelvis", "abdomen", joints, _up(lower), _upright(middle), self._across(middle, 0.02, 0.052))
@@ -192,7 +198,9 @@ class _Body:
         for link in links[:-1]:
             self.builder.link(link, mass=mass, inertia=ball, virtual=True)
         rest = combined([inertia], less=[Inertia(mass, centre, ball)] * (len(links) - 1))
-        self.builder.link(links[-1], mass=rest.mass, com=rest.com, inertia=rest.matrix, shapes=[shape])
+        self.builder.link(
+            links[-1], mass=rest.mass, com=rest.com, inertia=rest.matrix, shapes=[shape], visuals=self.look.of(links[-1])
+        )
 
     def _limits(self, joint: str, side: str) -> Bounds:
         limits = RANGES[joint]
