@@ -64,7 +64,7 @@ def contacts_by_role(body: Body | None, given: ContactsAt) -> dict[Contact, Plac
         chosen = own if role == contact else [one for one in own if one.label == contact]
         if not chosen:
             raise unknown_name("contact", contact, [one.label for one in own])
-        if len(chosen) > 1 and np.shape(value) == (3,):
+        if len(chosen) > 1 and value is not None and not isinstance(value, Plane) and np.shape(np.asarray(value)) == (3,):
             ends = " and ".join(repr(one.label) for one in chosen)
             raise TaskError(f"{contact!r} touches along a line: give its pose (4×4), or the places of {ends}")
         found |= dict.fromkeys(chosen, value)

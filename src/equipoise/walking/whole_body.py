@@ -111,7 +111,9 @@ class WholeBody:
         return [
             CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=self.weights["com"]),
             *(
-                FrameTask(frames[part], name=part, axes="orientation", weight=self.weights["trunk"] * g.torso_weight, gain=g.torso)
+                FrameTask(
+                    frames[part], name=part, axes="orientation", weight=self.weights["trunk"] * g.torso_weight, gain=g.torso
+                )
                 for part in self.upright
             ),
             PostureTask(name=POSTURE, weight=self._calm(joints), gain=g.posture),
