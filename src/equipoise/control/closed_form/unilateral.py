@@ -8,9 +8,10 @@ not violated. This is the second.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...errors import ShapeError
 from ..qp import DaqpSolver, QuadraticProgram, Status
@@ -36,8 +37,8 @@ def unilateral_torque(
     *,
     B: Array | None = None,
     preferred: Array | None = None,
-    limits: Any = np.inf,
-    load: Any = 0.0,
+    limits: ArrayLike = np.inf,
+    load: ArrayLike = 0.0,
 ) -> UnilateralTorque:
     """Γ with M a + N = B Γ + Cᵀ λ and cone λ ≤ −load; of all, the one nearest to `preferred` [EB98, Sec. 5.1.2].
 
