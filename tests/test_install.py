@@ -133,3 +133,12 @@ def test_a_filled_cache_serves_a_machine_without_casadi(tmp_path):
     assert second.stdout == first.stdout, second.stderr
     other = python("import equipoise as eq; eq.load('planar_chain').mass_matrix([0.1, 0.2, 0.3])", "casadi", **variables)
     assert "pip install casadi" in other.stderr and "MissingPackageError" in other.stderr
+
+
+def test_batches_on_a_gpu_need_numpy_and_cupy_alone():
+    """As docs/gpu.md says: programs travel to a machine where nothing else is installed."""
+    missing = {"casadi", "daqp", "llvmlite", "mujoco", "qpsolvers", "scipy", "rich", "typer", "viser"}
+    code = f"import sys; sys.modules |= dict.fromkeys({missing})\nimport equipoise.machine.gpu.kernel\n"
+    code += "import equipoise.control.controller.batched"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

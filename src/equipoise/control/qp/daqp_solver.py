@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import daqp
 import numpy as np
 
 from .cascade import lexicographic
@@ -139,6 +138,8 @@ class DaqpSolver:
         self._copy_limits(problem)
         self._equal = self._lower == self._upper
         self._sense[:] = np.where(self._equal, EQUALITY, 0)
+        import daqp  # here: a machine with a GPU controls batches without it
+
         self._model = daqp.Model()
         self._model.settings = self._settings
         flag = self._model.setup(self._H, self._f, self._A, self._upper, self._lower, self._sense)[0]
