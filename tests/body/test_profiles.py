@@ -142,6 +142,7 @@ def test_fingers_are_locked_and_everything_else_moves():
 
 SRDF = """<robot name="mine">
   <group name="leg"><chain base_link="base" tip_link="FL_foot"/></group>
+  <group name="shank"><chain base_link="FL_thigh" tip_link="FL_foot"/></group>
   <group name="knees"><joint name="FR_calf_joint"/><joint name="nothing"/><link name="FL_calf"/></group>
   <group name="both"><group name="knees"/><group name="leg"/><group name="both"/></group>
   <group name="none"><chain base_link="base" tip_link="nothing"/></group>
@@ -161,7 +162,8 @@ def test_srdf_beside_the_description_is_read(mine):
     body = eq.Body.of(load(mine))
     assert body.profile.touching == (("FL_hip", "base"),)
     leg = ("FL_hip_joint", "FL_thigh_joint", "FL_calf_joint")
-    assert body.groups == {"leg": leg, "knees": ("FL_calf_joint", "FR_calf_joint"), "both": (*leg, "FR_calf_joint")}
+    knees = ("FL_calf_joint", "FR_calf_joint")
+    assert body.groups == {"leg": leg, "shank": leg[2:], "knees": knees, "both": (*leg, knees[1])}
     again = profile.read(profile.text(body.profile))
     assert again.groups == body.groups
     assert any(f.what == "end effector FL_foot" and f.value == "left front foot" for f in body.findings)
