@@ -127,3 +127,23 @@ def test_locked_joints_and_a_fixed_base_stay():
 def test_bad_requests_teach(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("end", ["lower", "upper"])
+def test_joints_leave_the_ends_of_their_range(end):
+    """A start at all limits of one side is no trap: joints that are pulled inside move, from the first try on."""
+    limits = np.array([getattr(joint.limits, end) for joint in ARM.joints.values()])
+    q0 = np.where(np.isfinite(limits), limits, 0.0)
+    target = ARM.pose(0.9 * q0, TIP)
+    found = eq.solve_ik(ARM, {TIP: target}, q0, attempts=1, iterations=300)
+    assert found, found.reason
+    assert np.abs(found.q - q0).max() > 0.05 and within_limits(ARM, found.q)
+
+
+def test_locked_joints_stay_even_beyond_their_limits():
+    """What may not move is not brought into its range either."""
+    name, joint = next((name, joint) for name, joint in ARM.joints.items() if np.isfinite(joint.limits.upper))
+    q0 = ARM.neutral()
+    q0[joint.q] = joint.limits.upper + 0.3
+    found = eq.solve_ik(ARM, {TIP: ARM.pose(q0, TIP)[:3, 3] + (0.0, 0.0, 0.02)}, q0, locked=[name], attempts=1)
+    assert found.q[joint.q][0] == joint.limits.upper + 0.3

@@ -141,6 +141,11 @@ def test_fingers_are_locked_and_everything_else_moves():
 # --- SRDF ---------------------------------------------------------------------------------------------------------------------
 
 SRDF = """<robot name="mine">
+  <group name="leg"><chain base_link="base" tip_link="FL_foot"/></group>
+  <group name="shank"><chain base_link="FL_thigh" tip_link="FL_foot"/></group>
+  <group name="knees"><joint name="FR_calf_joint"/><joint name="nothing"/><link name="FL_calf"/></group>
+  <group name="both"><group name="knees"/><group name="leg"/><group name="both"/></group>
+  <group name="none"><chain base_link="base" tip_link="nothing"/></group>
   <group_state name="home" group="all"><joint name="FL_thigh_joint" value="0.7"/></group_state>
   <group_state name="standing" group="front"><joint name="FL_calf_joint" value="-1.5"/></group_state>
   <group_state name="standing" group="hind"><joint name="RL_calf_joint" value="nan"/></group_state>
@@ -156,6 +161,24 @@ def test_srdf_beside_the_description_is_read(mine):
     assert semantics.standing == {"FL_calf_joint": -1.5} and semantics.ends == ("FL_foot",)
     body = eq.Body.of(load(mine))
     assert body.profile.touching == (("FL_hip", "base"),)
+    leg = ("FL_hip_joint", "FL_thigh_joint", "FL_calf_joint")
+    knees = ("FL_calf_joint", "FR_calf_joint")
+    assert body.groups == {"leg": leg, "shank": leg[2:], "knees": knees, "both": (*leg, knees[1])}
+    again = profile.read(profile.text(body.profile))
+    assert again.groups == body.groups
+    assert any(f.what == "end effector FL_foot" and f.value == "left front foot" for f in body.findings)
+
+
+def test_end_effectors_where_no_limb_ends_are_doubted(mine):
+    mine.with_suffix(".srdf").write_text(SRDF.replace('parent_link="FL_foot"', 'parent_link="base"'))
+    doubts = [finding for finding in eq.Body.of(load(mine)).doubts if finding.what == "end effector base"]
+    assert len(doubts) == 1 and 'link = "base"' in doubts[0].reason
+
+
+def test_groups_of_a_profile_are_of_the_robot(mine):
+    mine.with_suffix(".toml").write_text('[groups]\nknees = ["FL_calf_joint", "FX_calf_joint"]\n')
+    with pytest.raises(eq.BodyError, match="groups.knees: no joint named 'FX_calf_joint'"):
+        eq.Body.of(load(mine))
 
 
 def test_the_standing_posture_of_an_srdf_is_preferred():

@@ -30,9 +30,9 @@ def found(robot):
     return eq.Body.of(robot, search=False)
 
 
-def stands(body):
+def stands(body, *, sure=True):
     """Soles on the ground, the centre of mass above them, nothing doubted about it."""
-    assert not [finding for finding in body.doubts if finding.what == "standing"]
+    assert sure == (not [finding for finding in body.doubts if finding.what == "standing"])
     skeleton = Skeleton(body.robot)
     motion = skeleton.at(body.standing)
     points = []
@@ -79,15 +79,19 @@ def test_names_frames_and_size_together_say_nothing(name, rng):
     stands(body)
 
 
-@pytest.mark.parametrize("name", some(["talos"], ["g1"]))
+@pytest.mark.parametrize("name", some(["talos"], ["g1", "icub"]))
 def test_an_ankle_without_roll_stands(name):
-    """The last joint of both legs locked: soles can still be flat, as the hips roll."""
+    """The last joint of both legs locked: soles can still be flat, as the hips roll.
+
+    Both soles of the iCub's description lie 30 mm to the right of their ankles. Without ankles that roll its centre of mass stays
+    14 mm aside of their middle, and that is said.
+    """
     robot = zoo.robot(name)
     ankles = [part.joints[-1] for part in zoo.body(name).feet.values()]
     body = found(robot.with_locked(dict.fromkeys(ankles, 0.0)))
     assert len(body.feet) == 2 and {part.contact for part in body.feet.values()} == {"flat"}
     assert_allclose(body.front, zoo.ALL[name].front, atol=1e-6)
-    stands(body)
+    stands(body, sure=name != "icub")
 
 
 @pytest.mark.parametrize("name", some([], ["g1", "icub", "talos"]))

@@ -298,6 +298,18 @@ def test_a_body_names_the_contacts_and_targets_of_a_posture(human_body):
     assert_allclose(still.q[7:], body.standing[7:], atol=0.05)
 
 
+def test_roles_are_those_of_the_body_where_a_frame_has_the_same_name():
+    """The description's own "right hand" is on the head here."""
+    human = eq.load("human").with_frame("right hand", "head", np.eye(4))
+    body = eq.Body.of(human)
+    hand = body.frames["right hand"]
+    assert hand == "right hand of the body"
+    place = body.robot.pose(body.standing, hand)[:3, 3] + np.array([0.1, 0.0, 0.05])
+    result = eq.find_posture(body, dict.fromkeys(body.feet), {"right hand": place})
+    assert result.converged, result.reason
+    assert_allclose(body.robot.pose(result.q, hand)[:3, 3], place, atol=1e-7)
+
+
 def test_roles_touch_without_carrying_and_postures_are_by_joint(human_body):
     body = human_body
     head = next(name for name in body.robot.joints if "neck" in name or "head" in name)

@@ -102,6 +102,11 @@ class Body:
         return self.profile.fingers or ()
 
     @property
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Joints that somebody gave a name together, in an SRDF file or a profile."""
+        return MappingProxyType(dict(self.profile.groups))
+
+    @property
     def front(self) -> Array:
         """(3,) where it looks, in the base's axes."""
         return np.array(self.profile.front)

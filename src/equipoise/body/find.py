@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-VERSION = 23  # of what the cache holds: change it when the search finds otherwise
+VERSION = 25  # of what the cache holds: change it when the search finds otherwise
 KINDS = {1: "one-legged", 2: "biped", 3: "tripod", 4: "quadruped", 6: "hexapod"}
 SOURCES = {"collision shapes": 0.9, "visual shapes": 0.8}  # how sure a sole from them is
 
@@ -108,9 +108,10 @@ def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profil
         robot=robot.name, mass=round(robot.mass, 6), kind=known.kind or _kind(robot, anatomy),
         up=_three(anatomy.skeleton.upright.T @ [0.0, 0.0, 1.0]), front=_three(anatomy.skeleton.upright.T @ [1.0, 0.0, 0.0]),
         fingers=tuple(fingers), wheels=known.wheels or anatomy.wheels, parts={**parts, **known.parts}, standing=posture,
-        touching=known.touching or tuple(p for p in semantics.touching if set(p) <= set(robot.links)), findings=tuple(findings),
+        touching=known.touching or tuple(p for p in semantics.touching if set(p) <= set(robot.links)),
+        groups=known.groups or srdf.joints_of_groups(semantics, robot), findings=tuple(findings),
     )  # fmt: skip
-    return replace(found, findings=(*found.findings, *_missing_shapes(anatomy)))
+    return replace(found, findings=(*found.findings, *_missing_shapes(anatomy), *_about_ends(semantics.ends, anatomy)))
 
 
 def _hints(skeleton: Skeleton, known: Profile) -> Hints:
@@ -201,6 +202,21 @@ def _missing_shapes(anatomy: Anatomy) -> list[Finding]:
         return []
     shown = "; ".join(doubts[:3]) + (f"; … ({len(doubts)} in all)" if len(doubts) > 3 else "")
     return [Finding("shapes", "incomplete", shown, 0.4)]
+
+
+def _about_ends(ends: Sequence[str], anatomy: Anatomy) -> list[Finding]:
+    """End effectors of an SRDF file: which part each is, and those where no limb that was found ends."""
+    robot, found = anatomy.skeleton.robot, []
+    for link in (link for link in ends if link in robot.links):
+        body = robot.place(link)[0]
+        roles = [role for role, limb in (*anatomy.feet, *anatomy.hands) if body in (limb.end, *limb.beyond)]
+        said = "an end effector of its SRDF file"
+        if roles:
+            found.append(Finding(f"end effector {link}", roles[0], said, 0.9))
+        else:
+            todo = f'{said}, but no limb that was found ends there; if it is one, write [parts."left hand"] link = "{link}"'
+            found.append(Finding(f"end effector {link}", "no part", todo, 0.4))
+    return found
 
 
 def _described(robot: Robot) -> dict[str, float]:

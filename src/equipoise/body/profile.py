@@ -21,7 +21,7 @@ from .parts import CONTACTS, Part
 if TYPE_CHECKING:
     from ..robot import Robot
 
-KEYS = ("robot", "mass", "kind", "up", "front", "fingers", "wheels", "parts", "standing", "touching", "finding")
+KEYS = ("robot", "mass", "kind", "up", "front", "fingers", "wheels", "parts", "standing", "touching", "groups", "finding")
 LARGEST = 1e9  # m, rad or kg: what no body has
 PART_KEYS = ("link", "position", "rpy", "contact", "corners", "joints")
 
@@ -40,6 +40,7 @@ class Profile:
         fingers: joints that stay where they are. wheels: links.
         parts: by role. standing: joint positions, rad or m.
         touching: pairs of links that may touch each other.
+        groups: joints by the name that somebody gave them together.
     """
 
     robot: str | None = None
@@ -52,6 +53,7 @@ class Profile:
     parts: Mapping[str, Part] = field(default_factory=dict)
     standing: Mapping[str, float] = field(default_factory=dict)
     touching: tuple[tuple[str, str], ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -74,7 +76,7 @@ def read(source: str | Path) -> Profile:
     for key in table:
         if key not in KEYS:
             raise BodyError(f"{name}: {unknown_name('key', key, KEYS)}")
-    standing = _table(name, "standing", table.get("standing", {}))
+    standing, groups = (_table(name, key, table.get(key, {})) for key in ("standing", "groups"))
     return Profile(
         robot=_word(name, "robot", table.get("robot")),
         mass=None if "mass" not in table else _number(name, "mass", table["mass"]),
@@ -86,6 +88,7 @@ def read(source: str | Path) -> Profile:
         parts={role: _part(name, role, given) for role, given in _table(name, "parts", table.get("parts", {})).items()},
         standing={joint: _number(name, f"standing.{joint}", x) for joint, x in standing.items()},
         touching=tuple(_pair(name, given) for given in _list(name, "touching", table)),
+        groups={group: _words(name, f"groups.{group}", joints) for group, joints in groups.items()},
         findings=tuple(_finding(name, given) for given in _list(name, "finding", table)),
     )
 
@@ -201,7 +204,8 @@ def check(profile: Profile, robot: Robot, name: str = "profile") -> None:
     for role, part in profile.parts.items():
         if part.link not in robot.links:
             raise BodyError(f"{name}: parts.{role!r}: {unknown_name('link', part.link, robot.links)}")
-    for what, joints in (("fingers", profile.fingers or ()), ("standing", profile.standing)):
+    grouped = [(f"groups.{group}", joints) for group, joints in profile.groups.items()]
+    for what, joints in (("fingers", profile.fingers or ()), ("standing", profile.standing), *grouped):
         for joint in joints:
             if joint not in robot.joints:
                 raise BodyError(f"{name}: {what}: {unknown_name('joint', joint, robot.joints)}")
@@ -241,6 +245,9 @@ def text(profile: Profile) -> str:
     if profile.standing:
         lines += ["", "[standing]  # rad or m"]
         lines += [f"{_toml(joint)} = {_toml(x)}" for joint, x in profile.standing.items()]
+    if profile.groups:
+        lines += ["", "[groups]  # joints that belong together"]
+        lines += [f"{_toml(group)} = {_toml(joints)}" for group, joints in profile.groups.items()]
     for finding in sorted(profile.findings, key=lambda f: f.confidence):
         lines += ["", "[[finding]]", f"what = {_toml(finding.what)}", f"value = {_toml(finding.value)}"]
         lines += [f"reason = {_toml(finding.reason)}", f"confidence = {_toml(finding.confidence)}"]

@@ -1,15 +1,29 @@
-"""SRDF files beside a URDF: named postures and pairs of links that may touch."""
+"""SRDF files beside a URDF: groups of joints, end effectors, named postures and pairs of links that may touch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ModelError
 from ..model import xml
 
+if TYPE_CHECKING:
+    from ..robot import Robot
+
 STANDING = ("half_sitting", "standing", "stand", "home", "default", "initial")  # group states taken for standing, first come
+
+
+@dataclass(frozen=True)
+class Group:
+    """What a group lists: joints, links (each with the joint that moves it), chains (base link, tip link), other groups."""
+
+    joints: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    chains: tuple[tuple[str, str], ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -17,11 +31,13 @@ class Semantics:
     """What an SRDF file says.
 
     Attributes:
+        groups: by name.
         states: joint positions (rad or m) by name of the state; groups of one state name are one posture.
         touching: pairs of links whose collisions are disabled.
         ends: links of end effectors.
     """
 
+    groups: Mapping[str, Group] = field(default_factory=dict)
     states: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     touching: tuple[tuple[str, str], ...] = ()
     ends: tuple[str, ...] = ()
@@ -30,6 +46,32 @@ class Semantics:
     def standing(self) -> Mapping[str, float]:
         """The posture whose name says standing; empty if none does."""
         return next((self.states[name] for name in STANDING if name in self.states), {})
+
+
+def joints_of_groups(semantics: Semantics, robot: Robot) -> dict[str, tuple[str, ...]]:
+    """The joints of each group that move by themselves, in file order; what the robot does not have is left out."""
+    own = [name for name, joint in robot.joints.items() if joint.moving and joint.mimic is None]
+    found = {}
+    for name in semantics.groups:
+        listed = _joints(semantics, robot, name, set())
+        found[name] = tuple(joint for joint in own if joint in listed)
+    return {name: joints for name, joints in found.items() if joints}
+
+
+def _joints(semantics: Semantics, robot: Robot, name: str, seen: set[str]) -> set[str]:
+    """All joints of a group and of the groups in it; `seen` ends circles."""
+    group = semantics.groups.get(name)
+    if group is None or name in seen:
+        return set()
+    seen.add(name)
+    above = {joint.child: joint for joint in robot.model.joints.values()}
+    found = set(group.joints) | {above[link].name for link in group.links if link in above}
+    for base, tip in group.chains:
+        link: str | None = tip
+        while link is not None and link != base and link in above:
+            found.add(above[link].name)
+            link = above[link].parent
+    return found.union(*(_joints(semantics, robot, inner, seen) for inner in group.groups))
 
 
 def beside(source: str | Path) -> Path | None:
@@ -61,7 +103,16 @@ def read(path: Path) -> Semantics:
                 posture[str(joint.get("name"))] = value
     pairs = [(str(x.get("link1")), str(x.get("link2"))) for x in root.all("disable_collisions")]
     ends = [str(x.get("parent_link")) for x in root.all("end_effector") if x.get("parent_link")]
-    return Semantics(states, tuple(pairs), tuple(ends))
+    groups = {str(group.get("name")): _group(group) for group in root.all("group") if group.get("name")}
+    return Semantics(groups, states, tuple(pairs), tuple(ends))
+
+
+def _group(element: xml.Element) -> Group:
+    joints, links, groups = (
+        tuple(str(x.get("name")) for x in element.all(tag) if x.get("name")) for tag in ("joint", "link", "group")
+    )
+    chains = tuple((str(x.get("base_link")), str(x.get("tip_link"))) for x in element.all("chain"))
+    return Group(joints, links, chains, groups)
 
 
 def _number(text: str | None) -> float | None:
