@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.balance.support import support_polygon
+from equipoise.control.stances import multi_contact
 from equipoise.control.stances.events import Outcome, Reason
 from equipoise.control.stances.leaning import area_slopes, edge_rows, returning
 from equipoise.control.tasks import HullAreaTask, SurfaceTask
@@ -199,3 +200,18 @@ def test_a_state_that_is_not_finite_does_not_raise(human, machine):
     machine.reset()
     solution = machine(0.0, np.full(human.nq, np.nan), np.zeros(human.nv))
     assert solution.status.fallback and machine.state is None
+
+
+def test_three_dampings_are_those_of_the_table(human, rng):
+    """[QO21, Table 6.2]: a weight w beside λ² damps by λ / √w; with one number all three states keep their usual weights."""
+    weights, last = multi_contact._weights_of((0.05, 0.1, 0.08))
+    assert last == 0.08
+    assert_allclose([last / np.sqrt(w) for w in weights.values()], [0.05, 0.1])
+    assert multi_contact._weights_of(0.3) == ({"contact": 10.0, "support area": 10.0}, 0.3)
+    J, b = rng.normal(size=(4, 7)), rng.normal(size=4)
+    for name, damping in zip(weights, (0.05, 0.1), strict=True):
+        u = np.linalg.solve(weights[name] * J.T @ J + last**2 * np.eye(7), weights[name] * J.T @ b)
+        assert_allclose(u, J.T @ np.linalg.solve(J @ J.T + damping**2 * np.eye(4), b), rtol=1e-9)
+    for bad in (0.0, (0.1, 0.2), (0.1, -0.1, 0.1)):
+        with pytest.raises(eq.EquipoiseError, match="three for contact, area and task"):
+            made(human, damping=bad)

@@ -114,9 +114,8 @@ BREAKAGES = [
         fast=True,
     ),
     Breakage("Q7", "area without its half", "balance:polygon_area", "0.5 * np.sum", "np.sum"),
-    Breakage(
-        "Q7", "points inside count as corners", "balance:_turns_left", "bool(y * u - x * w > ", "bool(abs(y * u - x * w) > "
-    ),
+    Breakage("Q7", "points inside count as corners", "balance:_turns_left", "bool(y * u > x * w)", "bool(y * u != x * w)"),
+    Breakage("Q7", "corners by rounding", "balance:_turns_left", "y * u > x * w", "y * u > x * w + 1e-10"),
     # --- Q3
     Breakage(
         "Q3",
@@ -207,7 +206,30 @@ BREAKAGES = [
         "body.mass * p",
         stops=None,
     ),
-    Breakage("Q8", "corners of the hull are left out", "balance:_turns_left", "> least *", "> 1e6 * least *", stops=None),
+    Breakage("Q8", "corners of the hull are left out", "balance:_corners", "off.min() > least", "off.min() > 0.1", stops=None),
+    Breakage(
+        "Q8",
+        "the hand does not slide while the support grows",
+        "control:MultiContact._begin",
+        "self.hand if state is State.AGAIN else self._slide",
+        "self.hand if state is not State.SLIDE else self._slide",
+        stops=None,
+    ),
+    Breakage(
+        "Q8",
+        "a relaxed contact stays where it is",
+        "control:MultiContact._begin",
+        "self.hand if state is State.AGAIN else self._slide",
+        "self._slide if state is State.GROW else self.hand",
+        stops=None,
+    ),
+    Breakage(
+        "Q8",
+        "the area shrinks",
+        "control:MultiContact._area_numbers",
+        "self.growth * polygon.area",
+        "-self.growth * polygon.area",
+    ),
     # --- Q11
     Breakage(
         "Q11",

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import support
 from numpy.testing import assert_allclose
 
 from equipoise.papers import qo21_contacts
@@ -35,19 +34,20 @@ def test_a_flicker_is_no_support():
 @pytest.mark.paper("Q8")
 def test_what_is_looked_at_in_a_posture():
     """Margins and areas by hand: two soles of the built-in human, and a palm that adds to them."""
-    robot, place = support.load("human"), qo21_contacts.PLACES["table"]
-    q = robot.standing()
-    start = qo21_contacts._corners(robot, q, qo21_contacts.FEET)
-    away, area, margin, feet, off = qo21_contacts._looked(place, robot, q, False, start)
+    who, place = qo21_contacts.human(), qo21_contacts.PLACES["table"]
+    robot, q = who.robot, who.start.copy()
+    start = np.array([robot.pose(q, f"{side}_foot_corner_{k}")[:3, 3] for side in ("left", "right") for k in range(4)])
+    assert_allclose(qo21_contacts._corners(robot, q, who.feet), start, atol=1e-12)
+    away, area, margin, feet, off = qo21_contacts._looked(place, who, q, False, start)
     x, y = start[:, 0], start[:, 1]
     assert_allclose(area, np.ptp(x) * np.ptp(y), rtol=1e-9)  # soles side by side, a rectangle
     c = robot.com(q)
     assert_allclose(margin, min(c[0] - x.min(), x.max() - c[0], c[1] - y.min(), y.max() - c[1]), rtol=1e-9)
-    assert feet == 0.0 and np.isnan(off)
+    assert feet < 1e-12 and np.isnan(off)
     assert_allclose(away, np.linalg.norm(robot.pose(q, "right_hand")[:3, 3] - place.ball))
     q[0] += 0.01
-    _, larger, _, feet, off = qo21_contacts._looked(place, robot, q, True, start)
-    palm = qo21_contacts._corners(robot, q, ("left_hand",))
+    _, larger, _, feet, off = qo21_contacts._looked(place, who, q, True, start)
+    palm = np.array([robot.pose(q, f"left_hand_corner_{k}")[:3, 3] for k in range(4)])
     assert larger > area
     assert_allclose(feet, 0.01)
     assert_allclose(off, np.abs(palm[:, 2] - qo21_contacts.HEIGHT).max())

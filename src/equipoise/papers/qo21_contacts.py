@@ -1,13 +1,14 @@
 """[QO21, Sec. 6.2]: the right hand reaches for a ball that is too far, so the left hand leans on a table or on a wall.
 
-The thesis's robot is Thormang with 27 joints; here it is the built-in human. Its places are not given either, so ours are such
-that the outcomes differ: with the table the support must be enlarged before the ball is reached, for a ball farther away the hand
-must slide as well, and with the wall the contact is enough.
+The thesis's robot is Thormang with 27 joints; here it is the built-in human, and any body by `reacher_of`. Gains and damping are
+those of Table 6.2. Places are not given; ours are such that the thesis's outcomes come about: with the table the hand alone makes
+things worse and the support must be enlarged, for a ball farther away the hand must slide as well; with the wall the contact is
+enough, enlarging the support makes things worse, and sliding mends that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,21 +16,25 @@ from typing import Any
 import numpy as np
 
 from ..balance.support import support_polygon
+from ..body.body import Body
 from ..control.constraints import KeepOut, SelfCollision
 from ..control.contacts import FlatContact
-from ..control.stances.attempts import Report
+from ..control.stances.attempts import Kind, Report
 from ..control.stances.events import EventKind
 from ..control.stances.multi_contact import MultiContact
 from ..control.tasks import FrameTask
+from ..geometry.collisions import self_collision_pairs
 from ..geometry.primitives import Plane, Sphere
 from ..robot import Robot, load
 from .pictures import LIMIT, draw, sheet
 from .rows import Figure, equal, small
 
 Array = np.ndarray
-FEET, HAND = ("left_foot", "right_foot"), "left_hand"
+GAIN, GROWTH, DAMPING = 1.0, 0.5, (0.05, 0.1, 0.08)  # [QO21, Table 6.2]: η of task and area; λ of contact, area, task
+TOUCHED = 0.01  # m, within which the ball is touched
 MARGIN = 0.02  # m, kept by the centre of mass from the edges of its support
 CONTACT = 5e-3  # m (and sine of the tilt), within which the hand has come to its surface
+LOOKS = [dict(color="#2f9e44", ls="--"), dict(color="#c92a2a", ls="--"), dict(color="#1c5fb0"), dict(color="#7048e8")]
 EVERY = 5  # of the steps of 10 ms are looked at
 
 
@@ -46,14 +51,26 @@ class Place:
 
 
 HEIGHT, WALL = 0.85, 0.65  # m
-TABLE = ((0.35, 0.0, HEIGHT), (0.75, 0.0, HEIGHT), (0.75, 0.5, HEIGHT), (0.35, 0.5, HEIGHT))
+TABLE = ((0.1, 0.0, HEIGHT), (0.75, 0.0, HEIGHT), (0.75, 0.5, HEIGHT), (0.1, 0.5, HEIGHT))
 PANEL = ((WALL, 0.0, 1.0), (WALL, 0.5, 1.0), (WALL, 0.5, 1.5), (WALL, 0.0, 1.5))
 PLACES = {
     "table": Place((0, 0, 1), HEIGHT, TABLE, (1.31, -0.2, 1.0), 3, "Fig. 6.14"),
-    "table, farther ball": Place((0, 0, 1), HEIGHT, TABLE, (1.38, -0.2, 1.0), 4, "Table 6.3"),
-    "wall": Place((-1, 0, 0), -WALL, PANEL, (1.25, -0.2, 1.0), 2, "Fig. 6.17"),
+    "table, farther ball": Place((0, 0, 1), HEIGHT, TABLE, (1.4, -0.2, 1.0), 4, "Table 6.3"),
+    "wall": Place((-1, 0, 0), -WALL, PANEL, (1.22, -0.35, 1.15), 2, "Fig. 6.17"),
 }
-TRUNK = {"pelvis": 0.0, "thorax": 0.1, "head": 0.1}  # m, places of balls that stay off the wall
+
+
+@dataclass(frozen=True, eq=False)
+class Reacher:
+    """A robot that reaches with one hand and may lean on the other."""
+
+    robot: Robot
+    start: Array  # q
+    feet: tuple[FlatContact, ...]
+    hand: FlatContact
+    reaching: str  # frame
+    balls: tuple[Sphere, ...] = ()  # that stay off a wall
+    pairs: Any = None  # of `SelfCollision`
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,46 +89,100 @@ class Touching:
 
 
 @cache
-def touched(name: str) -> Touching:
-    """The strategy of [QO21, Fig. 4.13] at one of `PLACES`, commanded velocities followed."""
-    place, machine = PLACES[name], _machine(PLACES[name].region)
-    robot = machine.robot
+def touched(name: str, thoroughly: bool = False) -> Touching:
+    """The strategy of [QO21, Fig. 4.13] by the built-in human at one of `PLACES`, commanded velocities followed.
+
+    Args:
+        thoroughly: make all four attempts, each until it comes no nearer, instead of stopping at the first that succeeds.
+    """
+    place = PLACES[name]
+    machine = _machine(place.region)
     machine.controller.set_target("ball", np.array(place.ball))
-    report = machine.run(robot.standing())
+    machine.tolerance = 0.0 if thoroughly else TOUCHED
+    return followed(machine, human(), place)
+
+
+def followed(machine: MultiContact, who: Reacher, place: Place) -> Touching:
+    """The attempts, and what is to be seen of them."""
+    report = machine.run(who.start, seconds=200.0)
     made = min((event.t for event in machine.log if event.kind is EventKind.TOUCHED), default=np.inf)
-    start = _corners(robot, report.path[0], FEET)
-    rows = [_looked(place, robot, q, bool(t > made), start) for t, q in zip(report.t[::EVERY], report.path[::EVERY], strict=True)]
+    start = _corners(who.robot, report.path[0], who.feet)
+    rows = [_looked(place, who, q, bool(t > made), start) for t, q in zip(report.t[::EVERY], report.path[::EVERY], strict=True)]
     ends = np.cumsum([attempt.seconds for attempt in report.attempts])
-    return Touching(robot, report, report.t[::EVERY], ends, *np.array(rows).T)
+    return Touching(who.robot, report, report.t[::EVERY], ends, *np.array(rows).T)
+
+
+@cache
+def human() -> Reacher:
+    robot = load("human")
+    trunk = {"pelvis": 0.0, "thorax": 0.1, "head": 0.1}  # m along the links
+    balls = tuple(Sphere((0, 0, z), 0.12, link) for link, z in trunk.items())
+    feet, hand = [_sole(robot, foot) for foot in ("left_foot", "right_foot")], _sole(robot, "left_hand")
+    return Reacher(robot, robot.standing(), tuple(feet), hand, "right_hand", balls)
+
+
+def reacher_of(body: Body, palm: float = 0.02) -> Reacher:
+    """Any body with two feet and two hands; a hand whose palm is not known has one of ±`palm` m."""
+    square = [(palm, palm), (-palm, palm), (-palm, -palm), (palm, -palm)]
+    feet = [FlatContact(body.frames[foot], corners=np.array(body.parts[foot].corners), friction=0.7) for foot in body.feet]
+    hand = FlatContact(body.frames["left hand"], corners=np.array(body.parts["left hand"].corners or square), friction=0.7)
+    arms = _arms(body)
+    every = self_collision_pairs(body.robot, posture=body.standing)
+    pairs = [(a, b) for a, b in every if (a.frame in arms) != (b.frame in arms)]  # arm and trunk [QO21, Eq. (4.37)]
+    return Reacher(body.robot, body.standing, tuple(feet), hand, body.frames["right hand"], pairs=pairs)
+
+
+def _arms(body: Body) -> set[str]:
+    """Links of both arms, from the hands up to the torso."""
+    above = {joint.child: joint.parent for joint in body.robot.joints.values()}
+    torso, links = body.parts["torso"].link, set()
+    for hand in body.hands:
+        link: str | None = body.parts[hand].link
+        while link is not None and link != torso:
+            links.add(link)
+            link = above.get(link)
+    return links
 
 
 @cache
 def _machine(region: tuple[tuple[float, float, float], ...]) -> MultiContact:
-    """One for the table and one for the wall, which trunk and head must not enter either."""
-    place, robot = next(place for place in PLACES.values() if place.region == region), load("human")
-    ball = FrameTask("right_hand", np.array(place.ball), axes="position", gain=2.0, name="ball")
+    """One for the table and one for the wall."""
+    return strategy(human(), next(place for place in PLACES.values() if place.region == region))
+
+
+def strategy(who: Reacher, place: Place, *, margin: float = MARGIN) -> MultiContact:
+    """The state machine with the parameters of [QO21, Table 6.2]; trunk and head must not enter a wall either."""
+    ball = FrameTask(who.reaching, np.array(place.ball), axes="position", gain=GAIN, name="ball")
     surface = Plane(place.normal, place.offset)
-    off = [KeepOut(Sphere((0, 0, z), 0.12, link), surface, 0.02, name=f"{link} off the wall") for link, z in TRUNK.items()]
-    rules = [SelfCollision(), *(off if place.normal[0] else [])]
-    hand, feet = _sole(robot, HAND), [_sole(robot, foot) for foot in FEET]
-    options: dict[str, Any] = dict(region=np.array(region), margin=MARGIN, contact_tolerance=CONTACT, constraints=rules)
-    return MultiContact(robot, ball, feet, hand, surface, cooperative=True, **options)  # feet by Eqs. (4.58), (4.59)
+    off = [KeepOut(one, surface, 0.02, name=f"{one.frame} off the wall") for one in who.balls]
+    rules = [SelfCollision(who.pairs), *(off if place.normal[0] else [])]
+    height = float(who.robot.com(who.start)[2])  # radians of a small robot count less beside its metres
+    return MultiContact(
+        who.robot, ball, who.feet, who.hand, surface, cooperative=True, region=np.array(place.region), margin=margin,
+        contact_tolerance=CONTACT, constraints=rules, growth=GROWTH, damping=DAMPING, tolerance=TOUCHED, patience=5.0,
+        time_out=30.0, posture_weight=1e-4 * height**2,
+    )  # fmt: skip
 
 
-def _looked(place: Place, robot: Robot, q: Array, leaning: bool, start: Array) -> tuple[float, ...]:
-    feet, palm = _corners(robot, q, FEET), _corners(robot, q, (HAND,))
+def _looked(place: Place, who: Reacher, q: Array, leaning: bool, start: Array) -> tuple[float, ...]:
+    feet, palm = _corners(who.robot, q, who.feet), _corners(who.robot, q, (who.hand,))
     polygon = support_polygon(np.concatenate([feet, palm]) if leaning else feet)
-    away = float(np.linalg.norm(robot.pose(q, "right_hand")[:3, 3] - place.ball))
+    away = float(np.linalg.norm(who.robot.pose(q, who.reaching)[:3, 3] - place.ball))
     off = float(np.abs(palm @ place.normal - place.offset).max()) if leaning else np.nan
-    return away, polygon.area, float(polygon.margin(robot.com(q))), float(np.abs(feet - start).max()), off
+    return away, polygon.area, float(polygon.margin(who.robot.com(q))), float(np.abs(feet - start).max()), off
 
 
 def _sole(robot: Robot, frame: str) -> FlatContact:
     return FlatContact(frame, corners=np.array([robot.frames[f"{frame}_corner_{k}"].X[:2, 3] for k in range(4)]), friction=0.7)
 
 
-def _corners(robot: Robot, q: Array, frames: tuple[str, ...]) -> Array:
-    return np.array([robot.pose(q, f"{frame}_corner_{k}")[:3, 3] for frame in frames for k in range(4)])
+def _corners(robot: Robot, q: Array, contacts: Sequence[FlatContact]) -> Array:
+    """Corners of soles and palms in the world, (corners, 3)."""
+    found = []
+    for contact in contacts:
+        X = robot.pose(q, contact.frame)
+        found.append(contact.points @ X[:3, :3].T + X[:3, 3])
+    return np.concatenate(found)
 
 
 def multi_contact_figures() -> Iterator[Figure]:
@@ -119,22 +190,45 @@ def multi_contact_figures() -> Iterator[Figure]:
     for name, place in PLACES.items():
         run = touched(name)
         yield equal(f"{name}: attempt that touches the ball [{place.thesis}]", run.report.step, place.step)
-        wider = _of(name, "area", 1) > 1.5 * _of(name, "area", 0)
+        first, second = _ends(name, "area", False)[:2]
         areas = " → ".join(f"{attempt.area:.3f}" for attempt in run.report.attempts)
-        yield Figure(f"{name}: area of the support with the hand, m²", "larger", areas, wider)
+        yield Figure(f"{name}: area of the support with the hand, m²", "larger", areas, second > 1.3 * first)
         inside = float(run.margin.min())
         yield Figure(f"{name}: least distance of the mass from the edge, m", "inside", f"{inside:.4f}", inside > MARGIN - 2e-3)
         yield small(f"{name}: feet from where they stood, m [Eqs. (4.58)–(4.59)]", float(run.feet.max()), 2e-3)
         off = max(run.off[np.isfinite(run.off)], default=np.nan)  # not good if it never leaned
         yield small(f"{name}: hand off the surface it leans on, m", float(off), 2 * CONTACT)
-    before, after = _of("table", "area", 1), _of("table", "area", 2)
-    yield Figure("table: support, hand slid, m² [Fig. 6.15]", "grows", f"{before:.3f} → {after:.3f}", after > before)
+    yield from _findings()
 
 
-def _of(name: str, what: str, attempt: int) -> float:
-    """A number of an attempt; NaN, which is neither larger nor smaller, if it did not come to it."""
-    attempts = touched(name).report.attempts
-    return float(getattr(attempts[attempt], what)) if attempt < len(attempts) else np.nan
+def _findings() -> Iterator[Figure]:
+    """What the thesis found beside: all four attempts, each to its end."""
+    alone, leaning, wide, _ = _ends("table", "error")
+    ours = f"{alone:.3f} → {leaning:.3f}"
+    yield Figure(
+        "table: left to the ball, feet alone → hand too, m [Fig. 6.15]", "contact is worse", ours, leaning > alone + 5e-3
+    )
+    yield Figure("table: left with the support enlarged, m [Fig. 6.15]", "touched", f"{wide:.3f}", wide < TOUCHED)
+    _, first, last, _ = _ends("table", "area")
+    grown = last / first
+    yield Figure("table: support, enlarged over as first touched [Fig. 6.15]", "grows", f"{grown:.2f}", grown > 1.5)
+    alone, leaning, wide, slid = _ends("wall", "error")
+    yield Figure("wall: left to the ball, feet alone, m [Fig. 6.18]", "fails", f"{alone:.3f}", alone > 5 * TOUCHED)
+    ours = f"{leaning:.4f} → {wide:.4f}"
+    yield Figure(
+        "wall: left, hand on the wall → support enlarged, m [Fig. 6.18]", "touched → fails", ours, leaning < TOUCHED < wide
+    )
+    yield Figure("wall: left when the hand may slide, m [Fig. 6.17]", "touched", f"{slid:.4f}", slid < TOUCHED)
+    areas = _ends("wall", "area")[1:]
+    ours = " → ".join(f"{area:.3f}" for area in areas)
+    larger = areas[0] < areas[2] < areas[1]
+    yield Figure("wall: support, contact → enlarged → slid, m² [Sec. 6.2]", "slid is larger than at contact", ours, larger)
+
+
+def _ends(name: str, what: str, thoroughly: bool = True) -> list[float]:
+    """A number of each of the four attempts; NaN, which is neither larger nor smaller, for those that were not made."""
+    found = [float(getattr(attempt, what)) for attempt in touched(name, thoroughly).report.attempts]
+    return found + [np.nan] * (4 - len(found))
 
 
 def pictures() -> Iterator[tuple[str, Any]]:
@@ -142,6 +236,7 @@ def pictures() -> Iterator[tuple[str, Any]]:
     for name, (postures, curves) in {"table": ("6.14", "6.15"), "wall": ("6.17", "6.18")}.items():
         yield f"fig-{postures}-{name}", _postures(name, postures)
         yield f"fig-{curves}-{name}", _curves(name, curves)
+    yield "fig-6.16-balance", _balanced("table")
     yield "table-6.3-farther-ball", _postures("table, farther ball", "4.13")
 
 
@@ -159,13 +254,42 @@ def _postures(name: str, number: str) -> Any:
 
 
 def _curves(name: str, number: str) -> Any:
-    run = touched(name)
+    """As the thesis draws them: what each attempt comes to, from its own start."""
+    run = touched(name, True)
     panels = ["right hand and ball, m", "area of the support, m²", "mass and edge of the support, m"]
-    picture, axes = sheet(f"[QO21, Fig. {number}] {name}", panels)
-    for one, curve in zip(axes, (run.distance, run.area, run.margin), strict=True):
-        one.plot(run.t, curve, color="#1c5fb0", lw=1.2)
+    picture, axes = sheet(f"[QO21, Fig. {number}] {name}: each attempt to its end", panels)
+    begins = [0.0, *run.ends[:-1]]
+    for begin, end, attempt, look in zip(begins, run.ends, run.report.attempts, LOOKS, strict=True):
+        part = (run.t >= begin) & (run.t < end)
+        for one, curve in zip(axes, (run.distance, run.area, run.margin), strict=True):
+            one.plot(run.t[part] - begin, curve[part], lw=1.2, label=attempt.name, **look)
+            one.set_xlabel("t of the attempt, s")
+    axes[0].axhline(TOUCHED, **LIMIT)
+    axes[2].axhline(MARGIN, **LIMIT)
+    axes[0].legend(fontsize=6)
+    return picture
+
+
+def _balanced(name: str) -> Any:
+    """Supports at the end of each attempt from above, with the mass; its way; the norm of the inputs."""
+    run = touched(name)
+    panels = ["supports from above, m", "mass and edge of the support, m", "norm of the inputs, rad/s and m/s"]
+    picture, axes = sheet(f"[QO21, Fig. 6.16] {name}", panels)
+    who, robot = human(), run.robot
+    for end, attempt, look in zip(run.ends, run.report.attempts, LOOKS, strict=False):
+        q = run.report.path[min(int(np.searchsorted(run.report.t, end)), len(run.report.path) - 1)]
+        contacts = who.feet if attempt.name is Kind.TRY else (*who.feet, who.hand)
+        corners = support_polygon(_corners(robot, q, contacts)).vertices
+        axes[0].fill(*corners.T, fill=False, edgecolor=look["color"], label=attempt.name)
+        axes[0].plot(*robot.com(q)[:2], "o", color=look["color"], markersize=4)
+    axes[0].set_aspect("equal", adjustable="datalim")
+    axes[0].legend(fontsize=6)
+    axes[1].plot(run.t, run.margin, color="#1c5fb0", lw=1.2)
+    axes[1].axhline(MARGIN, **LIMIT)
+    moved = robot.difference(run.report.path[:-1], run.report.path[1:]) / np.diff(run.report.t)[:, None]
+    axes[2].plot(run.report.t[1:], np.linalg.norm(moved, axis=1), color="#1c5fb0", lw=0.8)
+    for one in axes[1:]:
         for end in run.ends[:-1]:
             one.axvline(end, color="#868e96", lw=0.8, linestyle=":")
         one.set_xlabel("t, s; dotted: next attempt")
-    axes[2].axhline(MARGIN, **LIMIT)
     return picture

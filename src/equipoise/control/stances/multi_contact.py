@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 APPROACH, AREA = "contact", "support area"  # labels of tasks
+USUAL = 10.0  # weight of both, if the damping does not say otherwise
 RISES, ENTERS = 4.0, 2.0  # 1/s: how fast a hand outside comes above the surface, and between the walls
 BETTER = 0.02  # an error must fall by this part, or
 CLOSER = 1e-3  # by this much (m, rad, m²), within the patience
@@ -63,7 +64,8 @@ class MultiContact:
         patience: s without progress that end an attempt; time_out: s for one.
         margin: m, kept by the centre of mass from the edges of its support.
         growth: 1/s, how fast the area should grow.
-        damping: λ of the damped least squares of [QO21, Eq. (3.1), Table 6.2], for velocities only.
+        damping: λ of the damped least squares of [QO21, Eq. (3.1)], for velocities only; three numbers are those of contact,
+            area and task [QO21, Table 6.2].
         posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is tried;
             a hundred times more (ten, for torques) between attempts, which brings the robot back to where more can be reached.
     """
@@ -99,7 +101,7 @@ class MultiContact:
         time_out: float = 20.0,
         margin: float = 0.02,
         growth: float = 0.5,
-        damping: float = 0.08,
+        damping: float | tuple[float, float, float] = 0.08,
         posture_weight: float | None = None,
     ) -> None:
         if level not in ("velocity", "torque"):
@@ -116,7 +118,8 @@ class MultiContact:
         self._slide = replace_as_sliding(hand)
         self._polygon: SupportPolygon | None = None
         self._walls_at = np.zeros(0)
-        self.controller = self._made(tasks, constraints, self._posture_weight, damping)
+        self._weights, last = _weights_of(damping)
+        self.controller = self._made(tasks, constraints, self._posture_weight, last)
         self.contacts = (*self.supports, hand)
         self.reset()
 
@@ -273,10 +276,10 @@ class MultiContact:
         """Enter a state: which tasks count, which contact the hand has."""
         self._state = state
         self.controller.set_weight(self.task.label, self.task.weight if state.tries else 0.0)
-        self.controller.set_weight(APPROACH, 10.0 if state is State.APPROACH else 0.0)
-        self.controller.set_weight(AREA, 10.0 if state is State.GROW else 0.0)
+        self.controller.set_weight(APPROACH, self._weights[APPROACH] if state is State.APPROACH else 0.0)
+        self.controller.set_weight(AREA, self._weights[AREA] if state is State.GROW else 0.0)
         self.controller.set_target(AREA, self._area_numbers)
-        calm = self._posture_weight * (1.0 if state.tries else 100.0 if self.level == "velocity" else 10.0)
+        calm = self._posture_weight * (1.0 if state.tries else self._calming(state))
         self.controller.set_weight("posture", calm)
         if self.robot.base_link is not None:
             self.controller.set_weight("base", 10 * calm)
@@ -289,6 +292,11 @@ class MultiContact:
         self._outside = np.array([max(0.0, float(w.offset - w.normal @ corners.mean(0))) for w in self.walls])
         self._polygon = None
         self.log.tell(EventKind.BEGUN, t, stance=str(state))
+
+    def _calming(self, state: State) -> float:
+        """How much more the posture counts between attempts, at the weight of what is done there."""
+        share = self._weights[APPROACH if state is State.APPROACH else AREA] / USUAL
+        return share * (100.0 if self.level == "velocity" else 10.0)
 
     def _error(self, solution: Solution) -> float:
         if self._state is State.APPROACH:
@@ -348,6 +356,17 @@ class MultiContact:
         self.log.tell(EventKind.FAILED, t, reason=reason)
         self.controller.set_weight(self.task.label, 0.0)
         self.controller.set_weight(APPROACH, 0.0)
+
+
+def _weights_of(damping: float | tuple[float, float, float]) -> tuple[dict[str, float], float]:
+    """(weights of contact and area, λ of the task): w |J u − b|² + λ² |u|² is damped by λ / √w."""
+    given = np.asarray(damping, dtype=float)
+    if given.shape not in ((), (3,)) or not (given > 0).all():
+        raise TaskError(f"damping is one positive number, or three for contact, area and task; got {damping!r}")
+    if given.ndim == 0:
+        return {APPROACH: USUAL, AREA: USUAL}, float(given)
+    contact, area, task = map(float, given)
+    return {APPROACH: (task / contact) ** 2, AREA: (task / area) ** 2}, task
 
 
 def replace_as_sliding(hand: FlatContact) -> SlidingContact:
