@@ -19,7 +19,7 @@ from ..control.contacts import Contact, PointContact
 from .whole_body import WholeBody
 
 Array = np.ndarray
-FADING = 2.0  # in ω/period-free units: rate, in ω, at which a foot gives up where it stood beside its group
+FADING = 4.0  # ω: rate at which a foot goes over from where it stood beside its group to where it belongs
 TOUCHED = 1e-3  # m above the stance: a foot is down, where forces are not measured
 LINE = 0.004  # m, width of the line that two feet stand on, as the plan has it
 

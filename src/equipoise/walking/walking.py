@@ -162,6 +162,7 @@ class Walking:
 
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)
+        self.whole_body.com[:2] = com[:2]  # its level place has no gain, so its error should not be reported
         momentum = self.robot.momentum(q, v) / self.robot.mass
         velocity = momentum[:3]
         tipping = velocity[:2] + SPIN / self.gait.height * np.array([momentum[4], -momentum[3]])
