@@ -1,7 +1,7 @@
 """The whole body of a robot with four or more feet: legs in two groups, each of which steps as one foot would.
 
-In a trot the groups are the pairs of diagonal legs, with six legs tripods. The virtual foot of a group [SR89] is in the middle of
-its feet, turned as they are turned; with two feet it is a line, whose pressure goes along it and nowhere else.
+In a trot the groups are the pairs of diagonal legs, with six legs tripods. The virtual foot of a group [RCB86] is in the middle
+of its feet, turned as they are turned; with two feet it is a line, and pressure goes along it and nowhere else.
 """
 
 from __future__ import annotations

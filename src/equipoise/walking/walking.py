@@ -54,7 +54,8 @@ class Walking:
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
-        robot: as `eq.load` gives it; a biped with flat feet, or four or more feet. Fingers are locked: `robot` of this object is the one to simulate.
+        robot: as `eq.load` gives it; a biped with flat feet, or four or more feet. Fingers are locked: `robot` of this
+            object is the one to simulate.
         body: its `Body`, or the path of its profile; found if not given.
         dt: s, the step at which it will be called.
         friction: coefficient of the ground that it counts on.
