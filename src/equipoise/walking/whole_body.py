@@ -110,10 +110,7 @@ class WholeBody:
         joints = [name for role in self.feet for name in self.body.feet[role].joints]
         return [
             CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=self.weights["com"]),
-            *(
-                FrameTask(frames[part], name=part, axes="orientation", weight=upright, gain=g.torso)
-                for part in self.upright
-            ),
+            *(FrameTask(frames[part], name=part, axes="orientation", weight=upright, gain=g.torso) for part in self.upright),
             PostureTask(name=POSTURE, weight=self._calm(joints), gain=g.posture),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
             *(
