@@ -116,7 +116,7 @@ def stand(
 
 @app.command()
 def walk(
-    robot: Annotated[str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, talos, g1")],
+    robot: Annotated[str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, g1, go2")],
     speed: Annotated[float, typer.Option(help="m/s, forward")] = 0.3,
     side: Annotated[float, typer.Option(help="m/s, to the left")] = 0.0,
     turn: Annotated[float, typer.Option(help="rad/s, to the left")] = 0.0,
@@ -158,7 +158,8 @@ def bench(
     what: Annotated[
         str,
         typer.Argument(
-            help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, opponents or courses"
+            help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, trot, opponents "
+            "or courses"
         ),
     ] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import chaos, courses, derivatives, dynamics, forms, growth, latency, opponents, safety, start, walking
+from . import chaos, courses, derivatives, dynamics, forms, growth, latency, opponents, safety, start, trot, walking
 from .control import race as control
 
 
@@ -57,6 +57,10 @@ def _walking(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return walking.run(robots or ("g1", "human"))
 
 
+def _trot(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return trot.run(robots or ("quadruped", "anymal_c", "go2"))
+
+
 def _opponents(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return opponents.measure("../shared/opponents")
 
@@ -76,6 +80,7 @@ BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "chaos": _chaos,
     "latency": _latency,
     "walking": _walking,
+    "trot": _trot,
     "opponents": _opponents,
     "courses": _courses,
 }
@@ -169,6 +174,11 @@ def _walking_line(row: walking.Times) -> list[str]:
     return [row.robot, row.what, f"{row.steps:,}", *figures, "" if row.real_time is None else f"{row.real_time:.2f}"]
 
 
+def _trot_line(row: trot.Tally) -> list[str]:
+    counts = f"{row.completed} of {row.seeds}", f"{row.good} of {row.seeds}"
+    return [row.robot, *counts, f"{row.slowest:.3f} to {row.fastest:.3f}", f"{row.effort:.2f}", f"{row.excess:+.3f}"]
+
+
 def _opponents_line(row: dict[str, Any]) -> list[str]:
     command = ", ".join(f"{x:g}" for x in row["command"])
     if "safe" in row:
@@ -190,6 +200,7 @@ def _courses_line(row: courses.Verdict) -> list[str]:
 _TITLES = {
     "courses": "walking courses of AIST on JVRC-1, with their verdict",
     "walking": "ms of thread time while a robot walks in MuJoCo; real time: simulated seconds per second of the loop",
+    "trot": "0.5 m/s with noise, delay, drawn friction and masses, and pushes of 0.2 m √(g h) from all sides",
     "opponents": "the walker on the measuring bench for controllers of the G1",
     "chaos": "random controllers: answers that raise, are not finite, exceed limits, or are called by a wrong name",
     "latency": "ms of one step of control, by status (time of the thread)",
@@ -204,6 +215,7 @@ _TITLES = {
 _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
     "courses": (["course", "seed", "outcome", "base ends at, m", "tilt, rad", "verdict"], _courses_line),
     "walking": (["robot", "what", "calls", "median", "p99", "p99.9", "largest", "real time ×"], _walking_line),
+    "trot": (["robot", "does not fall", "all in order", "mean speed, m/s", "effort", "joint limit, rad"], _trot_line),
     "opponents": (["command", "", "achieved", "joint limit", "effort", "legs, m", "slip, m/s", "force, N"], _opponents_line),
     "derivatives": (
         ["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio", "all cores ×"],

@@ -15,6 +15,7 @@ from ..errors import EquipoiseError
 from ..files import written_whole
 from .charts import Chart, charts, run_facts
 from .curves import curves
+from .gantt import gantt
 from .obstacles import Obstacle
 from .scene import Scene, counted, opened, stop
 from .viewer import LOOPBACK, Player, moment_of, run_samples
@@ -128,6 +129,7 @@ def page(runs: Sequence[Run], title: str, players: Sequence[str]) -> str:
 <h1>{name}</h1>
 <div class="motions runs{len(runs)}">{plays}</div>
 <p class="hint">{HINT}</p>
+{gantt(runs[0])}
 {figures}
 {_events(runs[0])}
 <script type="application/json" id="curves">{curves(runs, names)}</script>

@@ -20,6 +20,7 @@ NOISE = Noise(
     position=2e-4, velocity=5e-3, base_position=2e-4, base_orientation=2e-4, base_linear=2e-3, base_angular=5e-3
 )  # as in the shipped scenarios
 DELAY = 2  # steps of 1 ms
+PUSHED = 0.1  # s
 FRICTION = 0.5, 1.0
 MASSES = 0.05
 SETTLING = 1.5  # s after a command, which its mean velocity leaves out
@@ -99,6 +100,29 @@ def walk_course(walker: Walking, seed: int, duration: float = 30.0, pushes: tupl
         _leg(walker, run, start, end, asked) for (start, asked), end in zip(parts, ends, strict=False) if run.t[-1] >= end - 0.1
     ]
     return WalkTrial(seed, tuple(legs), run, _effort(run), _excess(run))
+
+
+def pushed_trot(walker: Walking, seed: int, speed: float = 0.5, push: float = 0.2, duration: float = 10.0) -> WalkTrial:
+    """Walk straight at a speed (m/s) and be pushed at the trunk every two seconds, from sides and at times drawn from the seed.
+
+    Args:
+        push: impulse of each push, of m √(g h), within 0.1 s. The last two seconds are without.
+    """
+    walker.forget_commands()
+    walker.command(speed, at=0.3)
+    rng = np.random.default_rng(seed)
+    force = push * walker.robot.mass * walker.body.gains.speed / PUSHED
+    pushes = []
+    for start in np.arange(2.0, duration - 2.0, 2.0):
+        side, late = rng.uniform(0, 2 * np.pi), rng.uniform(0, 0.5)
+        along = (force * np.cos(side), force * np.sin(side), 0.0)
+        pushes.append(Push(walker.body.frames["torso"], along, float(start) + late, PUSHED))
+    run = simulate(
+        walker.robot, walker, varied_plant(walker, seed), duration, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY,
+        pushes=pushes,
+    )  # fmt: skip
+    leg = _leg(walker, run, 0.3, float(run.t[-1]), (speed, 0.0, 0.0))
+    return WalkTrial(seed, (leg,), run, _effort(run), _excess(run))
 
 
 def _leg(walker: Walking, run: Run, start: float, end: float, asked: tuple[float, float, float]) -> Leg:

@@ -34,11 +34,8 @@ def through(start: Place, points: Sequence[tuple[float, float, float]], gait: Ga
     for x, y, yaw in points:
         turn = (yaw - here.yaw + pi) % (2 * pi) - pi
         ahead, aside = here.R.T @ (Place(x, y, 0.0).xy - here.xy)
-        parts = (
-            abs(ahead) / (STRIDE * gait.reach.ahead),
-            abs(aside) / (ASIDE * (gait.width or gait.reach.widest)),
-            abs(turn) / TURN,
-        )
+        wide = gait.width or gait.reach.widest
+        parts = abs(ahead) / (STRIDE * gait.reach.ahead), abs(aside) / (ASIDE * wide), abs(turn) / TURN
         count = max(1, ceil(hypot(parts[0], parts[1]) + parts[2] - 1e-9))
         for k in range(1, count + 1):
             part = k / count

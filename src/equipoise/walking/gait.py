@@ -66,7 +66,7 @@ class Gait:
         """Of a body with two feet whose middles stand at `places`, (2,) m each."""
         rate, height = body.gains.rate, LOWERED * body.height
         width = abs(float(places[0][1] - places[1][1]))
-        period = max(1.9 / rate, TURNING / _slowest(body))
+        period = max(1.9 / rate, TURNING / slowest_joint(body))
         return cls(
             rate=rate, height=height, width=width, period=period, shortest=0.9 / rate, longest=period + 1.3 / rate,
             transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, push_off=4.0 * rate**2 * body.height,
@@ -115,7 +115,7 @@ class Place:
         return Place(self.x + c * x - s * y, self.y + s * x + c * y, self.yaw + turn)
 
 
-def _slowest(body: Body) -> float:
+def slowest_joint(body: Body) -> float:
     """rad/s: the least of the largest rates of the legs' joints."""
     limits = body.robot.limits.velocity
     rates = [float(limits[body.robot.joints[name].v].min()) for part in body.feet.values() for name in part.joints]

@@ -1,7 +1,7 @@
 """The whole body of a robot with four or more feet: legs in two groups, each of which steps as one foot would.
 
-In a trot the groups are the pairs of diagonal legs, with six legs tripods. The virtual foot of a group [SR89] is in the middle of
-its feet, turned as they are turned; with two feet it is a line, whose pressure goes along it and nowhere else.
+In a trot the groups are the pairs of diagonal legs, with six legs tripods. The virtual foot of a group [RCB86] is in the middle
+of its feet, turned as they are turned; with two feet it is a line, and pressure goes along it and nowhere else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..control.contacts import Contact, PointContact
 from .whole_body import WholeBody
 
 Array = np.ndarray
-FADING = 2.0  # in ω/period-free units: rate, in ω, at which a foot gives up where it stood beside its group
+FADING = 4.0  # ω: rate at which a foot goes over from where it stood beside its group to where it belongs
 TOUCHED = 1e-3  # m above the stance: a foot is down, where forces are not measured
 LINE = 0.004  # m, width of the line that two feet stand on, as the plan has it
 

@@ -12,12 +12,13 @@ import numpy as np
 
 from ..body.body import Body
 from ..control.constraints import Constraint
-from .gait import Command, Gait
+from .gait import Command, Gait, slowest_joint
 from .leg_reach import reach_of_groups
 from .machine import EARLY, REST, SHIFT, TOUCHED, Machine, Seen
 from .many_feet import ManyFeet
 
 Array = np.ndarray
+TURNING = 2.5, 2.0  # rad, that the joints of a leg turn at their largest rates in the usual step, and in the shortest
 CALM = 0.05  # of √(g h): how slow a body at rest is
 ASTRAY = 0.12  # of the height: how far from home feet may stand at rest
 
@@ -30,11 +31,12 @@ def trotting(body: Body, dt: float, friction: float, constraints: Sequence[Const
 
 def trot_gait(body: Body, places: Array) -> Gait:
     """Times and lengths of a trot, as multiples of 1/ω and h; feet stand at `places`, (n, 3) m."""
-    rate, height = body.gains.rate, body.height
+    rate, height, slowest = body.gains.rate, body.height, slowest_joint(body)
+    period = max(1.4 / rate, TURNING[0] / slowest)
     return Gait(
-        rate=rate, height=height, width=0.0, period=1.4 / rate, shortest=0.7 / rate, longest=2.2 / rate, transfer=0.15 / rate,
-        clearance=0.14 * height, landing=0.05 * body.gains.speed, push_off=4.0 * rate**2 * height,
-        reach=reach_of_groups(body, places),
+        rate=rate, height=height, width=0.0, period=period, shortest=max(0.9 / rate, TURNING[1] / slowest),
+        longest=period + 0.8 / rate, transfer=0.15 / rate, clearance=0.1 * height, landing=0.05 * body.gains.speed,
+        push_off=3.0 * rate**2 * height, reach=reach_of_groups(body, places),
     )  # fmt: skip
 
 

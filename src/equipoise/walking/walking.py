@@ -54,7 +54,7 @@ class Walking:
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
-        robot: as `eq.load` gives it; a biped with flat feet, or one with four or more. Fingers are locked: `robot` of this
+        robot: as `eq.load` gives it; a biped with flat feet, or four or more feet. Fingers are locked: `robot` of this
             object is the one to simulate.
         body: its `Body`, or the path of its profile; found if not given.
         dt: s, the step at which it will be called.
@@ -163,6 +163,7 @@ class Walking:
 
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)
+        self.whole_body.com[:2] = com[:2]  # its level place has no gain, so its error should not be reported
         momentum = self.robot.momentum(q, v) / self.robot.mass
         velocity = momentum[:3]
         tipping = velocity[:2] + SPIN / self.gait.height * np.array([momentum[4], -momentum[3]])

@@ -104,18 +104,13 @@ class WholeBody:
         return FlatContact(self.body.frames[role], name=role, corners=corners, friction=friction, margin=margin)
 
     def _tasks(self) -> list[Any]:
-        g, frames = self.body.gains, self.body.frames
+        g, frames, upright = self.body.gains, self.body.frames, self.weights["trunk"] * self.body.gains.torso_weight
         rows = 3 if self.swing_axes == "position" else 6
         self._swing_weight = self.weights["foot"] * np.array([1.0, 1.0, 3.0, *3 * [0.3 * g.length**2]])[:rows]
         joints = [name for role in self.feet for name in self.body.feet[role].joints]
         return [
             CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=self.weights["com"]),
-            *(
-                FrameTask(
-                    frames[part], name=part, axes="orientation", weight=self.weights["trunk"] * g.torso_weight, gain=g.torso
-                )
-                for part in self.upright
-            ),
+            *(FrameTask(frames[part], name=part, axes="orientation", weight=upright, gain=g.torso) for part in self.upright),
             PostureTask(name=POSTURE, weight=self._calm(joints), gain=g.posture),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
             *(

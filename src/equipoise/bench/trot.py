@@ -1,0 +1,44 @@
+"""Robots with four feet that trot and are pushed, on plants drawn from seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..simulate.walk_trials import pushed_trot
+from ..walking.walking import Walking
+
+SEEDS = 20
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What came of some seeds of one robot.
+
+    Attributes:
+        completed: seeds in which it did not fall. good: those in which speed, efforts and joints were right, too.
+        slowest, fastest: m/s, of the mean speeds. effort: largest, of its limit. excess: rad, largest beyond a joint's limit.
+    """
+
+    robot: str
+    seeds: int
+    completed: int
+    good: int
+    slowest: float
+    fastest: float
+    effort: float
+    excess: float
+
+
+def run(robots: Sequence[str], seeds: int = SEEDS, speed: float = 0.5, push: float = 0.2) -> Iterator[Tally]:
+    """A row for each robot: m/s, and pushes in parts of m √(g h)."""
+    from ..robot import load
+
+    for name in robots:
+        walker = Walking(load(name))
+        trials = [pushed_trot(walker, seed, speed, push) for seed in range(seeds)]
+        speeds = [trial.legs[0].came[0] for trial in trials]
+        yield Tally(
+            name, seeds, sum(trial.run.outcome == "completed" for trial in trials), sum(trial.good for trial in trials),
+            min(speeds), max(speeds), max(trial.effort for trial in trials), max(trial.excess for trial in trials),
+        )  # fmt: skip
