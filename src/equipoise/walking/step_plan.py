@@ -27,6 +27,7 @@ Array = np.ndarray
 UX, UY, SIGMA, YX, YY, BX, BY = range(7)
 WEIGHTS = {"place": 1.0, "time": 0.03, "offset": 30.0, "pressure": 2.0}  # of metres², but for the time's
 QUINTIC = 5.77  # largest acceleration of a quintic from rest to rest, in distance / time²
+BRAKING = 1.5  # the same of one that comes to rest half as far as it would have got, in speed / time
 NEAREST = 0.005  # m, that a foot about to land may still be moved
 
 
@@ -83,11 +84,18 @@ def capturable(gait: Gait, side: float) -> tuple[Array, Array]:
     feet, from the nearest to the widest, and d the offset towards the other foot: d' = w − d σ. The d that can be kept within
     bounds for ever are those between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1).
     """
-    sigma, reach = exp(gait.rate * gait.shortest), gait.reach
-    inward = (sigma * reach.widest - reach.nearest) / (sigma**2 - 1)
-    outward = (sigma * reach.nearest - reach.widest) / (sigma**2 - 1)
+    reach = gait.reach
+    travel = reach.ahead + reach.behind, reach.widest - reach.nearest
+    along, aside = (_growth(gait, far, float(a)) for far, a in zip(travel, gait.push_off, strict=True))
+    inward = (aside * reach.widest - reach.nearest) / (aside**2 - 1)
+    outward = (aside * reach.nearest - reach.widest) / (aside**2 - 1)
     y = sorted((-side * inward, -side * outward))
-    return np.array([-reach.behind / (sigma - 1), y[0]]), np.array([reach.ahead / (sigma - 1), y[1]])
+    return np.array([-reach.behind / (along - 1), y[0]]), np.array([reach.ahead / (along - 1), y[1]])
+
+
+def _growth(gait: Gait, far: float, acceleration: float) -> float:
+    """σ of the quickest steps whose foot goes so far (m), with so much acceleration (m/s²)."""
+    return exp(gait.rate * max(gait.shortest, gait.hurried + (QUINTIC * far / acceleration) ** 0.5))
 
 
 class StepPlanner:
@@ -132,6 +140,8 @@ class StepPlanner:
             foot: that swings.
         """
         data, rate = self.solver.data, self.gait.rate
+        braking = BRAKING * float(np.max(np.abs(foot.velocity) / self.gait.push_off)) + foot.wait
+        earliest = min(max(earliest, braking), latest)
         sigma_to = exp(rate * min(max(wish.seconds, earliest, 1e-3), latest))
         data["E"][:, SIGMA] = -xi
         data["lower"][self._sigma], data["upper"][self._sigma] = exp(rate * earliest), exp(rate * latest)
@@ -148,7 +158,7 @@ class StepPlanner:
 
     def _bound_flight(self, foot: Flight) -> None:
         """How far the foot gets in T, x + v T / 2 ± a T² / k, as a line in σ about the time it has by the last plan."""
-        data, rate, a = self.solver.data, self.gait.rate, self.gait.push_off / QUINTIC
+        data, rate, a = self.solver.data, self.gait.rate, np.tile(self.gait.push_off, 2) / QUINTIC
         air = max(foot.seconds, 0.02)
         sigma = exp(rate * (foot.seconds + foot.wait))
         drift = np.concatenate([foot.velocity, -foot.velocity]) / 2

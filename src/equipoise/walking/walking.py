@@ -82,13 +82,14 @@ class Walking:
             raise BodyError(f"{robot.name!r} cannot walk on two flat feet: it has {', '.join(found.feet) or 'no feet'}")
         self.body = found.still()
         self.robot, self.dt, self.q0 = self.body.robot, dt, self.body.standing
-        self.whole_body = WholeBody(self.body, dt, friction, constraints)
+        self._resistance = Resistance.of(self.robot) if resistance else None
+        resisted = [] if self._resistance is None else [self._resistance.left()]
+        self.whole_body = WholeBody(self.body, dt, friction, [*resisted, *constraints])
         self._frames = tuple(self.body.frames[role] for role in self.whole_body.feet)
         home = [self.robot.pose(self.q0, frame)[:2, 3] for frame in self._frames]
         self.gait = Gait.of(self.body, (home[0], home[1]))
         soles = [np.array(self.body.feet[role].corners) for role in self.whole_body.feet]
         self.machine = Machine(self.gait, self.whole_body, soles)
-        self._resistance = Resistance.of(self.robot) if resistance else None
         self._command, self._later = Command(), list[tuple[float, Command]]()
         self.reset()
 
