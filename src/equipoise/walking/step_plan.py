@@ -80,22 +80,23 @@ class Wish:
 def capturable(gait: Gait, side: float) -> tuple[Array, Array]:
     """(lower, upper) bounds of the offset b of ξ from a foot that has just been set on `side` (1 left, −1 right).
 
-    Along x the longest step after the shortest time keeps b where it is: b = L / (σ − 1). To the side, w is the distance of the
-    feet, from the nearest to the widest, and d the offset towards the other foot: d' = w − d σ. The d that can be kept within
-    bounds for ever are those between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1).
+    Along x the longest step keeps b where it is: b = L / (σ − 1). To the side, w is the distance of the feet, from the nearest to
+    the widest, and d the offset towards the other foot: d' = w − d σ. The d that can be kept within bounds for ever are those
+    between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1). σ is that of the quickest such steps.
     """
-    reach = gait.reach
-    travel = reach.ahead + reach.behind, reach.widest - reach.nearest
-    along, aside = (_growth(gait, far, float(a)) for far, a in zip(travel, gait.push_off, strict=True))
+    reach, (along, aside) = gait.reach, growths(gait)
     inward = (aside * reach.widest - reach.nearest) / (aside**2 - 1)
     outward = (aside * reach.nearest - reach.widest) / (aside**2 - 1)
     y = sorted((-side * inward, -side * outward))
     return np.array([-reach.behind / (along - 1), y[0]]), np.array([reach.ahead / (along - 1), y[1]])
 
 
-def _growth(gait: Gait, far: float, acceleration: float) -> float:
-    """σ of the quickest steps whose foot goes so far (m), with so much acceleration (m/s²)."""
-    return exp(gait.rate * max(gait.shortest, gait.hurried + (QUINTIC * far / acceleration) ** 0.5))
+def growths(gait: Gait) -> tuple[float, float]:
+    """σ of the quickest steps, forward and aside: as long as a foot needs from one end of its reach to the other."""
+    far = gait.reach.ahead + gait.reach.behind, gait.reach.widest - gait.reach.nearest
+    times = [gait.hurried + (QUINTIC * d / float(a)) ** 0.5 for d, a in zip(far, gait.push_off, strict=True)]
+    along, aside = (exp(gait.rate * max(gait.shortest, T)) for T in times)
+    return along, aside
 
 
 class StepPlanner:
