@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 from equipoise.walking.gait import ASIDE, FASTEST, Command, Gait, Place, _slowest, next_place
 from equipoise.walking.pendulum import after, after_shift, before, divergent
 from equipoise.walking.reach import Reach
-from equipoise.walking.step_plan import NEAREST, QUINTIC, Flight, StepPlanner, Wish, capturable
+from equipoise.walking.step_plan import BRAKING, NEAREST, QUINTIC, Flight, StepPlanner, Wish, capturable, growths
 
 SOLE = np.array([[0.08, 0.03], [-0.08, 0.03], [-0.08, -0.03], [0.08, -0.03]])
 numbers = st.floats(-1, 1)
@@ -29,7 +29,7 @@ def box_reach(ahead: float = 0.4, nearest: float = 0.1, widest: float = 0.5) -> 
 def gait(**changes) -> Gait:
     usual = {
         "rate": 3.5, "height": 0.8, "width": 0.2, "period": 0.5, "shortest": 0.25, "longest": 0.9, "transfer": 0.06,
-        "clearance": 0.05, "landing": 0.1, "push_off": 40.0, "reach": box_reach(),
+        "clearance": 0.05, "landing": 0.1, "push_off": np.array([40.0, 40.0]), "hurried": 0.02, "reach": box_reach(),
     }  # fmt: skip
     return Gait(**(usual | changes))
 
@@ -103,7 +103,7 @@ def test_every_plan_obeys_the_pendulum_the_legs_the_sole_and_the_clock(x):
 @given(st.lists(numbers, min_size=7, max_size=7), st.sampled_from([1.0, -1.0]))
 @settings(max_examples=80, deadline=None)
 def test_a_plan_without_excess_can_be_stopped(x, side):
-    """From the end of such a plan, greedy steps within reach at the shortest time never let ξ get away.
+    """From the end of such a plan, greedy steps within reach, as quick as feet get there, never let ξ get away.
 
     This is what the bound on the offset promises; the steps below use no pressure and no other freedom.
     """
@@ -119,7 +119,7 @@ def test_a_plan_without_excess_can_be_stopped(x, side):
     largest = [np.abs(offset).max()]
     for _ in range(12):
         lower, upper = capturable(g, swing)
-        gone = offset * exp(g.rate * g.shortest)
+        gone = offset * np.array(growths(g))
         step = np.clip(
             gone - np.clip(gone * 0, lower, upper), [-0.4, min(swing * 0.1, swing * 0.5)], [0.4, max(swing * 0.1, swing * 0.5)]
         )
@@ -129,16 +129,16 @@ def test_a_plan_without_excess_can_be_stopped(x, side):
 
 
 def test_the_bounds_of_the_offset_are_the_edge_of_what_steps_can_keep():
-    """At the bound the largest step after the shortest time comes back to the bound; beyond it, it gets farther away."""
+    """There the largest step, after the quickest time a foot needs for it, leads back to the bound; beyond, farther away."""
     g = gait()
-    sigma = exp(g.rate * g.shortest)
+    along, aside = growths(g)
     lower, upper = capturable(g, 1.0)
-    assert_allclose(upper[0] * sigma - g.reach.ahead, upper[0], atol=1e-12)
+    assert_allclose(upper[0] * along - g.reach.ahead, upper[0], atol=1e-12)
     other_lower, other_upper = capturable(g, -1.0)
     # ξ inward of a left foot (y < 0): the right foot goes as wide as it can, and ξ is then at the outer bound of that foot.
-    assert_allclose(lower[1] * sigma + g.reach.widest, other_lower[1], atol=1e-12)
-    assert_allclose(upper[1] * sigma + g.reach.nearest, other_upper[1], atol=1e-12)
-    worse = (upper[0] + 1e-3) * sigma - g.reach.ahead
+    assert_allclose(lower[1] * aside + g.reach.widest, other_lower[1], atol=1e-12)
+    assert_allclose(upper[1] * aside + g.reach.nearest, other_upper[1], atol=1e-12)
+    worse = (upper[0] + 1e-3) * along - g.reach.ahead
     assert worse > upper[0] + 1e-3
 
 
@@ -175,6 +175,26 @@ def test_a_capture_point_that_is_none_has_no_plan_and_the_next_one_has(place):
     again = made.plan(xi, wish, 0.2, 0.7, foot)
     assert again is not None and right is not None
     assert_allclose(again.place, right.place, atol=1e-9)
+
+
+def test_the_quickest_steps_are_those_that_a_foot_can_make():
+    """From one end of the reach to the other and to rest, by the acceleration of the leg; never below the shortest."""
+    slow, quick = gait(), gait(push_off=np.array([400.0, 4000.0]), shortest=0.12)
+    far = slow.reach.ahead + slow.reach.behind
+    seconds = log(growths(slow)[0]) / slow.rate - slow.hurried
+    assert_allclose(QUINTIC * far / seconds**2, slow.push_off[0], rtol=1e-9)
+    assert growths(quick)[0] < growths(slow)[0]
+    assert_allclose(log(growths(quick)[1]) / quick.rate, 0.12, rtol=1e-9)
+
+
+def test_a_fast_foot_is_not_stopped_in_no_time():
+    """A foot at 4 m/s with 40 m/s² needs 1.5 v / a to come to rest on its polynomial, whatever the capture point wants."""
+    made, wish = planner(1.0), Wish(np.array([0.3, 0.2]), 0.3, np.array([0.0, -0.05]))
+    still, fast = (Flight(np.array([0.38, 0.2]), np.array([v, 0.0]), 0.1, 0.03) for v in (0.0, 4.0))
+    hurry = np.array([0.3, 0.1])  # far ahead of the foot: the sooner the better
+    least = BRAKING * 4.0 / 40.0 + 0.03
+    assert made.plan(hurry, wish, 0.05, 0.5, still).seconds < least - 0.02
+    assert made.plan(hurry, wish, 0.05, 0.5, fast).seconds >= least - 1e-6
 
 
 # --- steps of a command ---------------------------------------------------------------------------------------------------

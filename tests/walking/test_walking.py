@@ -14,7 +14,7 @@ from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_p
 from equipoise.walking.gait import Command, Gait
 from equipoise.walking.machine import CATCH_UP, Machine, Seen, within
 from equipoise.walking.reach import Reach
-from equipoise.walking.resistance import Resistance
+from equipoise.walking.resistance import Resistance, ResistedTorques
 from equipoise.walking.step_plan import StepPlan
 from equipoise.walking.swing import Swing
 
@@ -115,6 +115,19 @@ def test_resistance_is_made_up_within_what_motors_give():
     damping, dry, most = np.array([0.0, 2.0, 2.0]), np.array([0.0, 0.1, 0.1]), np.array([np.inf, 50.0, 5.0])
     made_up = Resistance(damping, dry, most).made_up(np.array([1.0, 1.0, 4.0]), np.array([3.0, -1.0, 4.0]))
     assert_allclose(made_up, [1.0, 1.0 - 2.0 - 0.1, 5.0], atol=1e-9)
+
+
+def test_motors_have_less_left_where_joints_resist():
+    """|τ + d v| ≤ τ_max − f: driven motors are cut by what damping takes, those that brake have its help."""
+    robot = eq.load("arm7", floating=False)
+    n = robot.nv
+    limits = ResistedTorques(np.full(n, 30.0), np.full(n, 5.0), np.full(n, 1.0))
+    controller = eq.WholeBodyController(robot, [eq.PostureTask(target=robot.neutral() + 2.0, gain=100.0)], [], [limits])
+    for speed in (4.0, -4.0):  # rad/s, towards the target and away from it: far more torque is wanted than there is
+        torque = controller(0.0, robot.neutral(), np.full(n, speed)).torque
+        assert np.isfinite(torque).all()
+        assert_allclose(np.abs(torque + 5.0 * speed).max(), 29.0, atol=1e-6)
+        assert (torque <= 29.0 - 5.0 * speed + 1e-6).all() and (torque >= -29.0 - 5.0 * speed - 1e-6).all()
 
 
 @pytest.mark.slow

@@ -19,6 +19,8 @@ FASTEST, ASIDE = 0.33, 0.12  # of √(g h): the largest speeds of a command, for
 STRIDE = 0.6  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
+SWING = 0.9  # of the largest accelerations of a foot that the legs' motors give: steps may count on
+QUICK_FOOT = 8.0  # of g: and never more
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
 
 
@@ -43,9 +45,9 @@ class Gait:
         rate: ω, 1/s. height: m, of the walking centre of mass above the ground.
         width: m, between the middles of the soles.
         period: s, from one touchdown to the next. shortest, longest: s, within which it may be changed to catch the body.
-        transfer: s, in which weight goes from foot to foot, both on the ground.
+        transfer: s, in which weight goes from foot to foot, both on the ground. hurried: s, the same after a push.
         clearance: m, under a swinging foot. landing: m/s, with which it comes down.
-        push_off: m/s², a foot's largest acceleration.
+        push_off: (2,) m/s², a foot's largest accelerations, forward and aside.
         reach: places of the next foot.
     """
 
@@ -56,9 +58,10 @@ class Gait:
     shortest: float
     longest: float
     transfer: float
+    hurried: float
     clearance: float
     landing: float
-    push_off: float
+    push_off: Array
     reach: Reach
 
     @classmethod
@@ -68,9 +71,9 @@ class Gait:
         width = abs(float(places[0][1] - places[1][1]))
         period = max(1.9 / rate, TURNING / slowest_joint(body))
         return cls(
-            rate=rate, height=height, width=width, period=period, shortest=0.9 / rate, longest=period + 1.3 / rate,
-            transfer=0.2 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed, push_off=4.0 * rate**2 * body.height,
-            reach=reach_of(body, width, height),
+            rate=rate, height=height, width=width, period=period, shortest=0.48 / rate, longest=period + 1.3 / rate,
+            transfer=0.2 / rate, hurried=0.05 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed,
+            push_off=_push_off(body), reach=reach_of(body, width, height),
         )  # fmt: skip
 
     def towards(self, now: Command, asked: Command, dt: float) -> Command:
@@ -120,6 +123,25 @@ def slowest_joint(body: Body) -> float:
     limits = body.robot.limits.velocity
     rates = [float(limits[body.robot.joints[name].v].min()) for part in body.feet.values() for name in part.joints]
     return min([rate for rate in rates if rate > 0], default=np.inf)
+
+
+def _push_off(body: Body) -> Array:
+    """(2,) m/s²: how fast a foot may be accelerated forward and aside by its leg from the standing posture, the trunk at rest.
+
+    Joint rates follow from the foot's acceleration alone, q̈ = J⁻¹ a, and torques from M q̈ + g; of what motors give a part is
+    left to the trunk, and to feedback.
+    """
+    robot, q = body.robot, body.standing
+    M, g, most = robot.mass_matrix(q), robot.gravity(q), np.asarray(robot.limits.effort)
+    found = np.full((len(body.feet), 2), QUICK_FOOT * body.gains.rate**2 * body.height / SWING)
+    for row, (role, part) in zip(found, body.feet.items(), strict=True):
+        leg = [robot.joints[name].v.start for name in part.joints]
+        J = robot.jacobian(q, body.frames[role])[:, leg]
+        left = np.where(most[leg] > 0, most[leg] - np.abs(g[leg]), np.inf)
+        for k in (0, 1):
+            torque = np.abs(M[np.ix_(leg, leg)] @ np.linalg.lstsq(J, np.eye(6)[k], rcond=None)[0])
+            row[k] = min(row[k], float(np.min(left / np.maximum(torque, 1e-9))))
+    return SWING * found.min(axis=0)
 
 
 def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading: float, seconds: float) -> Place:

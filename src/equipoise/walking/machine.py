@@ -37,6 +37,8 @@ QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when
 STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
 LAST = 0.01  # s: the nearest future that is planned for
 LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
+SHOVE, AHEAD = 0.15, 0.2  # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
+HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
@@ -62,7 +64,9 @@ class State:
 
     Attributes:
         stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
-        last, drift: the capture point in the last call, and its rate, m/s.
+        last, drift: the capture point in the last call, and its rate, m/s. shove: (2,) m/s, what of it the pendulum does not
+            explain.
+        pushed: s, when it last was. transfer: s, in which weight goes to the stance foot.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
         command: what it follows now. queue: steps that were given. heading: rad.
         pace: s, mean time of steps so far. period: s, that the command asks for.
@@ -88,6 +92,9 @@ class State:
     ground: float | None = None
     last: Array | None = None
     drift: Array = field(default_factory=lambda: np.zeros(2))
+    shove: Array = field(default_factory=lambda: np.zeros(2))
+    pushed: float = -np.inf
+    transfer: float = 0.0
     hull: tuple[Array, Array] | None = None
     steps: int = 0
     command: Command = field(default_factory=Command)
@@ -184,23 +191,34 @@ class Machine:
         """The capture point a moment from now, if it goes on as it does."""
         return np.asarray(seen.xi + SOON / self.gait.rate * self.state.drift)
 
+    def _shoved(self, seen: Seen) -> Array:
+        """The capture point as it will be if what pushes it now goes on a little longer."""
+        return np.asarray(seen.xi + AHEAD / self.gait.rate * self._push * self.state.shove)
+
+    @property
+    def _push(self) -> float:
+        """The part of ξ's unexplained rate that is beyond what touchdowns and noise make: 0 where nothing pushes."""
+        return max(0.0, 1.0 - SHOVE * self.gait.rate * self.gait.height / max(float(np.hypot(*self.state.shove)), 1e-9))
+
     def _watch(self, seen: Seen, dt: float) -> None:
         """The capture point's rate, filtered."""
         s = self.state
         if s.last is not None:
-            part = min(dt * self.gait.rate / WATCH, 1.0)
-            s.drift = s.drift + part * ((seen.xi - s.last) / dt - s.drift)
+            part, rate = min(dt * self.gait.rate / WATCH, 1.0), (seen.xi - s.last) / dt
+            s.drift = s.drift + part * (rate - s.drift)
+            s.shove = s.shove + part * (rate - self.gait.rate * (s.last - s.pressure) - s.shove)
+            s.pushed = seen.t if self._push > 0.0 else s.pushed
         s.last = seen.xi
 
     def _catch(self, seen: Seen, command: Command) -> list[str]:
         """A step at once, with the foot that makes the better plan."""
         s, costs, ahead = self.state, [], replace(seen, xi=self._soon(seen))
         for stance in (0, 1):
-            s.stance, s.since, s.plan = stance, seen.t - self.gait.transfer, None
+            s.stance, s.since, s.plan, s.transfer = stance, seen.t, None, 0.0
             plan = self._planned(ahead, command)
             costs.append(np.inf if plan is None else plan.cost + 1e3 * plan.excess)
         self._begin(seen, int(np.argmin(costs)))
-        s.since -= self.gait.transfer
+        s.transfer = 0.0
         return [f"the capture point leaves the soles: a step with the {self.whole_body.steppers[1 - s.stance]}"]
 
     def _shifting(self, seen: Seen, command: Command) -> list[str]:
@@ -225,6 +243,7 @@ class Machine:
         s = self.state
         s.mode, s.stance, s.since, s.swing, s.plan, s.hull = STEP, stance, seen.t, None, None, None
         s.origin, s.steps = s.pressure, s.steps + 1
+        s.transfer = self.gait.hurried if seen.t - s.pushed < HURRY / self.gait.rate else self.gait.transfer
 
     def _wish(self, seen: Seen, command: Command, seconds: float, whole: float) -> Wish:
         """The step by the command, and ξ when it ends, from a preview of steps that ends at rest.
@@ -260,34 +279,34 @@ class Machine:
         """The plan from here on; None where there is none."""
         s, gait, stance = self.state, self.gait, seen.place(self.state.stance)
         since = seen.t - s.since
-        wait, ahead = gait.transfer - since, seen.xi
+        wait, ahead = s.transfer - since, self._shoved(seen)
         if wait > 0.0:  # until weight has changed feet
             to = stance.xy if s.plan is None else stance.xy + stance.R @ s.plan.pressure
-            ahead = after_shift(seen.xi, s.pressure, to, gait.rate, wait)
-        half, now = gait.transfer / 2, max(since, gait.transfer)
+            ahead = after_shift(ahead, s.pressure, to, gait.rate, wait)
+        half, now = s.transfer / 2, max(since, s.transfer)
         left = max(s.period - now, LAST) + half
         wish = self._wish(seen, command, left, s.period)
-        foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + gait.transfer))
+        foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
         times = max(gait.shortest - now, LAST) + half, max(gait.longest - now, 2 * LAST) + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
 
     def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
         """The foot that swings, or will, by its reference."""
         s, back = self.state, stance.R.T
-        half = self.gait.transfer / 2
+        half = s.transfer / 2
         if s.swing is None:
             return Flight(back @ (seen.place(1 - s.stance).xy - stance.xy), np.zeros(2), seconds, half)
         return Flight(back @ (s.swing.state[0, :2] - stance.xy), back @ s.swing.state[1, :2], seconds, half)
 
     def _stepping(self, seen: Seen, command: Command) -> list[str]:
-        s, gait = self.state, self.gait
+        s = self.state
         since, plan = seen.t - s.since, self._planned(seen, command)
         if plan is not None:
-            s.plan, s.end = plan, max(seen.t, s.since + gait.transfer) + plan.seconds - gait.transfer / 2
+            s.plan, s.end = plan, max(seen.t, s.since + s.transfer) + plan.seconds - s.transfer / 2
         stance = seen.place(s.stance)
         target = stance.xy if s.plan is None else stance.xy + stance.R @ s.plan.pressure
-        if since < gait.transfer:
-            part = since / gait.transfer
+        if since < s.transfer:
+            part = since / s.transfer
             s.pressure = (1 - part) * s.origin + part * target
             self.whole_body.share(s.stance, part, sudden=s.steps == 1)
             return []

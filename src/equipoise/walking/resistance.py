@@ -1,13 +1,20 @@
-"""Joints that resist: what damping and dry friction take is added to the torques."""
+"""Joints that resist: what damping and dry friction take is added to the torques, and motors have less left for all else."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..control.constraints import Constraint
+from ..control.constraints.constraint import BoundedRows
+from ..control.item import NamedNumbers, Parameters
+
 if TYPE_CHECKING:
+    from ..control.controller.context import Context
+    from ..control.controller.scene import Scene
     from ..robot import Robot
 
 Array = np.ndarray
@@ -34,6 +41,46 @@ class Resistance:
                 damping[joint.v], dry[joint.v] = joint.dynamics.damping, joint.dynamics.friction
         return cls(damping, dry, np.asarray(robot.limits.effort))
 
+    def left(self) -> ResistedTorques:
+        """What motors have left for the equations of motion."""
+        return ResistedTorques(self.most, self.damping, self.dry)
+
     def made_up(self, torque: Array, v: Array) -> Array:
         """Torques that act as `torque` would if nothing resisted, within what motors give."""
         return np.clip(torque + self.damping * v + self.dry * np.tanh(v / SLOW), -self.most, self.most)
+
+
+@dataclass(frozen=True, eq=False)
+class ResistedTorques(Constraint):
+    """Torques that act on the links, τ, come from motors that also overcome damping d and dry friction f: |τ + d v| ≤ τ_max − f.
+
+    A joint that is to be driven faster has less left, one that is to be braked more.
+
+    Args:
+        most, damping, dry: (nv,), of all joints; see `Resistance`.
+    """
+
+    most: Array
+    damping: Array
+    dry: Array
+    rank: int = field(default=0, kw_only=True)
+
+    @property
+    def label(self) -> str:
+        return self.name or "resisted torque limit"
+
+    def row_names(self, context: Context) -> list[str]:
+        return [f"{self.label} of {context.rate_names[k]}" for k in context.motors]
+
+    def parameters(self, context: Context) -> Mapping[str, Parameters]:
+        n, at = len(context.motors), context.motors
+        left, damping = np.maximum(self.most - self.dry, 0.0)[at], self.damping[at]
+        return {"resistance": Parameters((), {"left": (n,), "damping": (n,)}, lambda: [left, damping], unbounded=True)}
+
+    def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
+        taken = numbers.damping * scene.v[scene.context.motors.tolist()]
+        return BoundedRows(scene.torque, -numbers.left - taken, numbers.left - taken)
+
+    def torque_bounds(self, numbers: Mapping[str, Array], previous: Array | None, rates: Array) -> tuple[Array, Array]:
+        taken = numbers["damping"] * rates
+        return -numbers["left"] - taken, numbers["left"] - taken

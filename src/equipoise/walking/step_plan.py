@@ -27,6 +27,7 @@ Array = np.ndarray
 UX, UY, SIGMA, YX, YY, BX, BY = range(7)
 WEIGHTS = {"place": 1.0, "time": 0.03, "offset": 30.0, "pressure": 2.0}  # of metres², but for the time's
 QUINTIC = 5.77  # largest acceleration of a quintic from rest to rest, in distance / time²
+BRAKING = 1.5  # the same of one that comes to rest half as far as it would have got, in speed / time
 NEAREST = 0.005  # m, that a foot about to land may still be moved
 
 
@@ -79,15 +80,23 @@ class Wish:
 def capturable(gait: Gait, side: float) -> tuple[Array, Array]:
     """(lower, upper) bounds of the offset b of ξ from a foot that has just been set on `side` (1 left, −1 right).
 
-    Along x the longest step after the shortest time keeps b where it is: b = L / (σ − 1). To the side, w is the distance of the
-    feet, from the nearest to the widest, and d the offset towards the other foot: d' = w − d σ. The d that can be kept within
-    bounds for ever are those between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1).
+    Along x the longest step keeps b where it is: b = L / (σ − 1). To the side, w is the distance of the feet, from the nearest to
+    the widest, and d the offset towards the other foot: d' = w − d σ. The d that can be kept within bounds for ever are those
+    between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1). σ is that of the quickest such steps.
     """
-    sigma, reach = exp(gait.rate * gait.shortest), gait.reach
-    inward = (sigma * reach.widest - reach.nearest) / (sigma**2 - 1)
-    outward = (sigma * reach.nearest - reach.widest) / (sigma**2 - 1)
+    reach, (along, aside) = gait.reach, growths(gait)
+    inward = (aside * reach.widest - reach.nearest) / (aside**2 - 1)
+    outward = (aside * reach.nearest - reach.widest) / (aside**2 - 1)
     y = sorted((-side * inward, -side * outward))
-    return np.array([-reach.behind / (sigma - 1), y[0]]), np.array([reach.ahead / (sigma - 1), y[1]])
+    return np.array([-reach.behind / (along - 1), y[0]]), np.array([reach.ahead / (along - 1), y[1]])
+
+
+def growths(gait: Gait) -> tuple[float, float]:
+    """σ of the quickest steps, forward and aside: as long as a foot needs from one end of its reach to the other."""
+    far = gait.reach.ahead + gait.reach.behind, gait.reach.widest - gait.reach.nearest
+    times = [gait.hurried + (QUINTIC * d / float(a)) ** 0.5 for d, a in zip(far, gait.push_off, strict=True)]
+    along, aside = (exp(gait.rate * max(gait.shortest, T)) for T in times)
+    return along, aside
 
 
 class StepPlanner:
@@ -132,6 +141,8 @@ class StepPlanner:
             foot: that swings.
         """
         data, rate = self.solver.data, self.gait.rate
+        braking = BRAKING * float(np.max(np.abs(foot.velocity) / self.gait.push_off)) + foot.wait
+        earliest = min(max(earliest, braking), latest)
         sigma_to = exp(rate * min(max(wish.seconds, earliest, 1e-3), latest))
         data["E"][:, SIGMA] = -xi
         data["lower"][self._sigma], data["upper"][self._sigma] = exp(rate * earliest), exp(rate * latest)
@@ -148,7 +159,7 @@ class StepPlanner:
 
     def _bound_flight(self, foot: Flight) -> None:
         """How far the foot gets in T, x + v T / 2 ± a T² / k, as a line in σ about the time it has by the last plan."""
-        data, rate, a = self.solver.data, self.gait.rate, self.gait.push_off / QUINTIC
+        data, rate, a = self.solver.data, self.gait.rate, np.tile(self.gait.push_off, 2) / QUINTIC
         air = max(foot.seconds, 0.02)
         sigma = exp(rate * (foot.seconds + foot.wait))
         drift = np.concatenate([foot.velocity, -foot.velocity]) / 2

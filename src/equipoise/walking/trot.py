@@ -16,6 +16,7 @@ from .gait import Command, Gait, slowest_joint
 from .leg_reach import reach_of_groups
 from .machine import EARLY, REST, SHIFT, TOUCHED, Machine, Seen
 from .many_feet import ManyFeet
+from .step_plan import QUINTIC
 
 Array = np.ndarray
 TURNING = 2.5, 2.0  # rad, that the joints of a leg turn at their largest rates in the usual step, and in the shortest
@@ -32,11 +33,13 @@ def trotting(body: Body, dt: float, friction: float, constraints: Sequence[Const
 def trot_gait(body: Body, places: Array) -> Gait:
     """Times and lengths of a trot, as multiples of 1/ω and h; feet stand at `places`, (n, 3) m."""
     rate, height, slowest = body.gains.rate, body.height, slowest_joint(body)
-    period = max(1.4 / rate, TURNING[0] / slowest)
+    period, shortest, transfer = max(1.4 / rate, TURNING[0] / slowest), max(0.9 / rate, TURNING[1] / slowest), 0.15 / rate
+    reach = reach_of_groups(body, places)
+    far = np.array([reach.ahead + reach.behind, reach.widest - reach.nearest])
     return Gait(
-        rate=rate, height=height, width=0.0, period=period, shortest=max(0.9 / rate, TURNING[1] / slowest),
-        longest=period + 0.8 / rate, transfer=0.15 / rate, clearance=0.1 * height, landing=0.05 * body.gains.speed,
-        push_off=3.0 * rate**2 * height, reach=reach_of_groups(body, places),
+        rate=rate, height=height, width=0.0, period=period, shortest=shortest, longest=period + 0.8 / rate,
+        transfer=transfer, hurried=transfer, clearance=0.1 * height, landing=0.05 * body.gains.speed,
+        push_off=QUINTIC * far / (shortest - transfer) ** 2, reach=reach,
     )  # fmt: skip
 
 

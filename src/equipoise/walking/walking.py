@@ -82,9 +82,10 @@ class Walking:
         walks = _way_of_walking(found)
         self.body = found.still()
         self.robot, self.dt, self.q0 = self.body.robot, dt, self.body.standing
-        self.machine = walks(self.body, dt, friction, constraints)
-        self.whole_body, self.gait = self.machine.whole_body, self.machine.gait
         self._resistance = Resistance.of(self.robot) if resistance else None
+        resisted = [] if self._resistance is None else [self._resistance.left()]
+        self.machine = walks(self.body, dt, friction, [*resisted, *constraints])
+        self.whole_body, self.gait = self.machine.whole_body, self.machine.gait
         self._command, self._later = Command(), list[tuple[float, Command]]()
         self.reset()
 
