@@ -176,6 +176,8 @@ def bench(
     warnings.simplefilter("ignore")
     if what not in tables.BENCHES:
         raise EquipoiseError(f"no bench named {what!r}; there are {', '.join(tables.BENCHES)}")
+    if what in ("dynamics", "derivatives"):
+        require_packages("bench", "a benchmark beside its peers", "pinocchio", "mujoco")
     if what == "opponents":
         from .bench import opponents
 
