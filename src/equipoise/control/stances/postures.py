@@ -86,7 +86,7 @@ def find_posture(
     descent = Descent(problem)
     best: Point | None = None
     tried = 0
-    for q in problem.starts(attempts, seed):
+    for q in problem.initial_guesses(attempts, seed):
         tried += 1
         found = descent.solved(q, iterations)
         if best is None or found.violation < best.violation:
