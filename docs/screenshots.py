@@ -57,9 +57,13 @@ def window(url: str, width: int, height: int, dark: bool = False):
 
 
 def keep(browser: Browser, name: str) -> None:
-    """What the window shows, as docs/NAME.png with few colours."""
-    picture = Image.fromarray(browser.picture())
-    picture.quantize(192, dither=Image.Dither.NONE).save(DOCS / f"{name}.png", optimize=True)
+    """What the window shows once it changes no more, as docs/NAME.png with few colours."""
+    before, now, end = browser.picture().astype(int), browser.picture().astype(int) + 255, time.monotonic() + 300.0
+    while np.abs(now - before).mean() > 0.05 and time.monotonic() < end:  # scenes fade in
+        time.sleep(3.0)
+        before, now = now, browser.picture().astype(int)
+    picture = Image.fromarray(now.astype(np.uint8))
+    picture.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(DOCS / f"{name}.png", optimize=True)
     print(f"docs/{name}.png")
 
 
@@ -122,11 +126,14 @@ def film() -> None:
         ready(viewer, browser)
         (client,) = viewer.server.get_clients().values()
         viewer.scene.set_layer("frames", False)
+        client.get_render(FILM[1], FILM[0], timeout=400.0)  # until lights and camera are there
+        time.sleep(5.0)
         for t in FILM_TIMES:
             viewer.player.seek(float(t))
             frames.append(_on_white(client.get_render(FILM[1], FILM[0], transport_format="png", timeout=400.0)))
     path = DOCS / "demo.webp"
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=100, loop=0, quality=60, method=6, minimize_size=True)
+    shown = [100] * (len(frames) - 1) + [600]  # ms
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=shown, loop=0, quality=70, method=4)
     print(f"docs/demo.webp, {path.stat().st_size / 1e3:.0f} kB, {len(frames)} pictures")
 
 

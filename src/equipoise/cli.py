@@ -47,12 +47,14 @@ def demo(
     report: Annotated[str, typer.Option(help="the HTML file to write")] = "report.html",
     out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
     picture: Annotated[str | None, typer.Option(metavar="FILE.png", help="draw the start and the farthest lean")] = None,
-    dynamics: Annotated[bool, typer.Option("--dynamics", help="check the laws of mechanics and race Pinocchio instead")] = False,
+    dynamics: Annotated[
+        bool, typer.Option("--dynamics", help="check invariants of mechanics and time the dynamics beside Pinocchio instead")
+    ] = False,
 ) -> None:
     """A humanoid leans on a table to reach past its feet: torques at 1 kHz in MuJoCo, a summary and a report."""
     warnings.simplefilter("ignore")
     if dynamics:
-        from .bench.laws import show_dynamics
+        from .bench.mechanics import show_dynamics
 
         show_dynamics(console, robot or "jvrc1")
         return
@@ -162,7 +164,7 @@ def bench(
             "or courses"
         ),
     ] = "dynamics",
-    robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,
+    robot: Annotated[list[str] | None, typer.Option(help="robots to time; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
     folder: Annotated[str, typer.Option("--opponents", help="opponents: the folder of their bench")] = "../shared/opponents",
@@ -175,6 +177,8 @@ def bench(
     warnings.simplefilter("ignore")
     if what not in tables.BENCHES:
         raise EquipoiseError(f"no bench named {what!r}; there are {', '.join(tables.BENCHES)}")
+    if what in ("dynamics", "derivatives"):
+        require_packages("bench", "a benchmark beside its peers", "pinocchio", "mujoco")
     if what == "opponents":
         from .bench import opponents
 

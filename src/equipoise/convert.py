@@ -34,7 +34,9 @@ class HasModel(Protocol):
     """A robot, or anything else that holds a model."""
 
     @property
-    def model(self) -> Model: ...
+    def model(self) -> Model:
+        """The description behind the robot."""
+        ...
 
 
 # --- how one joint reads elsewhere -----------------------------------------------------------------------------------

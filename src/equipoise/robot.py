@@ -92,17 +92,23 @@ def load(
 class Robot(Described):
     """A robot: frozen. Every method takes leading dimensions as batches, and float32 arrays as float32.
 
-    Notation, units and the meaning of `representation` are on the page docs/notation.md.
+    Arguments that methods share; SI units and radians, see docs/notation.md:
+
+    - `q`: configuration, (…, nq); `v`: velocity and `a`: acceleration, (…, nv); `tau`: generalised force, (…, nv) N, N m
+    - `frame`: name of a frame, one of `robot.frames`
+    - `wrenches`: by frame, (…, 6) force and torque on the robot at the frame's origin, N and N m
+    - `representation`: of the base's velocity and of twists: "mixed", "body" or "inertial"
+    - `out`: an array for the result, which saves its allocation
     """
 
     # --- configurations -----------------------------------------------------------------------------------------
 
     def integrate(self, q: Array, v: Array, dt: float | Array = 1.0) -> Array:
-        """q after dt seconds at constant v (mixed), on the manifold."""
+        """q after dt seconds at constant v (mixed), on the manifold, (…, nq)."""
         return self.kernel("integrate")(q, v, _seconds(q, v, dt))
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """v with integrate(q0, v) = q1, the shortest way."""
+        """v with integrate(q0, v) = q1, the shortest way, (…, nv)."""
         return self.kernel("difference")(q0, q1)
 
     # --- frames -------------------------------------------------------------------------------------------------
@@ -135,11 +141,11 @@ class Robot(Described):
         return self.kernel("jacobian_rate", frame, representation)(q, v)
 
     def velocity(self, q: Array, v: Array, frame: str, representation: str = "mixed") -> Array:
-        """Twist (linear, angular) of a frame, (…, 6)."""
+        """Twist (linear, angular) of a frame, (…, 6) m/s and rad/s."""
         return self.kernel("velocity", frame, representation)(q, v)
 
     def bias_acceleration(self, q: Array, v: Array, frame: str, representation: str = "mixed") -> Array:
-        """J̇ v, (…, 6): how the frame accelerates when a = 0."""
+        """J̇ v, (…, 6) m/s² and rad/s²: how the frame accelerates when a = 0."""
         return self.kernel("bias_acceleration", frame, representation)(q, v)
 
     # --- dynamics -----------------------------------------------------------------------------------------------
@@ -153,11 +159,11 @@ class Robot(Described):
         return self.kernel("coriolis_matrix", None, representation)(q, v, out=out)
 
     def gravity(self, q: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
-        """g(q): the force that holds the robot up, (…, nv)."""
+        """g(q): the force that holds the robot up, (…, nv) N and N m."""
         return self.kernel("gravity", None, representation)(q, out=out)
 
     def bias_force(self, q: Array, v: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
-        """C v + g, (…, nv)."""
+        """C v + g, (…, nv) N and N m."""
         return self.kernel("bias_force", None, representation)(q, v, out=out)
 
     def inverse_dynamics(
@@ -186,7 +192,7 @@ class Robot(Described):
         *,
         out: Array | None = None,
     ) -> Array:
-        """Acceleration under generalised force tau and external wrenches on frames, (…, nv)."""
+        """Acceleration under generalised force tau and external wrenches on frames, (…, nv) m/s² and rad/s²."""
         if not wrenches:
             return self.kernel("forward_dynamics", None, representation)(q, v, tau, out=out)
         kernel = self.kernel("forward_dynamics", tuple(wrenches), representation)
@@ -202,11 +208,11 @@ class Robot(Described):
         return tree_parameters(self.tree)
 
     def kinetic_energy(self, q: Array, v: Array, representation: str = "mixed") -> Array:
-        """½ vᵀ M v, J."""
+        """½ vᵀ M v, (…) J."""
         return self.kernel("kinetic_energy", None, representation)(q, v)[()]
 
     def potential_energy(self, q: Array) -> Array:
-        """−m gᵀ c, J; zero with the centre of mass at the world's origin."""
+        """−m gᵀ c, (…) J; zero with the centre of mass at the world's origin."""
         return self.kernel("potential_energy")(q)[()]
 
     def equations_of_motion(self, q: Array, v: Array, representation: str = "mixed") -> EquationsOfMotion:
@@ -245,7 +251,7 @@ class Robot(Described):
     # --- centre of mass -----------------------------------------------------------------------------------------
 
     def com(self, q: Array) -> Array:
-        """Centre of mass in the world, (…, 3)."""
+        """Centre of mass in the world, (…, 3) m."""
         return self.kernel("com")(q)
 
     def com_jacobian(self, q: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
@@ -253,11 +259,11 @@ class Robot(Described):
         return self.kernel("com_jacobian", None, representation)(q, out=out)
 
     def com_bias(self, q: Array, v: Array, representation: str = "mixed") -> Array:
-        """J̇ v of the centre of mass, (…, 3)."""
+        """J̇ v of the centre of mass, (…, 3) m/s²."""
         return self.kernel("com_bias", None, representation)(q, v)
 
     def momentum(self, q: Array, v: Array, representation: str = "mixed") -> Array:
-        """(linear, angular about the centre of mass) momentum in world axes, (…, 6)."""
+        """(linear, angular about the centre of mass) momentum in world axes, (…, 6) N s and N m s."""
         return self.kernel("momentum", None, representation)(q, v)
 
     def momentum_matrix(self, q: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
@@ -265,7 +271,7 @@ class Robot(Described):
         return self.kernel("momentum_matrix", None, representation)(q, out=out)
 
     def momentum_bias(self, q: Array, v: Array, representation: str = "mixed") -> Array:
-        """Ȧ v, (…, 6)."""
+        """Ȧ v, (…, 6) N and N m."""
         return self.kernel("momentum_bias", None, representation)(q, v)
 
     # --- derivatives --------------------------------------------------------------------------------------------

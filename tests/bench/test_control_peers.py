@@ -1,4 +1,4 @@
-"""The race of controllers without any peer: the problem as data, the protocol, the frame of the race."""
+"""The benchmark of controllers without any peer: the problem as data, the protocol, what is around it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from equipoise.bench.control import checks, children, pinocchio_order, race, scene
+from equipoise.bench.control import benchmark, checks, children, pinocchio_order, scene
 from equipoise.bench.control.children import Child, PeerError, PeerKind
 from equipoise.bench.control.problem import PROBLEMS, Problem
 from equipoise.bench.control.protocol import Contender, time_cycles
@@ -200,7 +200,7 @@ def test_cycles_run_on_consecutive_states_and_wrap_around():
     assert len(answer["ns"]) == 4
 
 
-# --- race ------------------------------------------------------------------------------------------------------------
+# --- benchmark ------------------------------------------------------------------------------------------------------------
 
 
 class Clock:
@@ -224,9 +224,9 @@ class Clock:
 
 def test_only_quiet_turns_and_unbroken_cycles_count():
     runners = {"ours": Clock(50e3, slow=(1, 4)), "peer": Clock(100e3, slow=(2,))}
-    turns = race.take_turns(runners, 12, 200)
+    turns = benchmark.take_turns(runners, 12, 200)
     assert turns.quiet["ours"].tolist() == [k not in (1, 4) for k in range(12)]
-    result = race._result("p", "ours", turns, ["peer"], race._Look(None, None, 0))
+    result = benchmark._result("p", "ours", turns, ["peer"], benchmark._Look(None, None, 0))
     assert result.microseconds == result.p99 == pytest.approx(50)
     assert result.ratios["peer"] == pytest.approx((0.5, 0.5, 0.5))
     assert (result.clean, result.rounds, result.fastest, result.trustworthy) == (10, 12, "peer", True)
@@ -235,8 +235,8 @@ def test_only_quiet_turns_and_unbroken_cycles_count():
 
 def test_a_ratio_from_few_quiet_turns_is_of_quiet_turns_and_says_so():
     loud = {"ours": tuple(range(7)), "peer": tuple(range(6, 12))}
-    turns = race.take_turns({"ours": Clock(50e3, loud["ours"]), "peer": Clock(100e3, loud["peer"])}, 12, 200)
-    result = race._result("p", "ours", turns, ["peer"], race._Look(None, None, 0))
+    turns = benchmark.take_turns({"ours": Clock(50e3, loud["ours"]), "peer": Clock(100e3, loud["peer"])}, 12, 200)
+    result = benchmark._result("p", "ours", turns, ["peer"], benchmark._Look(None, None, 0))
     assert result.ratios["peer"] == pytest.approx((0.5, 0.5, 0.5))
     assert result.clean == 5 and not result.trustworthy
 
@@ -248,14 +248,14 @@ def test_ours_races_without_peers(talos):
     def build():
         return lambda q, v: calls.append((q, v))
 
-    (result,) = race.race(talos, [], {"nothing": build}, rounds=3)
+    (result,) = benchmark.benchmark(talos, [], {"nothing": build}, rounds=3)
     assert (result.contender, result.problem, result.ratios, result.failures) == ("nothing", talos.problem.name, {}, 0)
     assert result.microseconds > 0 and result.active is None
     assert any(np.array_equal(q, talos.q[5]) and np.array_equal(v, talos.v[5]) for q, v in calls)
 
 
 def test_every_peer_has_a_module_that_serves_it():
-    for level in race.RIVALS.values():
+    for level in benchmark.RIVALS.values():
         for name in level:
             kind = children.PEERS[name]
             assert (children.Path(children.__file__).parent / f"{kind.module}.py").is_file()

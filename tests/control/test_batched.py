@@ -9,7 +9,7 @@ from equipoise.control import qp
 from equipoise.control.controller import batched
 from equipoise.control.controller.batched import BatchedController
 from equipoise.control.item import TaskError
-from equipoise.control.qp.many_programs import Programs, certificate, solve_batch
+from equipoise.control.qp.batch_programs import Programs, certificate, solve_batch
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Plays a newcomer: builds wheel and sdist, installs them in clean environments, and types what README and Install say.
 
-    python tests/package/newcomer.py [EXTRA ...]     # without arguments: bare, demo, view, mujoco, study, logs
+    python tests/package/newcomer.py [EXTRA ...]     # without arguments: bare, and every extra but torch, jax and cuda
 
 Not a test of pytest's, since each environment takes a minute: `make package` runs it.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "install.md")
-EXTRAS = ("mujoco", "view", "study", "logs", "demo")
+EXTRAS = ("mujoco", "view", "study", "logs", "robots", "xacro", "qpsolvers", "papers", "bench", "demo")
 REST = """
 import types
 import numpy as np
@@ -30,6 +30,21 @@ TRIED = {  # extra → what works with it, and without it fails naming the extra
     "view": REST + "eq.report(eq.simulate(robot, rest, 'hard', 0.1), 'run.html')",
     "study": REST + "print(eq.study(lambda x: x * x, {'x': [1, 2]}, workers=2).to_pandas())",
     "logs": REST + "eq.simulate(robot, rest, 'hard', 0.1).to_mcap('run.mcap')",
+    "robots": "import equipoise as eq; eq.load('talos'); eq.load('g1')",
+    "xacro": """
+from pathlib import Path
+import equipoise as eq
+text = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="m" value="2"/><link name="a"><inertial>'
+text += '<mass value="${m}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+Path("r.xacro").write_text(text)
+assert eq.load("r.xacro").mass == 2
+""",
+    "qpsolvers": "from equipoise.control.qp import QpsolversSolver; QpsolversSolver('piqp')",
+    "papers": "equipoise reproduce T3 --plots figures",
+    "bench": "equipoise bench dynamics --robot talos --rounds 2",
+    "demo": "equipoise demo",
+    "torch": "import equipoise as eq; eq.autograd.torch",
+    "jax": "import equipoise as eq; eq.autograd.jax",
 }
 
 
@@ -111,9 +126,14 @@ def try_bare(environment: Environment) -> None:
 
 def fails_with_name(environment: Environment, extra: str) -> None:
     """Without the extra, the error names it."""
-    command = ("equipoise", "demo") if extra == "demo" else ("python", "-c", TRIED[extra])
-    said = environment.run(*command, code=2 if extra == "demo" else 1)
+    command = typed(extra)
+    said = environment.run(*command, code=2 if command[0] == "equipoise" else 1)
     assert f"equipoise[{extra}]" in said, said
+
+
+def typed(extra: str) -> list[str]:
+    """The command that needs an extra."""
+    return TRIED[extra].split() if TRIED[extra].startswith("equipoise ") else ["python", "-c", TRIED[extra]]
 
 
 def try_extra(environment: Environment, extra: str) -> None:
@@ -122,11 +142,11 @@ def try_extra(environment: Environment, extra: str) -> None:
         blocks = re.findall(r"```python\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL)
         for block in blocks:
             environment.run("python", "-c", block)
-        said = environment.run("equipoise", "demo")
+        said = environment.run(*typed(extra))
         assert "goal reached" in said
         assert (environment.folder / "report.html").stat().st_size > 10**6
     else:
-        environment.run("python", "-c", TRIED[extra])
+        environment.run(*typed(extra))
 
 
 def lines(page: Path) -> list[str]:

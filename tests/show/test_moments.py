@@ -15,7 +15,7 @@ from equipoise.show.contact_marks import (
     support_polygon,
     support_region,
 )
-from equipoise.show.moments import Moment, capture_point, picture
+from equipoise.show.moments import Moment, capture_point, com_velocity, picture
 from equipoise.show.obstacles import Obstacle
 from equipoise.simulate.contacts import ContactInfo
 
@@ -30,6 +30,12 @@ def test_centre_of_mass_is_the_robots(rng):
         q, _ = robot.random_state(rng)
         q[:3] = rng.normal(size=3)
         assert drawn(q, {}).com == pytest.approx(robot.com(q), abs=1e-12)
+
+
+def test_the_velocity_of_the_centre_of_mass_is_the_robots(rng):
+    robot = samples.human()
+    q, v = robot.random_state(rng)
+    assert com_velocity(robot, q, v) == pytest.approx(robot.com_jacobian(q) @ v, abs=1e-3)
 
 
 def test_polygon_is_the_hull_of_both_soles_and_holds_the_point_below_the_centre_of_mass():

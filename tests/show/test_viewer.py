@@ -20,6 +20,7 @@ from equipoise.body import Finding
 from equipoise.show import command, who
 from equipoise.show import live as live_module
 from equipoise.show.live import Live, OwnAccelerations, draggable, set_target
+from equipoise.show.moments import Moment
 from equipoise.show.scene import Scene, quiet_viser, server
 
 
@@ -142,6 +143,30 @@ def test_forces_and_polygon_appear_with_the_contacts(opened):
     scene.show(moment_of(bare, 0))
     assert not scene._shown["forces"].visible
     assert not scene._shown["polygon"].visible
+
+
+def test_a_target_far_away_has_a_ghost_and_a_planned_step_an_outline(opened):
+    run = samples.squat()
+    scene, q = Scene(opened, run.robot, contacts=run.contacts), run.robot.standing()
+    hand, foot = run.robot.pose(q, "left_hand"), run.robot.pose(q, "left_foot")
+    ahead = foot.copy()
+    ahead[0, 3] += 0.3
+    scene.show(Moment(0.0, q, references={"left_hand": hand, "left_foot": ahead}))
+    assert not scene._ghosts["left_hand"].visible  # it is there already
+    assert scene._ghosts["left_foot"].visible
+    assert scene._ghosts["left_foot"].position == pytest.approx(ahead[:3, 3], abs=1e-6)
+    corners = scene._shown["steps"].points[:, 0]
+    assert corners.mean(axis=0) == pytest.approx((ahead @ [*run.contacts["left_foot"].points.mean(axis=0), 1])[:3], abs=1e-5)
+    scene.show(Moment(0.0, q))
+    assert not scene._ghosts["left_foot"].visible and not scene._shown["steps"].visible
+
+
+def test_a_click_names_a_link_and_takes_the_name_away_again(opened):
+    scene = Scene(opened, samples.human())
+    scene.toggle_name("left_hand")
+    assert scene._named["left_hand"].text == "left_hand"
+    scene.toggle_name("left_hand")
+    assert not scene._named
 
 
 def test_what_cannot_be_shown():

@@ -12,8 +12,8 @@ import numpy as np
 from ..machine.threads import thread_count
 from ..robot import Robot, load
 from .dynamics import Row, on_one_core, row_of, urdf_of
-from .gate import SETTLE, race
 from .peers import Block, Pinocchio, States, loop, random_states
+from .quiet_timing import SETTLE, benchmark
 
 CALLS = 50  # states in one block of single calls
 BATCH = 1024
@@ -30,13 +30,13 @@ def compare(names: Sequence[str] = ("talos", "g1"), *, rounds: int = 60) -> Iter
         for quantity in QUANTITIES:
             theirs = _theirs(pinocchio, quantity), CALLS
             calls = loop(getattr(robot, quantity), few.rows(*QUANTITIES[quantity])), CALLS
-            result = race({"equipoise": calls, "pinocchio": theirs}, rounds=rounds, settle=SETTLE)
+            result = benchmark({"equipoise": calls, "pinocchio": theirs}, rounds=rounds, settle=SETTLE)
             yield row_of(name, quantity, "one call", result)
             block = _batch(robot, many, quantity)
             contenders = {"equipoise": (on_one_core(block), BATCH), "pinocchio, cold": theirs, "pinocchio": theirs}
             if thread_count() > 1:
                 contenders["all cores"] = block, BATCH
-            yield row_of(name, quantity, "batch, 1 core", race(contenders, rounds=rounds, settle=SETTLE))
+            yield row_of(name, quantity, "batch, 1 core", benchmark(contenders, rounds=rounds, settle=SETTLE))
 
 
 def _batch(robot: Robot, states: States, quantity: str) -> Block:

@@ -15,8 +15,8 @@ from ..errors import ModelError
 from ..machine.threads import limit_threads, thread_count
 from ..model import library
 from ..robot import Robot, load
-from .gate import SETTLE, Comparison, race
 from .peers import QUANTITIES, Block, MuJoCo, Pinocchio, our_batch, our_calls, random_states
+from .quiet_timing import SETTLE, Comparison, benchmark
 
 CALLS = 200  # states in one block of single calls
 BATCH = 4096
@@ -64,7 +64,7 @@ def _single_calls(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[R
         block = mujoco.block(quantity)
         if block is not None:
             contenders["mujoco"] = block, CALLS
-        yield row_of(name, quantity, "one call", race(contenders, rounds=rounds))
+        yield row_of(name, quantity, "one call", benchmark(contenders, rounds=rounds))
 
 
 def _batches(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
@@ -76,7 +76,7 @@ def _batches(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
         contenders = {"equipoise": (on_one_core(block), BATCH), "pinocchio, cold": theirs, "pinocchio": theirs}
         if thread_count() > 1:
             contenders["all cores"] = block, BATCH
-        yield row_of(name, quantity, "batch, 1 core", race(contenders, rounds=rounds, settle=SETTLE))
+        yield row_of(name, quantity, "batch, 1 core", benchmark(contenders, rounds=rounds, settle=SETTLE))
 
 
 def on_one_core(block: Block) -> Block:

@@ -11,7 +11,7 @@ from rich.live import Live
 
 from ..show.tables import table
 from . import chaos, courses, derivatives, dynamics, forms, growth, latency, opponents, safety, start, trot, walking
-from .control import race as control
+from .control import benchmark as control
 
 
 def _dynamics(robots: list[str] | None, rounds: int) -> Iterator[Any]:

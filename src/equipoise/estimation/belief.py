@@ -69,6 +69,7 @@ class Belief:
 
     @property
     def layout(self) -> BeliefLayout:
+        """Where each quantity lies among the numbers."""
         return BeliefLayout(self.contacts)
 
     @property

@@ -29,7 +29,8 @@ class CoMOffset:
 
     Args:
         robot: as the controller knows it.
-        settling: s, of the smoothing. most: m, beyond which no offset is believed.
+        settling: s, of the smoothing.
+        most: m, beyond which no offset is believed.
     """
 
     def __init__(self, robot: Robot, settling: float = 0.5, most: float = 0.1) -> None:
@@ -53,7 +54,9 @@ class CoMOffset:
         """One step; the offset, (3,), world axes, m. Nothing raises on numbers: those that are not finite are passed over.
 
         Args:
-            t: s. q: (nq,). v: (nv,).
+            t: s.
+            q: (nq,).
+            v: (nv,).
             wrenches: (force, torque) on the robot at the contacts' frames, world axes.
             frames: of the contacts.
         """

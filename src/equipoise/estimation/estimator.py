@@ -51,7 +51,8 @@ class Estimator:
         robot: with a floating base.
         imu: frame of the IMU.
         contacts: frames, or objects with `frame` and perhaps `points` in it, whose mean is then the contact point.
-        noise: of sensors and contacts. prior: of the state that `reset` is given.
+        noise: of sensors and contacts.
+        prior: of the state that `reset` is given.
         watch: a frame whose external wrench is wanted, in `touch.external`; wants torques.
         settings: of the detection of contacts.
 
@@ -107,8 +108,12 @@ class Estimator:
         """One step of any batch of filters, as a function: nothing is remembered.
 
         Args:
-            belief: (…,) of them. dt: s, (…,).
-            gyroscope, accelerometer, joints, joint_rates: as of a call, with leading dimensions.
+            belief: (…,) of them.
+            dt: s, (…,).
+            gyroscope: (…, 3) rad/s.
+            accelerometer: (…, 3) m/s².
+            joints: (…, nq − 7).
+            joint_rates: (…, nv − 6).
             held: (…, contacts): 1 for contacts that stood before this step and stand now, else 0.
             noise: (…, 7), the fields of `FilterNoise`; the estimator's own if not given.
         """

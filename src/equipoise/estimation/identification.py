@@ -31,7 +31,9 @@ class Identification:
     Attributes:
         robot: the fitted one; rotors are in its description, and in its equations where they were fitted.
         parameters: π of its moving bodies, (10 n,), as `Robot.inertial_parameters`.
-        coulomb, viscous, armature: of each rate, (nv,); zero for the base, and where not fitted.
+        coulomb: dry friction of each rate, (nv,) N m; zero for the base, and where not fitted.
+        viscous: (nv,) N m s/rad, likewise.
+        armature: (nv,) kg m², likewise.
         noise: RMS of what is left of each row of tau, (nv,).
         iterations: of the fit.
     """
@@ -93,11 +95,14 @@ def identify(
 
     Args:
         robot: as described: the start, and what the fit stays near.
-        q: (N, nq). v: (N, nv). a: (N, nv), measured or differentiated.
+        q: (N, nq).
+        v: (N, nv).
+        a: (N, nv), measured or differentiated.
         tau: (N, nv) generalised force: torques of the joints, and zeros of a free base.
         wrenches: frame → (N, 6), force and torque on the robot at the frame, world axes, as measured at feet.
         noise: of each row of tau, (nv,) or a number; found from what is left if not given. Infinite rows are not used.
-        friction: also fit Coulomb and viscous friction of the joints. armature: also their rotors.
+        friction: also fit Coulomb and viscous friction of the joints.
+        armature: also their rotors.
         trust: in the description, 1: masses to 30 %, centres of mass to 5 cm; 0.1: ten times less.
         iterations: at most.
     """
@@ -126,7 +131,10 @@ def base_parameters(robot: Robot, q: Array, v: Array, a: Array, tolerance: float
     Y π = Y[:, columns] K π for every row of the motion: the other columns are combinations of these.
 
     Args:
-        q, v, a: (N, …) of the motion. tolerance: relative, of a column that adds nothing.
+        q: (N, nq).
+        v: (N, nv).
+        a: (N, nv).
+        tolerance: relative, of a column that adds nothing.
     """
     from scipy.linalg import qr
 

@@ -24,10 +24,13 @@ class FilterNoise:
     """What the filter takes the errors of its sensors for. IMU and contacts: densities; encoders: of each sample.
 
     Attributes:
-        gyroscope: rad/s/√Hz. gyroscope_bias: its walk, rad/s²/√Hz.
-        accelerometer: m/s²/√Hz. accelerometer_bias: its walk, m/s³/√Hz.
+        gyroscope: rad/s/√Hz.
+        gyroscope_bias: its walk, rad/s²/√Hz.
+        accelerometer: m/s²/√Hz.
+        accelerometer_bias: its walk, m/s³/√Hz.
         contact: how a point that is held creeps, m/s/√Hz.
-        encoder: rad. kinematics: m, of a contact's place as the model has it.
+        encoder: rad.
+        kinematics: m, of a contact's place as the model has it.
     """
 
     gyroscope: float = 0.002
@@ -54,8 +57,11 @@ class Prior:
     """Standard deviations of what the filter is told at the start.
 
     Attributes:
-        orientation: rad, about each axis of the world. velocity: m/s. position: m.
-        gyroscope_bias: rad/s. accelerometer_bias: m/s².
+        orientation: rad, about each axis of the world.
+        velocity: m/s.
+        position: m.
+        gyroscope_bias: rad/s.
+        accelerometer_bias: m/s².
     """
 
     orientation: float = 0.01

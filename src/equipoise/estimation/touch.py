@@ -31,7 +31,8 @@ class Touch:
 
     Attributes:
         residual: generalised force from outside, behind the observer's filter, (nv,).
-        wrenches: by contact, (6,) force and torque on the robot at the contact point, world axes. smoothed: the same, over
+        wrenches: by contact, (6,) force and torque on the robot at the contact point, world axes.
+        smoothed: the same, over
             `settling`.
         external: (6,) at the watched frame, world axes, smoothed; None where none is watched.
         probability: of each contact, 0 to 1.
@@ -61,10 +62,12 @@ class TouchSettings:
         touch_force: N along the vertical at which a contact is as probable as not; 2 % of the weight if not given.
         softness: part of `touch_force` over which the odds change e-fold.
         release: part of `touch_force` below which a contact that stood is lost.
-        settling: s over which contact forces are smoothed. push_settling: s, likewise of the watched frame's.
+        settling: s over which contact forces are smoothed.
+        push_settling: s, likewise of the watched frame's.
         height: m above the contacts that stand, over which a foot's height speaks against touch e-fold.
         height_limit: e-folds at most that height speaks against touch: there may be a step.
-        slip_speed: m/s at which a contact that stands slips. slip_settling: s over which an estimator smooths that speed.
+        slip_speed: m/s at which a contact that stands slips.
+        slip_settling: s over which an estimator smooths that speed.
         surprise: N m that a joint may feel unexplained, beyond five times its noise.
     """
 
@@ -167,7 +170,8 @@ class TouchObserver:
 
         Args:
             t: s.
-            q: (nq,). v: (nv,).
+            q: (nq,).
+            v: (nv,).
             torques: of the joints, (nv − 6,) on a floating base, else (nv,).
             heights: of the contacts above those that stand, (contacts,), m, where known.
         """

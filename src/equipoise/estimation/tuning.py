@@ -30,8 +30,10 @@ class FilterLog:
 
     Attributes:
         t: s, (rows,).
-        gyroscope: (rows, 3). accelerometer: (rows, 3).
-        joints: (rows, nq − 7). joint_rates: (rows, nv − 6).
+        gyroscope: (rows, 3).
+        accelerometer: (rows, 3).
+        joints: (rows, nq − 7).
+        joint_rates: (rows, nv − 6).
         standing: which contacts stood, (rows, contacts).
     """
 
@@ -60,7 +62,9 @@ class Tuned:
     """The result of `tune_noise`.
 
     Attributes:
-        noise: the likeliest. likelihood: log-density of the innovations under it. before: likewise under the estimator's own.
+        noise: the likeliest.
+        likelihood: log-density of the innovations under it.
+        before: likewise under the estimator's own.
         squares: mean of squared innovations of contacts that are held, each in its own covariance: 3 if the filter is consistent.
     """
 
@@ -105,9 +109,12 @@ def tune_noise(
 
     Args:
         estimator: whose noise is the first guess; it is not changed.
-        log: readings. start: belief at its first row.
+        log: readings.
+        start: belief at its first row.
         fields: of `FilterNoise` that are looked for; the others stay.
-        draws: filters at once. rounds: passes over the log at most. seed: of the draws.
+        draws: filters at once.
+        rounds: passes over the log at most.
+        seed: of the draws.
     """
     names = [f.name for f in _fields()]
     for name in fields:

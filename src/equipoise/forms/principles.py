@@ -41,11 +41,17 @@ class Robot(Protocol):
     """What the principles need of a robot: its tree, its frames, and its own kernels to compare with."""
 
     @property
-    def tree(self) -> Tree: ...
+    def tree(self) -> Tree:
+        """Its moving bodies."""
+        ...
 
-    def place(self, frame: str) -> tuple[int, Array]: ...
+    def place(self, frame: str) -> tuple[int, Array]:
+        """(index of the moving body, pose in it) of a frame."""
+        ...
 
-    def kernel(self, name: str, frames: Any = None, representation: str | None = None) -> Kernel: ...
+    def kernel(self, name: str, frames: Any = None, representation: str | None = None) -> Kernel:
+        """The compiled function of that name."""
+        ...
 
 
 # --- bodies at their centres of mass ---------------------------------------------------------------------------------
@@ -140,6 +146,7 @@ class Terms:
     g: SX
 
     def force(self, v: SX, a: SX) -> SX:
+        """M a + C v + g, (nv,)."""
         return self.M @ a + self.C @ v + self.g
 
 
@@ -343,6 +350,7 @@ class Cost:
     additions: Polynomial
 
     def at(self, n: int) -> Count:
+        """Both counts for n joints."""
         values = (functools.reduce(lambda sum, c: sum * n + c, p, Fraction()) for p in (self.multiplications, self.additions))
         return Count(*map(int, values))
 

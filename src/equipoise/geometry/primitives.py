@@ -184,6 +184,7 @@ class Point(Primitive):
 
     @property
     def dual_quaternion(self) -> dq.DualQuaternion:
+        """The translation 1 + ε p / 2 from the origin to the point."""
         return dq.translation(self.position)
 
 
@@ -224,6 +225,7 @@ class Line(Primitive):
 
     @property
     def dual_quaternion(self) -> dq.DualQuaternion:
+        """l + ε m."""
         return dq.pure(np.concatenate([self.direction, self.moment]))
 
 
@@ -294,6 +296,7 @@ class Plane(Primitive):
 
     @property
     def dual_quaternion(self) -> dq.DualQuaternion:
+        """n + ε d: normal and distance from the origin."""
         return dq.pure(self.normal) + self.offset * dq.E
 
     def _placed(self, points: list[Array], directions: list[Array]) -> dict[str, Any]:

@@ -137,6 +137,7 @@ class Joint(_Part):
 
     @property
     def moving(self) -> bool:
+        """Whether it has coordinates: every joint but a fixed one."""
         return not isinstance(self.type, Fixed)
 
 
@@ -204,4 +205,5 @@ class Model(_Part):
 
     @property
     def mass(self) -> float:
+        """Of all links, kg."""
         return float(sum(link.inertia.mass for link in self.links.values() if link.inertia is not None))

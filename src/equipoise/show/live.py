@@ -15,7 +15,7 @@ from ..algebra import quaternions, rigid
 from ..errors import EquipoiseError, StateError
 from ..model.types import Array
 from ..robot import Robot
-from .moments import Moment
+from .moments import Moment, com_velocity
 from .panels import Panel
 from .scene import Scene, _node
 
@@ -91,6 +91,7 @@ class Live:
         self.lock = threading.RLock()
         self.playing, self.speed, self.debt = False, 1.0, 0.0
         self.on_error: Callable[[BaseException], None] | None = None
+        self.references: dict[str, Array] = {}  # by frame, (4, 4): targets that were dragged
         self.restart()
 
     def restart(self) -> None:
@@ -103,7 +104,14 @@ class Live:
             self.history: deque[tuple[float, dict[str, dict[str, float]]]] = deque(maxlen=int(REMEMBERED / self.dt) + 1)
             self.wrenches: Mapping[str, Array] = {}
             self.solution: Any = None
-            self.scene.show(Moment(self.t, self.q))
+            self.show()
+
+    def show(self) -> None:
+        """The picture of now."""
+        velocity = com_velocity(self.scene.robot, self.q, self.v)
+        wanted = getattr(self.controller, "references", None)
+        references = {**(wanted(self.t) if callable(wanted) else {}), **self.references}
+        self.scene.show(Moment(self.t, self.q, self.wrenches, velocity, references))
 
     def toggle(self) -> None:
         """Run, or pause."""
@@ -128,7 +136,7 @@ class Live:
         with self.lock:
             for _ in range(count):
                 self._once()
-            self.scene.show(Moment(self.t, self.q, self.wrenches))
+            self.show()
 
     def advance(self, seconds: float) -> bool:
         """As many steps as the clock asks for and the processor allows; whether anything moved."""
@@ -144,7 +152,7 @@ class Live:
                 self.debt -= self.dt
                 moved = True
             if moved:
-                self.scene.show(Moment(self.t, self.q, self.wrenches))
+                self.show()
             return moved
 
     def _once(self) -> None:
@@ -279,6 +287,7 @@ def add_handles(server: Any, live: Live, tasks: Sequence[Target]) -> dict[str, A
 def _on_drag(live: Live, task: Target) -> Callable[[Any], None]:
     def dragged(event: Any) -> None:
         X = rigid.pose(quaternions.rotation(tuple(map(float, event.target.wxyz))), np.array(event.target.position, dtype=float))
+        live.references[task.frame] = X
         before: Any = getattr(task, "target", None)
         if np.shape(before) == (3,):
             X = X[:3, 3]

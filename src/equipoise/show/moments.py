@@ -23,6 +23,8 @@ from .contact_marks import (
 )
 from .triangles import frame_pose
 
+MOMENT = 1e-5  # s
+
 
 @dataclass(frozen=True, eq=False)
 class Moment:
@@ -108,6 +110,12 @@ def capture_point(com: Array, velocity: Array | None, floor: float, gravity: flo
     if velocity is None or not np.isfinite(velocity).all() or com[2] <= floor:
         return None
     return np.array([*(com + np.sqrt((com[2] - floor) / gravity) * np.asarray(velocity))[:2], floor])
+
+
+def com_velocity(robot: Robot, q: Array, v: Array) -> Array:
+    """Of the centre of mass, (3,) m/s, from the poses of the links a moment later."""
+    before, after = (centre_of_mass(robot, link_poses(robot.model, at)) for at in (q, robot.integrate(q, v, MOMENT)))
+    return (after - before) / MOMENT
 
 
 def centre_of_mass(robot: Robot, poses: Mapping[str | None, Array]) -> Array:

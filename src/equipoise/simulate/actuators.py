@@ -35,10 +35,12 @@ class Actuators:
         power: W that a joint gives or takes at most.
         no_load_speed: rad/s at which no driving torque is left; it falls in a straight line from `corner_speed`.
         corner_speed: rad/s up to which the full torque (the effort limit) is there.
-        coulomb: dry friction, N m; it holds a joint that rests. viscous: N m s/rad.
+        coulomb: dry friction, N m; it holds a joint that rests.
+        viscous: N m s/rad.
         reflected_inertia: of the rotor, seen at the joint, kg m², besides the description's own.
-        kp, kd: N m/rad and N m s/rad of the drives' own loops, for controllers whose result has `position` (nq − 7,) and
-            perhaps `velocity` (nv − 6,), targets of the joints, but no gains; its `torque` is added.
+        kp: N m/rad of the drives' own loops, for controllers whose result has `position` (nq − 7,) and perhaps `velocity`
+            (nv − 6,), targets of the joints, but no gains; its `torque` is added.
+        kd: N m s/rad, likewise.
     """
 
     bandwidth: Numbers = inf

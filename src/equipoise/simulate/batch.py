@@ -38,7 +38,8 @@ class BatchSimulation:
     Args:
         points: contact points in frames' axes, (n, 3) by frame.
         dt: s. Soft ground needs short steps: k, c and the robot's mass decide; 1 ms is right for the defaults and a human.
-        stiffness: k of one point, N/m^1.5. dissipation: c, s/m.
+        stiffness: k of one point, N/m^1.5.
+        dissipation: c, s/m.
         slip_speed: m/s, below which friction grows with the speed.
         pushed: frame at whose origin the push acts; the base link if None.
     """

@@ -44,7 +44,10 @@ class Push:
 
     Args:
         frame: of the robot.
-        force: N. torque: N m.
+        force: N, (3,).
+        start: s.
+        duration: s.
+        torque: N m, (3,).
     """
 
     frame: str
@@ -64,6 +67,7 @@ class Push:
 
     @property
     def wrench(self) -> Array:
+        """(force, torque), (6,) N and N m."""
         return np.concatenate([self.force, self.torque])
 
     def acts(self, t: float, dt: float) -> bool:
@@ -76,8 +80,12 @@ class Noise:
     """Standard deviations of what the sensors say, white and Gaussian.
 
     Attributes:
-        position, velocity: of the joints, rad or m, and per second.
-        base_position, base_orientation: m, rad. base_linear, base_angular: m/s, rad/s.
+        position: of the joints, rad or m.
+        velocity: of the joints, rad/s or m/s.
+        base_position: m.
+        base_orientation: rad.
+        base_linear: m/s.
+        base_angular: rad/s.
     """
 
     position: float = 0.0
@@ -194,11 +202,16 @@ def simulate(
             drives follow it with its `kp` and `kd`, or those of the actuators, in every step of the plant. Its `reset()` is
             called first. Where it has its own `dt`, it is called so often, and its command held in between.
         plant: "mujoco", "ideal", "hard", "soft", "kinematic", or an object with `reset` and `step`.
-        duration: s. dt: s, of one step. seed: of the sensor noise.
-        q0, v0: start; standing and at rest if not given.
+        duration: s.
+        dt: s, of one step.
+        seed: of the sensor noise.
+        q0: where it starts, (nq,); standing if not given.
+        v0: how fast it starts, (nv,); at rest if not given.
         contacts: frames or points that may touch; those of the controller if not given.
-        obstacles: Plane, Sphere, Capsule, Box, or (one of these, safe distance). shown: others, for the viewer only.
-        pushes: external forces. noise: of the sensors; the controller sees it, the record does not. These and `fall` may be
+        obstacles: Plane, Sphere, Capsule, Box, or (one of these, safe distance).
+        shown: others, for the viewer only.
+        pushes: external forces.
+        noise: of the sensors; the controller sees it, the record does not. These and `fall` may be
             given as dictionaries of their fields.
         estimator: such as `eq.Estimator`: the controller then sees its estimate, made of what the sensors say in every step
             of the plant, and never the true state. It is told the state at the start.
@@ -206,7 +219,8 @@ def simulate(
         actuators: `eq.Actuators`: what motors make of the commanded torque; exact if not given. Their rotors are in the plant.
         delay: steps by which the torque comes late; before the first has come it is that of the first call.
         fall: when to stop; None: never. It is looked at only where a floating base can fall on something.
-        clip: whether motors stop at their effort limits. scenario: JSON to keep with the run.
+        clip: whether motors stop at their effort limits.
+        scenario: JSON to keep with the run.
         options: of the plant, see its class: friction, ground, restitution, law, substeps, …
     """
     made = _plant(robot, controller, plant, contacts, obstacles, options, actuators)

@@ -191,7 +191,8 @@ class JointLog(NamedTuple):
     """Joint states of any MCAP file with Foxglove's schema, NaN where a message is silent.
 
     Attributes:
-        t: (N,) s. names: of the joints.
+        t: (N,) s.
+        names: of the joints.
         position, velocity, effort: (N, joints).
     """
 

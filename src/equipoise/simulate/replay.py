@@ -19,8 +19,12 @@ class Replay:
     """What an estimator says of a run.
 
     Attributes:
-        t: (N,) s. q: (N, nq). v: (N, nv).
-        position_error: of the base against the run, (N,) m. velocity_error: (N,) m/s. tilt_error: (N,) rad.
+        t: (N,) s.
+        q: (N, nq).
+        v: (N, nv).
+        position_error: of the base against the run, (N,) m.
+        velocity_error: (N,) m/s.
+        tilt_error: (N,) rad.
     """
 
     t: Array

@@ -31,21 +31,28 @@ class Run:
 
     Attributes:
         robot: whom it is of.
-        t: (N,) s. q: (N, nq). v: (N, nv). com: centre of mass, (N, 3).
+        t: (N,) s.
+        q: (N, nq).
+        v: (N, nv).
+        com: centre of mass, (N, 3).
         torque: applied, after delay and limits, (N, nv).
         acceleration: of the plant, the change of v over the step, (N, nv); the last row repeats the one before.
         forces: of the controller by contact, wrench on the robot at the contact's frame, world axes, (N, 6); NaN where the
             contact was not in its set. Where the controller tells no forces, those measured.
         measured: the same from the plant, the mean over the step.
         contacts: contact → frame, points in it, friction.
-        task_errors, margins: of the controller by name, (N,); NaN where there was none.
+        task_errors: of the controller by name, (N,); NaN where there was none.
+        margins: of its constraints by name, likewise.
         readings: of the sensors, where there were any: gyroscope, accelerometer, joints, joint_rates, torques, and
-            "force of CONTACT"; (N, …). estimates: q and v of the estimator, where there was one.
+            "force of CONTACT"; (N, …).
+        estimates: q and v of the estimator, where there was one.
         status: (N,) small integers, indices into `status_names`.
         cycle_time: seconds of each controller call, (N,): the only numbers that differ from run to run.
         events: (t, text) of all that happened.
-        obstacles: primitives and boxes; safe_distances: one for each.
-        scenario: whatever the caller wants to keep, JSON. seed: of all random numbers.
+        obstacles: primitives and boxes.
+        safe_distances: m, one for each obstacle.
+        scenario: whatever the caller wants to keep, JSON.
+        seed: of all random numbers.
         outcome: "completed", "fell", "failed", or "missed" where a scenario's goals were.
     """
 

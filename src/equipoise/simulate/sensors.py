@@ -40,10 +40,16 @@ class Imu(_Checked):
 
     Attributes:
         frame: where it sits; that of the estimator, or `imu_frame(robot)`, if not given.
-        gyroscope_noise: rad/s/√Hz. gyroscope_walk: of its bias, rad/s²/√Hz. gyroscope_bias: at the start, rad/s (deviation).
-        accelerometer_noise: m/s²/√Hz. accelerometer_walk: m/s³/√Hz. accelerometer_bias: m/s².
-        gyroscope_range: rad/s. accelerometer_range: m/s².
-        rate: Hz, every step if not given; a sample is the mean since the last one. delay: s.
+        gyroscope_noise: rad/s/√Hz.
+        gyroscope_walk: of its bias, rad/s²/√Hz.
+        gyroscope_bias: at the start, rad/s (deviation).
+        accelerometer_noise: m/s²/√Hz.
+        accelerometer_walk: m/s³/√Hz.
+        accelerometer_bias: m/s².
+        gyroscope_range: rad/s.
+        accelerometer_range: m/s².
+        rate: Hz, every step if not given; a sample is the mean since the last one.
+        delay: s.
     """
 
     frame: str | None = None
@@ -64,8 +70,11 @@ class Encoders(_Checked):
     """Positions and rates of the joints.
 
     Attributes:
-        noise: rad or m. resolution: of positions. rate_noise: rad/s or m/s.
-        rate: Hz, every step if not given. delay: s.
+        noise: rad or m.
+        resolution: of positions.
+        rate_noise: rad/s or m/s.
+        rate: Hz, every step if not given.
+        delay: s.
     """
 
     noise: float = 0.0
@@ -80,8 +89,10 @@ class JointTorques(_Checked):
     """Torques at the joints.
 
     Attributes:
-        noise: N m or N. relative: part of each joint's effort limit that its noise is besides.
-        rate: Hz, every step if not given. delay: s.
+        noise: N m or N.
+        relative: part of each joint's effort limit that its noise is besides.
+        rate: Hz, every step if not given.
+        delay: s.
     """
 
     noise: float = 0.0
@@ -95,8 +106,10 @@ class FootForces(_Checked):
     """Wrenches between the contacts and the robot, in the axes of their frames.
 
     Attributes:
-        force_noise: N. torque_noise: N m.
-        rate: Hz, every step if not given. delay: s.
+        force_noise: N.
+        torque_noise: N m.
+        rate: Hz, every step if not given.
+        delay: s.
     """
 
     force_noise: float = 0.0
@@ -146,7 +159,8 @@ class Sensors:
         """What an estimator should take these errors for.
 
         Args:
-            contact: how soles creep that stand on hard ground, m/s/√Hz. kinematics: m.
+            contact: how soles creep that stand on hard ground, m/s/√Hz.
+            kinematics: m.
         """
         i, e = self.imu, self.encoders
         encoder = sqrt(e.noise**2 + e.resolution**2 / 12)
@@ -184,8 +198,11 @@ class Readings:
     """What the sensors say at one time.
 
     Attributes:
-        gyroscope, accelerometer: (3,), in the axes of the IMU.
-        joints: (nq − 7,). joint_rates: (nv − 6,). torques: (nv − 6,) or None.
+        gyroscope: rad/s, (3,), in the axes of the IMU.
+        accelerometer: m/s², (3,), in the axes of the IMU.
+        joints: (nq − 7,).
+        joint_rates: (nv − 6,).
+        torques: (nv − 6,) or None.
         forces: contact → (6,), in the axes of its frame; None without such sensors.
     """
 
@@ -221,7 +238,8 @@ class SensorSuite:
 
     Args:
         robot: with a floating base.
-        sensors: which, and how good. frame: of the IMU.
+        sensors: which, and how good.
+        frame: of the IMU.
         contacts: of the plant, for the forces.
         rng: of all errors.
     """

@@ -1,4 +1,4 @@
-"""Our side of the race: the problem's numbers, in our words."""
+"""Our side of the benchmark: the problem's numbers, in our words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The control problems that are raced, as plain data that every side reads.
+"""The control problems of the benchmark, as plain data that every side reads.
 
 Peers run without our package's dependencies, so this file needs nothing but the standard library.
 

@@ -1,4 +1,4 @@
-"""How a race speaks with a peer in another process: one JSON object a line, both ways.
+"""How a benchmark speaks with a peer in another process: one JSON object a line, both ways.
 
     {"scene": …}                        →  {"ready": {"peer": …, "variables": …}}
     {"do": "time", "first": i, "count": n}  →  {"ns": […], "taken": […], "probes": [before, after]}
@@ -6,7 +6,7 @@
     {"do": "quit"}                      →  the peer ends
 
 Whatever fails comes back as {"error": text}. Peers have none of our dependencies: this file needs the standard library and
-`gate`, which needs NumPy.
+`quiet_timing`, which needs NumPy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from itertools import pairwise
 from time import perf_counter_ns
 from typing import Any
 
-from ..gate import probe
+from ..quiet_timing import probe
 
 try:
     import resource
@@ -93,7 +93,7 @@ def serve(build: Callable[[dict[str, Any]], Contender]) -> None:
             if "scene" in request:
                 contender = build(request["scene"])
             answer = _answer(contender, request)
-        except Exception as error:  # the race must hear of it, whatever it is
+        except Exception as error:  # the benchmark must hear of it, whatever it is
             answer = {"error": f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

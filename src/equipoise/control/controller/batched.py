@@ -1,7 +1,7 @@
 """Whole-body control of many robots at once: one kernel for all programs, one method for all quadratic programs.
 
 The programs of a `WholeBodyController` have one structure, so a batch of states is a batch of arrays, solved together
-(`many_programs`). Every answer comes with its multipliers and the residuals of the program as stated, in its own units: `solved`
+(`batch_programs`). Every answer comes with its multipliers and the residuals of the program as stated, in its own units: `solved`
 tells which are good to the tolerance; whoever is not is for the single controller to solve.
 
     many = BatchedController(controller)
@@ -20,7 +20,7 @@ from ...errors import ShapeError
 from ...machine.program import Program
 from ...machine.store import kernel_of
 from ..item import TaskError
-from ..qp.many_programs import Programs, certificate, finite_ones, library, replaced, solve_batch, times, turned, turned_times
+from ..qp.batch_programs import Programs, certificate, finite_ones, library, replaced, solve_batch, times, turned, turned_times
 
 if TYPE_CHECKING:
     from .controller import WholeBodyController

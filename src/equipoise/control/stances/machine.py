@@ -27,10 +27,10 @@ from .anchors import Anchors
 from .construction import FRAMES, make_controller, task_weights, tracked_frames
 from .contact_forces import PATIENCE, ContactForces, damped
 from .events import ENDINGS, EventKind, EventLog, Outcome, Reason
+from .initial_state import is_state, tell_contacts_off
 from .planner import Planner
 from .route import Route
 from .stance import Planned, Stance, Step, StepKind
-from .starts import is_state, tell_contacts_off
 from .tracking import Pace, Tracker
 from .watch import FALLING, BalanceWatch, ContactWatch, Push, Trouble
 

@@ -31,9 +31,9 @@ from ..tasks import AbsoluteTask, FrameTask, HullAreaTask, MomentumTask, Posture
 from .attempts import Attempt, Kind, Report, State
 from .construction import with_usual_limits
 from .events import EventKind, EventLog, Outcome, Reason
+from .initial_state import is_state
 from .leaning import area_slopes, edge_rows, returning
 from .places import middle, touching_points
-from .starts import is_state
 
 if TYPE_CHECKING:
     from ...robot import Robot

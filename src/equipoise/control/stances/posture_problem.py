@@ -123,9 +123,9 @@ class Problem:
     def unknown_forces(self) -> int:
         return sum(t.count for t in self.touches)
 
-    # --- starts ---------------------------------------------------------------------------------------------------------
+    # --- initial guesses ---------------------------------------------------------------------------------------------------------
 
-    def starts(self, attempts: int, seed: int) -> Iterator[Array]:
+    def initial_guesses(self, attempts: int, seed: int) -> Iterator[Array]:
         """The given start, the wanted posture brought to the contacts, then random joints around it."""
         rng = np.random.default_rng(seed)
         q = self.wanted if self.start is None else self.start

@@ -93,7 +93,7 @@ def find_posture(
     descent = Descent(problem := Problem.of(robot, asked))
     best: Point | None = None
     tried = 0
-    for q in problem.starts(attempts, seed):
+    for q in problem.initial_guesses(attempts, seed):
         tried += 1
         found = descent.solved(q, iterations)
         if best is None or found.violation < best.violation:

@@ -1,4 +1,4 @@
-"""The demonstration of the dynamics: a humanoid loaded, compiled, checked against the laws of mechanics, and raced."""
+"""The demonstration of the dynamics: a humanoid loaded, compiled, checked for the invariants of mechanics, and timed."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ def show_dynamics(console: Console, source: str = "jvrc1") -> None:
     with console.status(f"compiling {len(CORE)} kernels for {robot.name}, for single states and for batches …"):
         robot.prepare(single=True, batch=True)
     console.print(f"{len(CORE)} kernels ready after {perf_counter() - begin:.2f} s (from the cache, the next time)\n")
-    console.print(table(f"laws of mechanics on {STATES} random states", ["law", "largest relative error"], laws(robot)))
+    console.print(
+        table(f"invariants of mechanics on {STATES} random states", ["invariant", "largest relative error"], invariants(robot))
+    )
     console.print()
-    race_pinocchio(console, source)
+    time_pinocchio(console, source)
 
 
-def laws(robot: Robot, count: int = STATES) -> list[tuple[str, str]]:
-    """Each law with how far it is off, relative to the terms in it."""
+def invariants(robot: Robot, count: int = STATES) -> list[tuple[str, str]]:
+    """Each identity with how far it is off, relative to the terms in it."""
     rng = np.random.default_rng(0)
     q, v = (np.stack(column) for column in zip(*(robot.random_state(rng) for _ in range(count)), strict=True))
     a = rng.normal(size=v.shape)
@@ -57,13 +59,13 @@ def laws(robot: Robot, count: int = STATES) -> list[tuple[str, str]]:
     return [(name, f"{np.abs(x - y).max() / np.abs(y).max():.1e}") for name, (x, y) in checks.items()]
 
 
-def race_pinocchio(console: Console, source: str) -> None:
+def time_pinocchio(console: Console, source: str) -> None:
     """A small table of speed; says so if Pinocchio is not there."""
     from . import tables
 
     try:
         rows = list(tables.BENCHES["dynamics"]([source], 25))
     except EquipoiseError as error:
-        console.print(f"no race: {error}", highlight=False)
+        console.print(f"no benchmark: {error}", highlight=False)
         return
     tables.show(console, "dynamics", rows)

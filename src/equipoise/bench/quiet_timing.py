@@ -37,7 +37,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All contenders of one race. Ratios are formed within a round, then their median is taken."""
+    """All contenders of one benchmark. Ratios are formed within a round, then their median is taken."""
 
     timings: dict[str, Timing]
     ratios: dict[str, tuple[float, float, float]]  # ours / other: median, quartiles
@@ -49,7 +49,7 @@ class Comparison:
         return self.clean >= ENOUGH
 
 
-def race(contenders: Mapping[str, tuple[Callable[[], object], int]], *, rounds: int = 60, settle: int = 1) -> Comparison:
+def benchmark(contenders: Mapping[str, tuple[Callable[[], object], int]], *, rounds: int = 60, settle: int = 1) -> Comparison:
     """Time contenders in turns. The first is ours.
 
     Args:

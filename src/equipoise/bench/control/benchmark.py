@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..gate import ENOUGH, FAST
+from ..quiet_timing import ENOUGH, FAST
 from . import checks, scene
 from .children import start
 from .problem import PROBLEMS
@@ -69,7 +69,7 @@ class Result:
         return self.clean >= ENOUGH
 
 
-def race(
+def benchmark(
     on: BenchScene, names: Sequence[str], ours: Ours | None = None, *, rounds: int = 60, core: int | None = None
 ) -> list[Result]:
     """Ours and the named peers on one scene, turn by turn.
@@ -209,7 +209,7 @@ def compare(robots: Sequence[str] | None = None, *, rounds: int = 60, shuffled: 
     for problem in PROBLEMS.values():
         if robots is None or problem.robot in robots:
             on = scene.build(problem, shuffled=shuffled)
-            yield from race(on, RIVALS[problem.level], _ours(on), rounds=rounds)
+            yield from benchmark(on, RIVALS[problem.level], _ours(on), rounds=rounds)
 
 
 def _ours(on: BenchScene) -> Ours:
