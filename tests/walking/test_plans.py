@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from equipoise.walking.gait import ASIDE, FASTEST, Command, Gait, Place, _slowest, next_place
+from equipoise.walking.gait import ASIDE, FASTEST, Command, Gait, Place, next_place, slowest_joint
 from equipoise.walking.pendulum import after, after_shift, before, divergent
 from equipoise.walking.reach import Reach
 from equipoise.walking.step_plan import BRAKING, NEAREST, QUINTIC, Flight, StepPlanner, Wish, capturable, growths
@@ -250,5 +250,5 @@ def test_a_largest_rate_of_zero_is_none():
         robot = SimpleNamespace(limits=SimpleNamespace(velocity=np.array([np.inf] * 6 + list(rates))), joints=joints)
         return SimpleNamespace(robot=robot, feet={"left foot": SimpleNamespace(joints=("hip", "knee"))})
 
-    assert _slowest(body(0.0, 7.0)) == 7.0
-    assert _slowest(body(0.0, 0.0)) == np.inf
+    assert slowest_joint(body(0.0, 7.0)) == 7.0
+    assert slowest_joint(body(0.0, 0.0)) == np.inf

@@ -157,7 +157,7 @@ class Told:
 @pytest.fixture
 def machine():
     reach = Reach(SQUARE, np.array([0.4, 0.4, 0.5, -0.1]), 0.4, 0.4, 0.1, 0.5)
-    return Machine(Gait(3.5, 0.8, 0.2, 0.5, 0.25, 0.9, 0.06, 0.05, 0.1, 40.0, reach), Told(), [SOLE, SOLE])
+    return Machine(Gait(3.5, 0.8, 0.2, 0.5, 0.25, 0.9, 0.06, 0.02, 0.05, 0.1, np.full(2, 40.0), reach), Told(), [SOLE, SOLE])
 
 
 def standing(yaws=(0.0, 0.0), t=0.0, com=(0.0, 0.0)):
