@@ -130,14 +130,17 @@ def walk(
     body: Annotated[str | None, typer.Option(metavar="FILE.toml", help="profile of what is known of its body")] = None,
     report: Annotated[str | None, typer.Option(metavar="FILE.html", help="write a report")] = None,
     out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
+    estimated: Annotated[
+        bool, typer.Option("--estimated", help="control on estimates only, through realistic sensors and motors")
+    ] = False,
 ) -> None:
     """Walk on command in MuJoCo, with sensor noise, delay, and friction and masses unlike the model's; fails if it falls."""
     from .show.walk_command import walk_command
 
     warnings.simplefilter("ignore")
-    asked = (speed, side, turn)
+    files = {"body": body, "report": report, "out": out}
     made = _loaded(robot)[0]
-    if not walk_command(console, made, asked, duration, push or [], seed=seed, body=body, report=report, out=out):
+    if not walk_command(console, made, (speed, side, turn), duration, push or [], seed=seed, estimated=estimated, **files):
         raise typer.Exit(1)
 
 

@@ -34,8 +34,10 @@ def walk_command(
     body: str | None,
     report: str | None,
     out: str | None,
+    estimated: bool = False,
 ) -> bool:
     """Walk as asked (m/s forward and left, rad/s) for some seconds; whether the robot did not fall."""
+    from ..simulate.estimated import driven, on_estimates
     from ..simulate.loop import simulate
     from ..simulate.walk_trials import DELAY, NOISE, varied_plant
     from ..walking.walking import Walking
@@ -46,8 +48,10 @@ def walk_command(
     console.print(f"ready after {perf_counter() - begin:.1f} s", highlight=False)
     walker.command(*asked, at=START)
     begin = perf_counter()
-    plant = varied_plant(walker, seed)
-    run = simulate(walker.robot, walker, plant, duration, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY, pushes=shoves)
+    plant, robot = varied_plant(walker, seed), walker.robot
+    options = {"noise": NOISE} if not estimated else on_estimates(robot, walker.contacts)
+    controller = walker if not estimated else driven(robot, walker)
+    run = simulate(robot, controller, plant, duration, q0=walker.q0, seed=seed, delay=DELAY, pushes=shoves, **options)
     _print(console, run, asked, perf_counter() - begin)
     if out is not None:
         console.print(f"run: {run.save(out)}", highlight=False, soft_wrap=True)
@@ -80,5 +84,8 @@ def _print(console: Console, run: Run, asked: tuple[float, float, float], took: 
     console.print(table(f"{run.robot.name} walks {run.t[-1]:.1f} s: {run.outcome}", ["", "asked", "came"], rows))
     for t, text in run.events:
         console.print(f"{t:7.2f} s  {escape(text)}", highlight=False)
+    if run.estimates:
+        off = float(np.linalg.norm(run.estimates["q"][-1, :3] - run.q[-1, :3]))
+        console.print(f"the base ends {1e3 * off:.0f} mm from where it is believed to be", highlight=False)
     cycle = 1e3 * float(np.median(run.cycle_time))
     console.print(f"{run.t[-1] / took:.1f} × real time, control step {cycle:.2f} ms (median)", highlight=False)

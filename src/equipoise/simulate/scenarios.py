@@ -81,7 +81,7 @@ def run_built(built: Built, *, seed: int = 0, progress: bool = False, estimated:
     options["noise"] = dict(built.scenario.disturbance.noise or {}) or None
     controller = built.controller
     if estimated:
-        options, controller = options | estimated_options(built), driven(built)
+        options, controller = options | estimated_options(built), driven(built.robot, built.controller)
     begin = perf_counter()
     run = simulate(
         built.robot, controller, duration=built.duration, q0=built.start, seed=seed, progress=progress, **options

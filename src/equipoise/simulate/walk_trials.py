@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..walking.gait import Command
+from .estimated import driven, on_estimates
 from .loop import Noise, Push, simulate
 from .mujoco_plant import MujocoPlant
 from .run import Run
@@ -123,6 +124,24 @@ def pushed_trot(walker: Walking, seed: int, speed: float = 0.5, push: float = 0.
     )  # fmt: skip
     leg = _leg(walker, run, 0.3, float(run.t[-1]), (speed, 0.0, 0.0))
     return WalkTrial(seed, (leg,), run, _effort(run), _excess(run))
+
+
+def estimated_walk(walker: Walking, seed: int, metres: float = 5.0, forces: bool = False) -> tuple[Run, float]:
+    """Walk straight on a plant drawn from a seed, on estimates only; the run, and how far the base ends from where it is believed
+    to be, as a part of the way.
+
+    Args:
+        forces: whether the soles measure their forces; else touch is known by the torques of the joints.
+    """
+    walker.forget_commands()
+    speed = FORWARD * walker.body.gains.speed
+    walker.command(speed, at=0.5)
+    run = simulate(
+        walker.robot, driven(walker.robot, walker), varied_plant(walker, seed), metres / speed + 2.0, q0=walker.q0, seed=seed,
+        delay=DELAY, **on_estimates(walker.robot, walker.contacts, forces=forces),
+    )  # fmt: skip
+    off = np.linalg.norm(run.estimates["q"][-1, :3] - run.q[-1, :3])
+    return run, float(off / np.linalg.norm(run.q[-1, :2] - run.q[0, :2]))
 
 
 def _leg(walker: Walking, run: Run, start: float, end: float, asked: tuple[float, float, float]) -> Leg:
