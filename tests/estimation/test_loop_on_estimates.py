@@ -6,6 +6,7 @@ import pytest
 import equipoise as eq
 from equipoise.simulate.scenarios import prepare, run_built
 from equipoise.simulate.sensors import imu_frame
+from equipoise.simulate.walk_trials import estimated_walk
 
 FEET = ("left foot", "right foot")
 
@@ -124,3 +125,19 @@ def test_what_cannot_run_on_estimates_says_so():
 @pytest.mark.parametrize("scenario", ["table_reach", "push_recovery", "step", "walk"])
 def test_scenarios_with_realistic_motors_too(scenario):
     assert run_built(prepare(scenario), seed=1, estimated=True).outcome == "completed"
+
+
+@pytest.mark.paper("X6")
+def test_a_robot_begins_to_walk_on_estimates():
+    """Feet that come and go, known by the torques of the joints alone; drives with friction that the model does not know."""
+    run, off = estimated_walk(eq.Walking(eq.load("g1")), seed=0, metres=0.4)
+    assert run.outcome == "completed" and run.q[-1, 0] - run.q[0, 0] > 0.3
+    assert off < 0.08  # of 0.4 m: 3 cm, most of it height
+
+
+@pytest.mark.slow
+@pytest.mark.paper("X6")
+@pytest.mark.parametrize("name", ["human", "g1", "jvrc1"])
+def test_a_walk_of_five_metres_on_estimates_ends_where_it_is_believed_to(name):
+    run, off = estimated_walk(eq.Walking(eq.load(name)), seed=3)
+    assert run.outcome == "completed" and np.linalg.norm(run.q[-1, :2] - run.q[0, :2]) > 4.5 and off < 0.03
