@@ -84,6 +84,14 @@ def test_contacts_come_and_go_in_a_chart(swaying):
     assert "equations of motion" not in one.relaxed
 
 
+def test_the_charts_own_accelerations_stay_on_it(swaying):
+    """Of a unit quaternion θ with |θ̇| = |ω| / 2: θᵀθ̈ = −|θ̇|², which no joint feels and only θ̈ itself tells."""
+    robot, q, v, items = swaying
+    answer = eq.WholeBodyController(robot, *items, chart=eq.charts.UnitQuaternion)(0.0, q, v)
+    assert np.abs(v[3:6]).max() > 0.01
+    assert_allclose(q[3:7] @ answer.x[3:7], -v[3:6] @ v[3:6] / 4, rtol=1e-6)
+
+
 def test_where_a_chart_is_singular_there_is_a_fallback(swaying):
     robot, q, v, items = swaying
     controller = eq.WholeBodyController(robot, *items, chart=eq.charts.RollPitchYaw)
