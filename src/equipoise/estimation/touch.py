@@ -71,7 +71,7 @@ class TouchSettings:
         surprise: N m that a joint may feel unexplained, beyond five times its noise.
     """
 
-    bandwidth: float = 100.0
+    bandwidth: float = 160.0
     torque_noise: float = 0.5
     rate_noise: float = 0.02
     base_noise: float = 0.005

@@ -155,7 +155,7 @@ class Sensors:
         feet = FootForces(1.0, 0.05, 1000.0, 1e-3) if forces else None
         return cls(imu, encoders, JointTorques(0.0, 0.005, 1000.0, 1e-3), feet)
 
-    def filter_noise(self, contact: float = 0.002, kinematics: float = 0.0) -> FilterNoise:
+    def filter_noise(self, contact: float = 5e-4, kinematics: float = 0.0) -> FilterNoise:
         """What an estimator should take these errors for.
 
         Args:
