@@ -91,6 +91,7 @@ OTHERS = {
     "poppy": Known(
         "poppy_humanoid/Poppy_Humanoid.urdf", _two("l_foot", "r_foot"), (0.0, -1.0, 0.0), hands=("l_forearm", "r_forearm")
     ),
+    "jvrc1_file": Known("jvrc1/jvrc1.urdf", _two("L_ANKLE_P_S", "R_ANKLE_P_S"), hands=("L_WRIST_Y_S", "R_WRIST_Y_S")),
     "solo12_file": Known("solo12/solo12.urdf", _SOLO),
     "thormang3": Known("thormang3/thormang3.urdf", _THOR, hands=("l_arm_wr_p_link", "r_arm_wr_p_link")),
     "thormang3_27": Known("thormang3/thormang3_sheet_27dof.urdf", _THOR, hands=("l_arm_wr_p_link", "r_arm_wr_p_link")),

@@ -211,6 +211,23 @@ def test_an_awkward_description_ends_in_a_body(name):
             assert "in its profile" in said[0]
 
 
+def test_long_fingers_are_fingers():
+    """A third of the arm, in two joints each: long beside the robot, short beside the way to them."""
+    made = Maker().trunk()
+    for name, y in (("left", 0.1), ("right", -0.1)):
+        made.chain(f"{name}_leg", "trunk", leg(0.0, y), SOLE)
+        made.chain(f"{name}_arm", "trunk", [(Y, (0, 3 * y, 0.3)), (Y, (0, 0, -0.4)), (X, (0, 0, -0.35))])
+        for k in range(3):
+            made.chain(
+                f"{name}_digit{k}_", f"{name}_arm2", [(Y, (0.02 * k, 0, -0.05)), (Y, (0, 0, -0.12)), (Y, (0, 0, -0.12))], mass=0.1
+            )
+    body = eq.Body.of(made.build(), search=False)
+    assert body.kind == "biped" and {role: part.link for role, part in body.hands.items()} == {
+        "left hand": "left_arm2", "right hand": "right_arm2",
+    }  # fmt: skip
+    assert len(body.fingers) == 18 and body.parts["torso"].link == "trunk"
+
+
 def test_wheels_that_carry_rollers_are_wheels():
     body = eq.Body.of(mecanum().build(), search=False)
     assert body.kind == "wheeled" and body.profile.wheels == tuple(f"wheel{k}0" for k in range(4))

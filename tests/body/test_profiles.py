@@ -175,6 +175,12 @@ def test_end_effectors_where_no_limb_ends_are_doubted(mine):
     assert len(doubts) == 1 and 'link = "base"' in doubts[0].reason
 
 
+def test_an_end_effector_may_be_a_finger_of_a_hand():
+    """B1's arm ends in its gripper's stator; its SRDF file names the moving jaw."""
+    found = {f.what: f.value for f in legged.body("b1_z1").findings if f.what.startswith("end effector")}
+    assert found["end effector gripperMover"] == "hand" and len(found) > 1
+
+
 def test_groups_of_a_profile_are_of_the_robot(mine):
     mine.with_suffix(".toml").write_text('[groups]\nknees = ["FL_calf_joint", "FX_calf_joint"]\n')
     with pytest.raises(eq.BodyError, match="groups.knees: no joint named 'FX_calf_joint'"):
@@ -203,10 +209,12 @@ def test_gains_scale_as_similar_bodies_do():
     one, two = BodyGains.of(10.0, 0.5), BodyGains.of(80.0, 1.0)
     for name in ("rate", "com", "torso", "hand", "posture"):
         assert_allclose(getattr(one, name) / getattr(two, name), np.sqrt(2), rtol=1e-12)
-    assert_allclose(two.torso_weight / one.torso_weight, 4.0)  # (m/s²)² against (rad/s²)²
     assert_allclose(one.force_weight * (10.0 * 9.8) ** 2, two.force_weight * (80.0 * 9.8) ** 2)
     with pytest.raises(eq.BodyError, match="no feet"):
         _ = legged.body("ur5").gains
+    # Weights compare unlike accelerations: angular ones by the square of the length, momenta and forces by those of m h and m.
+    for name, ratio in {"torso": 4.0, "posture": 4.0, "hand": 1.0, "spin": 1 / 256, "force": 1 / 64}.items():
+        assert_allclose(getattr(two, f"{name}_weight") / getattr(one, f"{name}_weight"), ratio, rtol=1e-12)
 
 
 def test_pairs_that_may_collide_are_those_from_where_it_stands_and_are_cached(monkeypatch):

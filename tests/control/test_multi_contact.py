@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import human_contacts as hc
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.balance.support import support_polygon
+from equipoise.control.body_contacts import palm
+from equipoise.control.item import TaskError
 from equipoise.control.stances import multi_contact
 from equipoise.control.stances.events import Outcome, Reason
 from equipoise.control.stances.leaning import area_slopes, edge_rows, returning
@@ -215,3 +219,24 @@ def test_three_dampings_are_those_of_the_table(human, rng):
     for bad in (0.0, (0.1, 0.2), (0.1, -0.1, 0.1)):
         with pytest.raises(eq.EquipoiseError, match="three for contact, area and task"):
             made(human, damping=bad)
+
+
+def test_a_body_gives_feet_and_palm_by_their_roles(human):
+    body = eq.Body.of(human)
+    ball = eq.FrameTask("right_hand", [1.0, -0.2, 1.0], axes="position", name="ball")
+    machine = eq.MultiContact(body.robot, ball, body, "left hand", eq.Plane((0.0, 0.0, 1.0), HEIGHT), region=REGION)
+    assert [contact.label for contact in machine.contacts] == ["left foot", "right foot", "left hand"]
+    assert machine.hand.frame == body.frames["left hand"]
+    assert_allclose(machine.hand.local_corners[:, :2], body.hands["left hand"].corners)
+
+
+def test_a_palm_is_flat_and_of_a_body(human):
+    body = eq.Body.of(human)
+    with pytest.raises(TaskError, match="need the robot's Body"):
+        palm([], "left hand")
+    with pytest.raises(eq.UnknownNameError, match="left wing"):
+        palm(body, "left wing")
+    ball = replace(body.hands["left hand"], contact="point", corners=())
+    pointed = replace(body, profile=replace(body.profile, parts={**body.profile.parts, "left hand": ball}))
+    with pytest.raises(TaskError, match=r'give corners in \[parts."left hand"\]'):
+        palm(pointed, "left hand")

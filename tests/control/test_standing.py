@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -236,3 +237,22 @@ def test_short_arms_reach_half_their_length():
 def test_robots_pass_all_trials(name):
     for trial in trials(standing(name)):
         assert trial.good, (trial.name, trial.came, trial.wanted)
+
+
+def test_a_run_starts_where_the_controller_says():
+    """Nobody has to hand over `q0`; what is given comes first, and something else of that name is not taken for it."""
+    controller = eq.Standing(eq.load("quadruped"))
+    robot = controller.robot
+    assert_allclose(eq.simulate(robot, controller, duration=0.002).q[0], controller.q0, atol=1e-12)
+    other = robot.standing()
+    assert np.abs(other - controller.q0).max() > 1e-3
+    assert_allclose(eq.simulate(robot, controller, duration=0.002, q0=other).q[0], other, atol=1e-12)
+    still = SimpleNamespace(torque=np.zeros(robot.nv))
+
+    class Idle:
+        q0 = "somewhere"
+
+        def __call__(self, t, q, v):
+            return still
+
+    assert_allclose(eq.simulate(robot, Idle(), duration=0.002).q[0], other, atol=1e-12)

@@ -59,8 +59,9 @@ def test_a_root_without_inertia_is_a_fixed_base_beside_followers_too():
 def test_a_root_without_inertia_under_one_joint_is_a_fixed_base():
     """The base's pivot is exactly singular here, not by all but rounding."""
     ball = '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
-    turn = f'<axis xyz="0 0 1"/>{LIMIT}'
-    robot, doubts = told(f'<robot name="r">{link("world", "")}{link("a", ball)}{joint("j", "world", "a", turn)}</robot>')
+    ends = '<parent link="world"/><child link="a"/><axis xyz="0 0 1"/>'
+    turn = f'<joint name="j" type="revolute">{ends}{LIMIT}</joint>'
+    robot, doubts = told(f'<robot name="r"><link name="world"/>{link("a", ball)}{turn}</robot>')
     assert not robot.floating and robot.nv == 1 and len(doubts) == 1
 
 

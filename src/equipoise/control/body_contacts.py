@@ -40,7 +40,7 @@ def contacts_of_body(body: Body, roles: Iterable[str] | None = None, friction: f
 def part_contacts(frame: str, role: str, part: Part, friction: float = FRICTION) -> list[Contact]:
     """How a part touches: a flat, the two ends of a line, or a point."""
     if part.contact == "flat":
-        return [FlatContact(frame, name=role, corners=np.array(part.corners), friction=friction)]
+        return [_flat(frame, role, part, friction)]
     if part.contact == "line":
         points = [(*corner, 0.0) for corner in part.corners]
         return [
@@ -48,6 +48,23 @@ def part_contacts(frame: str, role: str, part: Part, friction: float = FRICTION)
             for end, point in zip(ENDS, points, strict=True)
         ]
     return [PointContact(frame, name=role, friction=friction)]
+
+
+def palm(body: Body | Sequence[Contact], hand: FlatContact | str) -> FlatContact:
+    """A flat contact as it is given, or that of a body's part by its role."""
+    if not isinstance(hand, str):
+        return hand
+    if not isinstance(body, Body):
+        raise TaskError(f"{hand!r} is no contact; roles such as 'left hand' need the robot's Body: eq.Body.of(robot)")
+    if hand not in body.parts:
+        raise unknown_name("part", hand, body.parts)
+    if body.parts[hand].contact != "flat":
+        raise TaskError(f'the {hand} of {body.robot.name!r} is no flat palm; give corners in [parts."{hand}"] of its profile')
+    return _flat(body.frames[hand], hand, body.parts[hand], FRICTION)
+
+
+def _flat(frame: str, role: str, part: Part, friction: float) -> FlatContact:
+    return FlatContact(frame, name=role, corners=np.array(part.corners), friction=friction)
 
 
 def contacts_by_role(body: Body | None, given: ContactsAt) -> dict[Contact, Place]:

@@ -2,7 +2,7 @@
 
     standing = eq.Standing(eq.load("mine.urdf"))
     standing.squat(0.08, at=1.0)
-    run = eq.simulate(standing.robot, standing, q0=standing.q0, duration=5.0)
+    run = eq.simulate(standing.robot, standing, duration=5.0)
 
 Feet, hands, posture, gains and weights are those of the robot's `Body`. Commands may be given before the run or while it runs;
 each moves references along polynomials of fifth degree from where they are. Nothing raises in the loop.

@@ -205,7 +205,7 @@ def simulate(
         duration: s.
         dt: s, of one step.
         seed: of the sensor noise.
-        q0: where it starts, (nq,); standing if not given.
+        q0: where it starts, (nq,); if not given, where the controller says (its `q0`, as of `eq.Standing`), else standing.
         v0: how fast it starts, (nv,); at rest if not given.
         contacts: frames or points that may touch; those of the controller if not given.
         obstacles: Plane, Sphere, Capsule, Box, or (one of these, safe distance).
@@ -224,7 +224,7 @@ def simulate(
         options: of the plant, see its class: friction, ground, restitution, law, substeps, …
     """
     made = _plant(robot, controller, plant, contacts, obstacles, options, actuators)
-    q = robot.standing() if q0 is None else np.array(q0, dtype=float)
+    q = _start(robot, controller) if q0 is None else np.array(q0, dtype=float)
     v = np.zeros(robot.nv) if v0 is None else np.array(v0, dtype=float)
     steps, every = _counts(duration, dt, getattr(controller, "dt", None))
     _require_json(scenario)
@@ -285,6 +285,12 @@ def _reset(controller: Any, plant: Any, q: Array, v: Array) -> PlantState:
         controller.reset()
     state = plant.reset(q, v)
     return state if isinstance(state, PlantState) else PlantState(q, v, 0.0)
+
+
+def _start(robot: Robot, controller: Controller) -> Array:
+    """Where a controller says that it starts, or standing."""
+    own = getattr(controller, "q0", None)
+    return own.copy() if isinstance(own, np.ndarray) and own.shape == (robot.nq,) else robot.standing()
 
 
 def _plant(

@@ -20,7 +20,7 @@ from ...body.body import Body
 from ...geometry.primitives import Plane
 from ...geometry.regions import target_region
 from ...model.types import frozen
-from ..body_contacts import contacts_of_body
+from ..body_contacts import contacts_of_body, palm
 from ..constraints import CoMAbove, Constraint, PointsInside
 from ..constraints.com_above import NEVER
 from ..contacts import Contact, FlatContact, SlidingContact
@@ -52,7 +52,7 @@ class MultiContact:
     Args:
         task: the main task.
         supports: contacts that stay where they are, such as both feet; or the robot's `Body`: its feet.
-        hand: the contact that may be made.
+        hand: the contact that may be made; or, with a body, the role of a part with a flat palm.
         surface: the plane it is made on, normal towards the robot.
         region: corners (n, 3) of a convex polygon on the surface in which the hand may be; everywhere if not given.
         tasks, constraints: more of both; limits of joints and torques are there unless given.
@@ -86,7 +86,7 @@ class MultiContact:
         robot: Robot,
         task: Task,
         supports: Sequence[Contact] | Body,
-        hand: FlatContact,
+        hand: FlatContact | str,
         surface: Plane,
         *,
         region: Points | None = None,
@@ -106,6 +106,7 @@ class MultiContact:
     ) -> None:
         if level not in ("velocity", "torque"):
             raise TaskError(f"MultiContact commands velocities or torques; got level={level!r}")
+        hand = palm(supports, hand)
         supports = contacts_of_body(supports) if isinstance(supports, Body) else supports
         if cooperative and (len(supports) != 2 or level != "velocity"):
             raise TaskError("cooperative holds exactly two supports, and only where velocities are commanded")
