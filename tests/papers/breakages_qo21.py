@@ -17,7 +17,7 @@ BREAKAGES = [
         "SYMBOLS.cos(numbers.half)",
         "SYMBOLS.cos(1.2 * numbers.half)",
     ),
-    Breakage("Q5", "the controller's cone does not close", "control:Cone._chord", "2 * sin * rate, ", "0.0, "),
+    Breakage("Q5", "the controller's cone does not close", "control:chord_of", "2 * sin * rate, ", "0.0, "),
     # --- Q1
     Breakage(
         "Q1",
