@@ -233,6 +233,20 @@ BREAKAGES = [
     # --- Q11
     Breakage(
         "Q11",
+        "the cup between two hands tilts unseen",
+        "control:AbsoluteCone.barrier",
+        "J, drift = scene.rows_of(value)",
+        "J, drift = scene.rows_of(0 * value)",
+    ),
+    Breakage(
+        "Q11",
+        "hands open about one of them",
+        "control:AbsoluteTask.terms",
+        "(scene.jacobian(self.frame) + scene.jacobian(self.other))[:3, :] / 2",
+        "scene.jacobian(self.frame)[:3, :]",
+    ),
+    Breakage(
+        "Q11",
         "the cup's tilt grows unseen",
         "geometry:chord",
         "_square(_minus(a.along, b.along))",

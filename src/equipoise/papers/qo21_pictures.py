@@ -12,6 +12,7 @@ from ..robot import load
 from . import qo21_cooperation, qo21_cup
 from .pictures import LIMIT, sheet, table
 from .qo21_models import COLUMNS, TABLE_6_4, Comparison, against_toolbox, columns, compared
+from .qo21_times import time_picture
 
 Array = np.ndarray
 QP = dict(color="black", linestyle="--", linewidth=1.0)
@@ -27,6 +28,7 @@ def pictures() -> Iterator[tuple[str, Any]]:
     for name, number in (("bimanual", "6.10"), ("nonholonomic_bimanual", "6.12")):
         yield f"fig-{number}-{name.replace('_', '-')}", cooperation(number, name, partial(qo21_cooperation.carried, name))
     yield "fig-6.20-torque-errors", torque_errors()
+    yield "fig-6.21-times", time_picture()
     yield "fig-6.24-waveforms", waveforms(compared("8-DOF nonholonomic"))
     yield "table-6.4-correlation", correlations()
 
