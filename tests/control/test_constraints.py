@@ -35,6 +35,9 @@ BARRIERS: dict[str, BarrierConstraint] = {
         eq.Capsule((0, 0, 0), (0, 0, -0.3), 0.04, "shank_0"), eq.Capsule((0, 0, 0), (0, 0, -0.3), 0.04, "shank_1")
     ),
     "cone": eq.Cone(eq.Line((0, 0, 0), (0.1, 0, 1.0), "trunk"), eq.Line((0, 0, 0), (0, 0, 1.0)), angle=0.4),
+    "cone of the middle": eq.control.AbsoluteCone(
+        "trunk", "shank_1", axis=(0.1, 0.3, 2.0), direction=(0.2, 0, 1.0), angle=lambda t: (0.4 + t * t, 2 * t, 2.0)
+    ),
     "support": eq.CoMInSupport(POLYGON, margin=0.02),
     "ellipse": eq.control.CoMInEllipse((0.1, -0.2), radius=2.0, shape=((1.0, 0.3), (0.3, 2.0))),
     "moving ellipse": eq.control.CoMInEllipse(
@@ -135,6 +138,10 @@ def test_barriers_measure_what_they_say(rng):
     place = (robot.pose(q, "trunk") @ [0, 0.1, 0, 1])[:3]
     inside = margins[BARRIERS["inside a sphere"].label]
     assert inside == pytest.approx(9.0 - place @ place, abs=1e-12)  # squared, as distances of points are
+    middle = eq.AbsoluteTask("trunk", "shank_1").here(robot, q)[:3, :3] @ np.array([0.1, 0.3, 2.0])
+    cosine = middle @ [0.2, 0, 1.0] / (np.linalg.norm(middle) * np.hypot(0.2, 1.0))
+    chord = 2 * cosine - 2 * np.cos(0.4 + 0.3**2)  # (2 − 2 cos φ_safe) − (2 − 2 cos φ)
+    assert margins[BARRIERS["cone of the middle"].label] == pytest.approx(chord, abs=1e-12)
     c = robot.com(q)[:2]
     assert margins["centre of mass in support"] == pytest.approx(np.min(0.28 - np.abs(c)), abs=1e-12)
 
@@ -145,6 +152,9 @@ def test_barriers_measure_what_they_say(rng):
         (eq.KeepOut(eq.Point((0, 0, 0), "fot"), eq.Plane((0, 0, 1.0), 0.0)), "foot"),
         (eq.control.CoMInEllipse((0, 0), shape=((1, 0), (0, -1))), "positive definite"),
         (eq.control.JointCones(["kne"]), "knee"),
+        (eq.control.AbsoluteCone("fot", "foot"), "foot"),
+        (eq.control.AbsoluteCone("foot", "hand", angle=0.0), "between 0 and"),
+        (eq.control.AbsoluteCone("foot", "hand", axis=(0, 0, 0)), "not all zero"),
         (eq.control.JointCones(margin=4.0), "leave every joint a range"),
         (eq.control.RestingBounds("fot"), "foot"),
         (eq.KeepOut(eq.Point((0, 0, 0), "foot"), eq.Plane((0, 0, 1.0), 0.0), safe=np.nan), "safe must be finite"),

@@ -109,6 +109,21 @@ BREAKAGES = [
         "- np.asarray(self.wind, dtype=float)",
         "- 0 * np.asarray(self.wind, dtype=float)",
     ),
+    Breakage(
+        "H4",
+        "feet slip in the chimney",
+        "control:unilateral_torque",
+        "np.zeros((len(cone), motors)), cone]",
+        "np.zeros((len(cone), motors)), 0 * cone]",
+    ),
+    Breakage(
+        "H4",
+        "some internal forces are missing",
+        f"{SUPPORT}.internal_forces",
+        "return balanced @ felt",
+        "return (balanced @ felt)[:, 1:]",
+        fast=True,
+    ),
     # --- H5
     Breakage("H5", "restitution is ignored", "balance:resolve_impact", "-(1 + e) *", "-(1 + 0 * e) *", fast=True),
     Breakage("H5", "contacts rebound the other way", "balance:resolve_impact", "-(1 + e) *", "-(1 - e) *"),

@@ -17,7 +17,7 @@ BREAKAGES = [
         "SYMBOLS.cos(numbers.half)",
         "SYMBOLS.cos(1.2 * numbers.half)",
     ),
-    Breakage("Q5", "the controller's cone does not close", "control:Cone._chord", "2 * sin * rate, ", "0.0, "),
+    Breakage("Q5", "the controller's cone does not close", "control:chord_of", "2 * sin * rate, ", "0.0, "),
     # --- Q1
     Breakage(
         "Q1",
@@ -231,6 +231,20 @@ BREAKAGES = [
         "-self.growth * polygon.area",
     ),
     # --- Q11
+    Breakage(
+        "Q11",
+        "the cup between two hands tilts unseen",
+        "control:AbsoluteCone.barrier",
+        "J, drift = scene.rows_of(value)",
+        "J, drift = scene.rows_of(0 * value)",
+    ),
+    Breakage(
+        "Q11",
+        "hands open about one of them",
+        "control:AbsoluteTask.terms",
+        "(scene.jacobian(self.frame) + scene.jacobian(self.other))[:3, :] / 2",
+        "scene.jacobian(self.frame)[:3, :]",
+    ),
     Breakage(
         "Q11",
         "the cup's tilt grows unseen",

@@ -188,6 +188,13 @@ BREAKAGES = [
         "fixed_support(self.free, frame)",
         "fixed_support(self.free, self.frame)",
     ),
+    Breakage(
+        "T6",
+        "computed torque without inertia between joints",
+        "forms:FixedSupport.force",
+        'np.einsum("...ij,...j->...i", self.M, np.asarray(a))',
+        'np.einsum("...ii,...i->...i", self.M, np.asarray(a))',
+    ),
     # --- T7
     Breakage(
         "T7",

@@ -41,6 +41,7 @@ def test_effort_is_the_norm_of_the_input_over_time():
 def test_only_the_constrained_controller_keeps_a_cup_in_both_hands_upright():
     free, held = (qo21_cooperation.lowered(constrained, 6.0) for constrained in (False, True))
     assert free.tilt.max() > qo21_cooperation.TILT + 0.1
+    assert min(free.gap.min(), held.gap.min()) > qo21_cooperation.SAFE - 1e-4
     assert 0.25 < held.tilt.max() < qo21_cooperation.TILT + 1e-4  # steps of 10 ms along a curved limit
     assert max(free.relative.max(), held.relative.max()) < 1e-3
     robot = qo21_cooperation._gripping(support.load("bimanual"))
@@ -59,6 +60,18 @@ def test_the_grip_holds_and_the_joints_keep_their_limits(name):
     assert run.relative.max() < 1e-3
     assert run.absolute[-1] < 0.1 * run.absolute[0]
     assert run.joints.min() > -1e-9
+
+
+def test_the_ball_is_released():
+    """After the way of the row: hands apart; one arm is straight, so the place between them moves by half of it at most."""
+    name = "nonholonomic_bimanual"
+    run, robot = qo21_cooperation.released(name), qo21_cooperation._gripping(support.load(name))
+    apart = qo21_cooperation.hands_apart(run, robot)
+    assert_allclose(apart[-1] - apart[0], qo21_cooperation.RELEASE, rtol=0.01)
+    assert (np.diff(apart) > -1e-9).all()
+    middle = [np.mean([robot.pose(q, frame)[:3, 3] for frame in qo21_cooperation.GRIP], axis=0) for q in run.q[[0, -1]]]
+    assert np.linalg.norm(middle[1] - middle[0]) < qo21_cooperation.RELEASE / 2 + 1e-3
+    assert run.slip.max() < 1e-9
 
 
 def test_without_constraints_a_joint_breaks_its_limit():

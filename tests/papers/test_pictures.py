@@ -178,6 +178,6 @@ def test_every_picture_is_written(tmp_path):
     chosen = [row.id for row in all_rows().values() if row.plots is not None]
     assert report.reproduce(Console(quiet=True), chosen, quiet=True, plots=tmp_path)
     names = {path.stem for path in tmp_path.iterdir()}
-    figures = ("4.2", "6.2", "6.3", "6.4", "6.5", "6.10", "6.12", "6.20", "6.24")
+    figures = ("4.2", "6.2", "6.3", "6.4", "6.5", "6.10", "6.12", "6.20", "6.21", "6.24")
     wanted = [*(f"QO21-fig-{k}" for k in figures), "QO21-table-6.4", *(f"EB98-fig-{k}" for k in range(8, 13)), "ETH19-soft"]
     assert not [name for name in wanted if not any(found.startswith(f"{name}-") for found in names)]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from .closed_form.task_space import velocity_program as velocity_program
     from .closed_form.unilateral import UnilateralTorque as UnilateralTorque
     from .closed_form.unilateral import unilateral_torque as unilateral_torque
+    from .constraints import AbsoluteCone as AbsoluteCone
     from .constraints import Barrier as Barrier
     from .constraints import BarrierConstraint as BarrierConstraint
     from .constraints import BoundedRows as BoundedRows
@@ -118,6 +119,7 @@ _HOMES = {
     "ContactTerms": "contacts",
     "BoundedRows": "constraints",
     "contacts_of_body": "body_contacts",
+    "AbsoluteCone": "constraints",
     "Barrier": "constraints",
     "BarrierConstraint": "constraints",
     "CoMInEllipse": "constraints",

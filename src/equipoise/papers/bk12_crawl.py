@@ -4,8 +4,8 @@ Down: both hands in front of the feet, one knee, the other knee, one forearm, th
 side, then of the left; three points carry meanwhile. Up: the same postures the other way round. All of it is a sequence of static
 postures [BK12, Sec. VI], found once for each kind of stance and shifted along the ground.
 
-Not robust: where the right knee goes down with one foot and two hands carrying, arms are nearly straight and the margin is a few
-centimetres. Some seeds of noise complete the whole way, others fall there; docs/papers.md has the count.
+The narrowest place is where the right knee goes down with one foot and two hands carrying: arms are nearly straight and the
+margin is a few centimetres. docs/papers.md says how many seeds of noise were run and how many complete.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from ..control.closed_form.motions import com_motion, frame_motion
 from ..control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
 from ..control.qp import ActiveSetSolver, QuadraticProgram, Rows
 from ..robot import Robot, load
+from .eth19_chimney import chimney
 from .eth19_contact import contact_plants, pictures
 from .reference import Reference, cross_matrix, path, rate
 from .rows import Figure, Row, agree, equal, largest, small
@@ -156,6 +157,7 @@ def support() -> Iterator[Figure]:
         yield small("an internal force and its torques balance", largest(balance), 1e-10)
     yield from _cart_pendulum()
     yield from _drag_and_lift(robot, now)
+    yield from chimney()
 
 
 def _cart_pendulum() -> Iterator[Figure]:

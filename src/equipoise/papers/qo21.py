@@ -15,6 +15,7 @@ from .qo21_cooperation import cooperation_figures
 from .qo21_cup import cup_figures
 from .qo21_dynamics import added_constraints, four_principles, support_polygon_area
 from .qo21_models import engine_figures, toolbox_figures
+from .qo21_times import time_figures
 from .rows import Figure, Row
 
 
@@ -30,6 +31,7 @@ def experiments() -> Iterator[Figure]:
     yield from cooperation_figures()
     yield from toolbox_figures()
     yield from engine_figures()
+    yield from time_figures()
 
 
 def _pictures() -> Iterator[tuple[str, Any]]:

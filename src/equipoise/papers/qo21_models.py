@@ -29,7 +29,12 @@ from .rows import Figure, small
 Array = np.ndarray
 STATES = 10_000
 DT, DURATION, CUTOFF = 1e-3, 2.0, 20.0  # s, s, Hz
-TABLE_6_4 = {"50-DOF serial": 0.9893, "9-DOF holonomic": 0.9973, "8-DOF nonholonomic": 0.9839}  # mean CMC, DQGP
+COLUMNS = ("min", "mean", "s.d.", "max")
+TABLE_6_4 = {  # CMC of DQGP, by columns; that of RTNE is the same for 50 joints and not available for the others
+    "50-DOF serial": (0.9044, 0.9893, 0.0182, 0.9993),
+    "9-DOF holonomic": (0.9934, 0.9973, 0.0026, 0.9999),
+    "8-DOF nonholonomic": (0.8860, 0.9839, 0.0368, 0.9999),
+}
 GRAVITY = 9.81
 
 
@@ -155,23 +160,29 @@ class Comparison:
 
 
 def engine_figures() -> Iterator[Figure]:
-    """Means of the CMCs beside those of [QO21, Table 6.4]."""
+    """All columns of [QO21, Table 6.4]: ours are to be at least as alike, and spread no more."""
     for name, paper in TABLE_6_4.items():
         comparison = compared(name)
-        yield _score(f"{name}: mean CMC against MuJoCo [Table 6.4]", comparison.correlations, paper)
+        yield from _scores(f"{name}: CMC against MuJoCo", comparison.correlations, paper)
         off = 100 * float(comparison.errors.mean())
         yield Figure(
             f"{name}: error of the accelerations, mean of all coordinates, %", "none given", f"{off:.2f}", bool(off < 1.0)
         )
         if comparison.toolbox is not None and comparison.toolbox_correlations is not None:
-            yield _score(f"{name}: the same of the Toolbox [Table 6.4]", comparison.toolbox_correlations, paper)
+            yield from _scores(f"{name}: CMC of the Toolbox", comparison.toolbox_correlations, paper)
             error = np.abs(comparison.ours - comparison.toolbox).max() / np.abs(comparison.ours).max()
             yield small(f"{name}: accelerations, ours − the Toolbox's, relative", float(error), 1e-8)
 
 
-def _score(what: str, c: Array, paper: float) -> Figure:
-    words = f"{c.mean():.5f} (min {c.min():.5f}, s.d. {c.std():.5f})"
-    return Figure(what, f"{paper:.4f}", words, bool(c.mean() >= paper))
+def columns(c: Array) -> tuple[float, ...]:
+    """Those of the table."""
+    return float(c.min()), float(c.mean()), float(c.std()), float(c.max())
+
+
+def _scores(what: str, c: Array, paper: Sequence[float]) -> Iterator[Figure]:
+    for name, ours, theirs in zip(COLUMNS, columns(c), paper, strict=True):
+        good = ours <= theirs if name == "s.d." else ours >= theirs
+        yield Figure(f"{what}, {name} [Table 6.4]", f"{theirs:.4f}", f"{ours:.5f}", good)
 
 
 @cache

@@ -11,7 +11,8 @@ import numpy as np
 from ..robot import load
 from . import qo21_cooperation, qo21_cup
 from .pictures import LIMIT, sheet, table
-from .qo21_models import TABLE_6_4, Comparison, against_toolbox, compared
+from .qo21_models import COLUMNS, TABLE_6_4, Comparison, against_toolbox, columns, compared
+from .qo21_times import time_picture
 
 Array = np.ndarray
 QP = dict(color="black", linestyle="--", linewidth=1.0)
@@ -27,6 +28,7 @@ def pictures() -> Iterator[tuple[str, Any]]:
     for name, number in (("bimanual", "6.10"), ("nonholonomic_bimanual", "6.12")):
         yield f"fig-{number}-{name.replace('_', '-')}", cooperation(number, name, partial(qo21_cooperation.carried, name))
     yield "fig-6.20-torque-errors", torque_errors()
+    yield "fig-6.21-times", time_picture()
     yield "fig-6.24-waveforms", waveforms(compared("8-DOF nonholonomic"))
     yield "table-6.4-correlation", correlations()
 
@@ -131,13 +133,13 @@ def waveforms(comparison: Comparison) -> Any:
 
 
 def correlations() -> Any:
-    """CMCs of the three robots, beside the thesis's means."""
+    """CMCs of the three robots, beside the thesis's: all columns."""
     picture, (axes,) = sheet("[QO21, Table 6.4] coefficient of multiple correlation", [""], size=(7.5, 2.0))
     rows = {}
     for name, thesis in TABLE_6_4.items():
         both = {name: compared(name).correlations, f"{name}, Toolbox": compared(name).toolbox_correlations}
         for label, c in both.items():
             if c is not None:
-                rows[label] = [f"{thesis:.4f}", *(f"{x:.6f}" for x in (c.mean(), c.min(), c.max(), c.std()))]
-    table(axes, ["mean, thesis", "mean, ours", "min", "max", "s.d."], rows)
+                rows[label] = [f"{theirs:.4f} / {ours:.5f}" for theirs, ours in zip(thesis, columns(c), strict=True)]
+    table(axes, [f"{name}, thesis / ours" for name in COLUMNS], rows)
     return picture

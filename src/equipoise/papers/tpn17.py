@@ -21,6 +21,7 @@ from ..model.urdf_writer import write_urdf
 from ..robot import Robot, RobotBuilder, load
 from .reference import Reference, axial, cross_matrix, path, rate
 from .rows import Figure, Row, agree, apart, equal, largest, small
+from .tpn17_control import control_figures
 
 Array = np.ndarray
 REPRESENTATIONS = ("mixed", "body", "inertial")
@@ -289,6 +290,7 @@ def fixed_support() -> Iterator[Figure]:
     yield small(
         "support switched there and back", largest(again.M - fixed.M) + largest(again.bias_force - fixed.bias_force), 1e-11
     )
+    yield from control_figures()
 
 
 def _standing(robot: Robot, fixed: FixedSupport, frame: str, tau: Array, push: Array) -> Iterator[Figure]:

@@ -1,5 +1,6 @@
 """Constraints, one per file: what must hold whatever the tasks want."""
 
+from .absolute_cone import AbsoluteCone as AbsoluteCone
 from .barrier import Barrier as Barrier
 from .barrier import BarrierConstraint as BarrierConstraint
 from .com_above import CoMAbove as CoMAbove

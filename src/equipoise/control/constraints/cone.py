@@ -54,18 +54,11 @@ class Cone(BarrierConstraint):
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
         d = self._measured
-        chord = Parameters(("angle",), dict.fromkeys(("chord", "chord_rate", "chord_acceleration"), ()), self._chord)
+        names = dict.fromkeys(("chord", "chord_rate", "chord_acceleration"), ())
+        chord = Parameters(("angle",), names, lambda given: chord_of(self.label, given))
         size = sum(p.motion.size for p in d.world)
         world = Parameters(("line", "axis"), {"world": (size,)}, lambda a, b: [world_motion(self.label, d, a, b)])
         return {**super().parameters(context), "angle": chord, "world": world}
-
-    def _chord(self, given: Any) -> tuple[float, float, float]:
-        """f = 2 − 2 cos φ of the largest angle, and its two derivatives [QO21, Eq. (4.29)]."""
-        phi, rate, acceleration = (0.0 if x is None else float(x) for x in moment(given, scalar=True))
-        if not 0 < phi < np.pi:
-            raise TaskError(f"{self.label}: the angle must lie between 0 and π rad, got {given!r}")
-        cos, sin = np.cos(phi), np.sin(phi)
-        return 2 - 2 * cos, 2 * sin * rate, 2 * cos * rate**2 + 2 * sin * acceleration
 
     def barrier(self, scene: Scene, numbers: NamedNumbers) -> Barrier:
         from ...geometry.rows import on_symbols
@@ -73,3 +66,12 @@ class Cone(BarrierConstraint):
         row = on_symbols(scene.robot, self._measured, scene.q, scene.v, numbers.world)
         drift = numbers.chord_acceleration - row["J_dot_v"] - row["residual_rate"]
         return Barrier(numbers.chord - row["value"], -row["J"], numbers.chord_rate - row["residual"], drift)
+
+
+def chord_of(label: str, given: Any) -> tuple[float, float, float]:
+    """f = 2 − 2 cos φ of the largest angle, and its two derivatives [QO21, Eq. (4.29)]."""
+    phi, rate, acceleration = (0.0 if x is None else float(x) for x in moment(given, scalar=True))
+    if not 0 < phi < np.pi:
+        raise TaskError(f"{label}: the angle must lie between 0 and π rad, got {given!r}")
+    cos, sin = np.cos(phi), np.sin(phi)
+    return 2 - 2 * cos, 2 * sin * rate, 2 * cos * rate**2 + 2 * sin * acceleration

@@ -62,7 +62,7 @@ class AbsoluteTask(Task):
         from ..controller.scene import rotation_error
 
         X_a, X_b = scene.pose(self.frame), scene.pose(self.other)
-        R, middle = _half_way_symbols(X_a[:3, :3], X_b[:3, :3]), (X_a[:3, 3] + X_b[:3, 3]) / 2
+        R, middle = half_way_symbols(X_a[:3, :3], X_b[:3, :3]), (X_a[:3, 3] + X_b[:3, 3]) / 2
         place_J = (scene.jacobian(self.frame) + scene.jacobian(self.other))[:3, :] / 2
         place_drift = (scene.drift(self.frame) + scene.drift(self.other))[:3] / 2
         columns_J, columns_drift = scene.rows_of(stack(R[:, 0], R[:, 1], R[:, 2]))
@@ -83,7 +83,7 @@ def _half_way(R_a: Array, R_b: Array) -> Array:
     return rotation(tuple(middle / np.linalg.norm(middle)))
 
 
-def _half_way_symbols(R_a: SX, R_b: SX) -> SX:
+def half_way_symbols(R_a: SX, R_b: SX) -> SX:
     """R_a D^½ with D = R_aᵀ R_b: half of the rotation with quaternion (w, x, y, z) is (1 + w, x, y, z), not normalised."""
     from ...algebra.quaternions import rotation
     from ...equations.symbols import SYMBOLS
