@@ -214,17 +214,31 @@ def test_a_quadruped_goes_aside_turns_and_stands(quadruped):
     assert not any("centre of mass stays" in text for _, text in run.events)
 
 
-def test_a_quadruped_brings_its_feet_back_once_it_is_at_rest(quadruped):
-    legs = quadruped.whole_body
-    q, v = quadruped.q0, np.zeros(quadruped.robot.nv)
-    for k in range(int(1000 * 1.2 / quadruped.gait.rate)):
-        quadruped(1e-3 * k, q, v)
-    assert quadruped.mode == "stand"
+def test_feet_that_stand_elsewhere_are_seen(quadruped):
+    legs, far = quadruped.whole_body, 0.3 * quadruped.gait.height
+    legs.soles(quadruped.q0)
+    assert max(legs.astray()) < 1e-3
     off = np.zeros((4, 3))
-    off[list(legs.groups[1]), 0] = 0.3 * quadruped.gait.height
+    off[list(legs.groups[1]), 0] = far
     legs.places = legs.places + off
-    far = legs.astray()
-    assert_allclose(far, 0.15 * quadruped.gait.height, rtol=0.05)  # each group is half of it from the middle of all
+    assert_allclose(legs.astray(), far / 2, rtol=0.05)  # each group is half of it from the middle of all
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_quadruped_brings_its_feet_back_once_it_is_at_rest(quadruped, monkeypatch, moving):
+    """The group that is farther off swings, and not before the body was still for 1/ω."""
+    v = np.zeros(quadruped.robot.nv)
+    v[2] = 0.1 * quadruped.body.gains.speed * moving  # upwards, so that the capture point stays where it is
+    monkeypatch.setattr(quadruped.whole_body, "astray", lambda: [0.0, 0.2 * quadruped.gait.height])
+    last = int(1000 / quadruped.gait.rate)
+    for k in range(last):
+        quadruped(1e-3 * k, quadruped.q0, v)
+    assert quadruped.mode == "stand"
+    for k in range(last, last + 20):
+        quadruped(1e-3 * k, quadruped.q0, v)
+    assert quadruped.mode == ("stand" if moving else "step")
+    if not moving:
+        assert quadruped.machine.state.stance == 0 and quadruped.log[0][1] == "brings its feet back"
 
 
 def test_a_snapshot_goes_on_as_the_trot_did(quadruped):
