@@ -22,7 +22,7 @@ def run() -> Run:
     lifted, away = (t > 0.395) & (t < 0.595), (t > 0.395) & (t < 0.645)
     force = np.tile([0.0, 0.0, weight / 2, 0.0, 0.0, 0.0], (101, 1))
     planned, felt = force.copy(), force.copy()
-    planned[lifted], felt[away] = np.nan, 0.0
+    planned[lifted], felt[away] = np.nan, 1e-3 * force[0]  # what a sensor says of nothing
     rows = {"q": np.tile(robot.standing(), (101, 1)), "com": np.zeros((101, 3))}
     rows |= {name: np.zeros((101, robot.nv)) for name in ("v", "torque", "acceleration")}
     info = {name: ContactInfo(next(iter(robot.links)), np.zeros((1, 3)), 0.7) for name in (NAME, "other")}

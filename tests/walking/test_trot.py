@@ -91,7 +91,8 @@ def test_the_reach_of_two_groups_is_that_of_the_legs():
     hip, below = motion.p[chain]
     straight = np.linalg.norm(below - hip) + np.linalg.norm(places[0] - below)
     farthest = 2 * (np.sqrt(straight**2 - hip[2] ** 2) + abs(places[0][0] - hip[0]))
-    assert 0.1 * body.height < reach.ahead < farthest
+    free = reach_of_groups(body, 10 * places)  # as if neighbouring feet were far away
+    assert 0.5 * farthest < free.ahead < farthest
     assert reach.behind == reach.ahead and reach.nearest == -reach.widest
     assert (reach.offsets > 0).all()  # where it stands is well inside
     assert reach.ahead <= 0.6 * 0.561 and reach.widest <= 0.6 * 0.401  # feet never come to stand on each other
@@ -127,9 +128,9 @@ def test_across_the_line_only_the_step_catches_and_along_it_pressure_helps(quadr
 @pytest.mark.parametrize("command", [Command(0.0, 0.2, 0.0), Command(0.3, -0.1, 0.0)])
 def test_groups_step_as_far_as_the_command_goes(quadruped, command):
     place, g = Place(0.0, 0.0, 0.0), quadruped.gait
-    for k in range(10):
+    for k in range(3):  # each step, of either group
         place = next_place(place, k % 2, command, g, 0.0, g.period)
-    assert_allclose(place.xy, 10 * g.period * np.array([command.forward, command.left]), atol=1e-12)
+        assert_allclose(place.xy, (k + 1) * g.period * np.array([command.forward, command.left]), atol=1e-12)
 
 
 # --- feet of a group ------------------------------------------------------------------------------------------------------
@@ -265,6 +266,7 @@ def test_way_points_are_trotted_through(quadruped):
     steps = list(quadruped.machine.state.queue)
     assert_allclose([steps[-1].place.x, steps[-1].place.y, steps[-1].place.yaw], [0.4, 0.1, 0.3], atol=1e-12)
     assert [step.foot for step in steps[:4]] == [0, 1, 0, 1]
+    assert len(steps) == 6  # five for the way and its turn (2.98² + 1.19² = 3.2², and 0.3 / 0.25), one to end together
 
 
 @pytest.mark.slow
