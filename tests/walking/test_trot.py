@@ -91,7 +91,8 @@ def test_the_reach_of_two_groups_is_that_of_the_legs():
     hip, below = motion.p[chain]
     straight = np.linalg.norm(below - hip) + np.linalg.norm(places[0] - below)
     farthest = 2 * (np.sqrt(straight**2 - hip[2] ** 2) + abs(places[0][0] - hip[0]))
-    assert 0.1 * body.height < reach.ahead < farthest
+    free = reach_of_groups(body, 10 * places)  # as if neighbouring feet were far away
+    assert 0.5 * farthest < free.ahead < farthest
     assert reach.behind == reach.ahead and reach.nearest == -reach.widest
     assert (reach.offsets > 0).all()  # where it stands is well inside
     assert reach.ahead <= 0.6 * 0.561 and reach.widest <= 0.6 * 0.401  # feet never come to stand on each other
@@ -127,9 +128,9 @@ def test_across_the_line_only_the_step_catches_and_along_it_pressure_helps(quadr
 @pytest.mark.parametrize("command", [Command(0.0, 0.2, 0.0), Command(0.3, -0.1, 0.0)])
 def test_groups_step_as_far_as_the_command_goes(quadruped, command):
     place, g = Place(0.0, 0.0, 0.0), quadruped.gait
-    for k in range(10):
+    for k in range(3):  # each step, of either group
         place = next_place(place, k % 2, command, g, 0.0, g.period)
-    assert_allclose(place.xy, 10 * g.period * np.array([command.forward, command.left]), atol=1e-12)
+        assert_allclose(place.xy, (k + 1) * g.period * np.array([command.forward, command.left]), atol=1e-12)
 
 
 # --- feet of a group ------------------------------------------------------------------------------------------------------
@@ -214,17 +215,31 @@ def test_a_quadruped_goes_aside_turns_and_stands(quadruped):
     assert not any("centre of mass stays" in text for _, text in run.events)
 
 
-def test_a_quadruped_brings_its_feet_back_once_it_is_at_rest(quadruped):
-    legs = quadruped.whole_body
-    q, v = quadruped.q0, np.zeros(quadruped.robot.nv)
-    for k in range(int(1000 * 1.2 / quadruped.gait.rate)):
-        quadruped(1e-3 * k, q, v)
-    assert quadruped.mode == "stand"
+def test_feet_that_stand_elsewhere_are_seen(quadruped):
+    legs, far = quadruped.whole_body, 0.3 * quadruped.gait.height
+    legs.soles(quadruped.q0)
+    assert max(legs.astray()) < 1e-3
     off = np.zeros((4, 3))
-    off[list(legs.groups[1]), 0] = 0.3 * quadruped.gait.height
+    off[list(legs.groups[1]), 0] = far
     legs.places = legs.places + off
-    far = legs.astray()
-    assert_allclose(far, 0.15 * quadruped.gait.height, rtol=0.05)  # each group is half of it from the middle of all
+    assert_allclose(legs.astray(), far / 2, rtol=0.05)  # each group is half of it from the middle of all
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_quadruped_brings_its_feet_back_once_it_is_at_rest(quadruped, monkeypatch, moving):
+    """The group that is farther off swings, and not before the body was still for 1/ω."""
+    v = np.zeros(quadruped.robot.nv)
+    v[2] = 0.1 * quadruped.body.gains.speed * moving  # upwards, so that the capture point stays where it is
+    monkeypatch.setattr(quadruped.whole_body, "astray", lambda: [0.0, 0.2 * quadruped.gait.height])
+    last = int(1000 / quadruped.gait.rate)
+    for k in range(last):
+        quadruped(1e-3 * k, quadruped.q0, v)
+    assert quadruped.mode == "stand"
+    for k in range(last, last + 20):
+        quadruped(1e-3 * k, quadruped.q0, v)
+    assert quadruped.mode == ("stand" if moving else "step")
+    if not moving:
+        assert quadruped.machine.state.stance == 0 and quadruped.log[0][1] == "brings its feet back"
 
 
 def test_a_snapshot_goes_on_as_the_trot_did(quadruped):
@@ -251,6 +266,7 @@ def test_way_points_are_trotted_through(quadruped):
     steps = list(quadruped.machine.state.queue)
     assert_allclose([steps[-1].place.x, steps[-1].place.y, steps[-1].place.yaw], [0.4, 0.1, 0.3], atol=1e-12)
     assert [step.foot for step in steps[:4]] == [0, 1, 0, 1]
+    assert len(steps) == 6  # five for the way and its turn (2.98² + 1.19² = 3.2², and 0.3 / 0.25), one to end together
 
 
 @pytest.mark.slow

@@ -11,7 +11,9 @@ import numpy as np
 
 from ..errors import unknown_name
 from ..model.types import Array
+from . import capture
 from .contact_marks import ContactPlace, normals_in_world
+from .gantt import steps
 
 if TYPE_CHECKING:
     from ..simulate.run import Run
@@ -96,6 +98,7 @@ def charts(run: Run) -> list[Chart]:
         ),
         Chart("normal_forces", "normal forces", "N", {name: f[0] for name, f in _split_forces(run).items()}),
         Chart("com", "centre of mass", "m", dict(zip("xyz", np.asarray(run.com, dtype=float).T, strict=True))),
+        Chart("capture", "capture point and centre of pressure", "m", capture.lines(run) if steps(run) else {}),
         Chart("cycle_time", "time of a control step", "ms", _cycle(run), limit=_step(run.t), share=LATE_SHARE),
     ]
     return [chart for chart in made if any(not np.isnan(line).all() for line in chart.lines.values())]

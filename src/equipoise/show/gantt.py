@@ -51,11 +51,16 @@ def bands(run: Run) -> list[Band]:
     return made
 
 
+def steps(run: Run) -> bool:
+    """Whether a contact was left and made again."""
+    return any(len(band.planned) > 1 for band in bands(run))
+
+
 def gantt(run: Run) -> str:
-    """The bands as an SVG figure; nothing for a run whose contacts never changed."""
-    found = [band for band in bands(run) if band.planned or band.felt]
-    if not any(len(band.planned) > 1 or len(band.felt) > 1 for band in found) or run.duration <= 0:
+    """The bands as an SVG figure; nothing for a run in which no contact was left and made again."""
+    if not steps(run) or run.duration <= 0:
         return ""
+    found = [band for band in bands(run) if band.planned or band.felt]
     start, scale = float(run.t[0]), (WIDTH - NAME) / run.duration
     height = ROW * (len(found) + 1)
     parts = []
