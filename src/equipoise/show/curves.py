@@ -44,7 +44,7 @@ def _chart(key: str, found: Sequence[tuple[Run, Chart]]) -> dict[str, Any]:
 def _table(t: Array, chart: Chart, floor: float) -> dict[str, Any]:
     leading = chart.leading()
     names = [*leading, *(name for name in chart.lines if name not in leading)][:MOST_LINES]
-    at = kept(t, [chart.lines[name] for name in leading])
+    at = thinned_rows(t, [chart.lines[name] for name in leading])
     ceiling = 1.2 * max(2.0 * (chart.limit or 0.0), _largest(chart))  # an infinite ratio is drawn above all others
     lines = []
     for name in names:
@@ -54,7 +54,7 @@ def _table(t: Array, chart: Chart, floor: float) -> dict[str, Any]:
     return {"t": _text(t[at]), "lines": lines}
 
 
-def kept(t: Array, lines: Sequence[Array]) -> Array:
+def thinned_rows(t: Array, lines: Sequence[Array]) -> Array:
     """Indices of samples that keep the first, the last, and the peaks of all lines in each stretch."""
     if len(t) <= 2 * STRETCHES:
         return np.arange(len(t))

@@ -350,12 +350,12 @@ class Stances:
         if self._tries > self.retries or not self._anchors:
             self._end(t, q, Reason.CONTACT_LOST, name)
             return
-        goal, kept = self._goal(), self.in_force
-        made = [Step(kind, goal.q, kept, lost, goal.stance) for kind in (StepKind.TOUCH, StepKind.LOAD)]
+        goal, carrying = self._goal(), self.in_force
+        made = [Step(kind, goal.q, carrying, lost, goal.stance) for kind in (StepKind.TOUCH, StepKind.LOAD)]
         self._queue[:0] = [*made, goal]
         self._step, self._passed = None, self._passed - 2
         self._track.targets[name] = place
-        here = Step(StepKind.MOVE, q, kept, frozenset(), goal.stance, seconds=self.dt)
+        here = Step(StepKind.MOVE, q, carrying, frozenset(), goal.stance, seconds=self.dt)
         self._track.follow(t, q, here, from_here=True)
         self.outcome, self._holds_since = Outcome.RUNNING, None
         self.log.tell(EventKind.SEARCHING, t, name)
