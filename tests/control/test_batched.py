@@ -235,7 +235,7 @@ def test_a_file_that_is_no_controller_is_refused_with_a_reason(tmp_path, standin
     BatchedController(standing[1]).save(good)
     with np.load(good) as data:
         parts = dict(data)
-    with pytest.raises(ControllerFileError, match="no file"):
+    with pytest.raises(ControllerFileError, match="No such file"):
         BatchedController.load(tmp_path / "none.npz")
     with pytest.raises(ControllerFileError, match="unpacks to"):
         BatchedController.load(good, max_bytes=100)
