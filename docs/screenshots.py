@@ -50,6 +50,7 @@ def pushed_human(force: float) -> eq.Run:
 def window(url: str, width: int, height: int, dark: bool = False):
     """A browser window that shows a page."""
     with Browser(width, height) as browser:
+        browser.patience = 600.0  # a scene without a graphics card on a busy machine
         if dark:
             browser.call("Emulation.setEmulatedMedia", features=DARK)
         browser.open(url)

@@ -87,8 +87,11 @@ class BatchedController:
         """Everything in one file, for a machine that has a GPU and neither CasADi nor LLVM."""
         program = np.frombuffer(self.kernel.program.to_bytes(), np.uint8)
         numbers = np.array([self.iterations, self.tolerance])
-        arrays = dict(program=program, p=self.p, regular=self.regular, motors=self.motors, numbers=numbers)
-        written_whole(Path(path), lambda file: np.savez(file, **arrays))
+        parts = self.p, self.regular, self.motors
+        written_whole(
+            Path(path),
+            lambda file: np.savez(file, program=program, p=parts[0], regular=parts[1], motors=parts[2], numbers=numbers),
+        )
 
     @classmethod
     def load(cls, path: str | Path, *, max_bytes: int = MAX_BYTES) -> BatchedController:
