@@ -11,7 +11,7 @@ import pytest
 import samples
 
 import equipoise as eq
-from equipoise.show.charts import Chart, charts, cone_ratios, run_facts, spells, thinned
+from equipoise.show.charts import RunChart, charts, cone_ratios, run_facts, spells, thinned
 from equipoise.show.curves import curves, thinned_rows
 from equipoise.show.report import moments
 
@@ -148,9 +148,9 @@ def test_only_what_is_wrong_is_red(run, tmp_path):
     assert not calm.violated
     cycle[5] = 0.3
     assert next(c for c in charts(samples.squat(cycle_time=cycle)) if c.key == "cycle_time").violated
-    edge = Chart("cones", "cones", "", {"foot": np.array([0.5, 1.002])}, limit=1.0, tolerance=0.01, note="seen so")
+    edge = RunChart("cones", "cones", "", {"foot": np.array([0.5, 1.002])}, limit=1.0, tolerance=0.01, note="seen so")
     assert not edge.violated
-    assert Chart("cones", "cones", "", {"foot": np.array([0.5, 1.02])}, limit=1.0, tolerance=0.01).violated
+    assert RunChart("cones", "cones", "", {"foot": np.array([0.5, 1.02])}, limit=1.0, tolerance=0.01).violated
     assert edge.extreme() == "max 1.002 (limit 1), foot; seen so"
 
 
