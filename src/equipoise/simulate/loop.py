@@ -388,8 +388,7 @@ class _Loop:
             if self.actuators is not None:
                 acting = self.actuators(acting, state)
             self.record.row(t, state, solution, acting, seconds)
-            if k % max(1, round(DRAWN / self.dt)) == 0:
-                self.record.references[k] = frame_targets(self.controller, self.robot, state.q)
+            self._record_targets(k, state)
             if not finite(acting):
                 outcome = "failed"
                 self.record.tell(t, f"the controller's {self.motor.command} is not finite")
@@ -414,6 +413,11 @@ class _Loop:
         if report:
             self.record.tell(self.record.t[-1], report)
         return outcome
+
+    def _record_targets(self, k: int, state: PlantState) -> None:
+        """Where the controller wants frames, now and then: for the eye."""
+        if k % max(1, round(DRAWN / self.dt)) == 0:
+            self.record.references[k] = frame_targets(self.controller, self.robot, state.q)
 
     def _call(self, t: float, state: PlantState) -> tuple[Any, float]:
         q, v = self._seen(state)
