@@ -50,6 +50,7 @@ def pushed_human(force: float) -> eq.Run:
 def window(url: str, width: int, height: int, dark: bool = False):
     """A browser window that shows a page."""
     with Browser(width, height) as browser:
+        browser.patience = 600.0  # a scene without a graphics card on a busy machine
         if dark:
             browser.call("Emulation.setEmulatedMedia", features=DARK)
         browser.open(url)
@@ -119,6 +120,21 @@ def comparison() -> None:
     _report("comparison", [pushed_human(150.0), pushed_human(300.0)], dark=False, height=1150, at=0.8)
 
 
+def notebook() -> None:
+    """A tutorial as a notebook, with its outputs. Needs nbconvert."""
+    sys.path.insert(0, str(DOCS / "site"))
+    from nbconvert import HTMLExporter
+    from notebooks import executed
+
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "notebook.html"
+        book = executed(DOCS / "tutorials" / "whole-body-control.md", Path(folder))
+        page.write_text(HTMLExporter().from_notebook_node(book)[0], encoding="utf-8")
+        with window(page.as_uri(), 1000, 1560) as browser:
+            time.sleep(3.0)
+            keep(browser, "notebook")
+
+
 def film() -> None:
     """The animation of the README."""
     frames = []
@@ -143,7 +159,7 @@ def _on_white(pixels: np.ndarray) -> Image.Image:
     return Image.alpha_composite(white, picture).convert("RGB")
 
 
-PICTURES: dict[str, Callable[[], None]] = {f.__name__: f for f in (view, live, report, comparison, film)}
+PICTURES: dict[str, Callable[[], None]] = {f.__name__: f for f in (view, live, report, comparison, notebook, film)}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")

@@ -97,7 +97,7 @@ def test_the_gate_compares_in_turns_and_keeps_quiet_rounds():
 
 
 def test_bench_rows_are_plain_data():
-    row = dynamics.Row("talos", "mass_matrix", "one call", 1.0, {"pinocchio": 5.0}, {"pinocchio": (0.2, 0.19, 0.21)}, True)
+    row = dynamics.BenchRow("talos", "mass_matrix", "one call", 1.0, {"pinocchio": 5.0}, {"pinocchio": (0.2, 0.19, 0.21)}, True)
     assert json.loads(json.dumps(row.as_dict()))["ratios"]["pinocchio"][0] == 0.2
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.bench.control import benchmark, checks, children, pinocchio_order, scene
 from equipoise.bench.control.children import Child, PeerError, PeerKind
-from equipoise.bench.control.problem import PROBLEMS, Problem
+from equipoise.bench.control.problem import PROBLEMS, BenchProblem
 from equipoise.bench.control.protocol import Contender, time_cycles
 from equipoise.model import library
 
@@ -56,7 +56,7 @@ def talos():
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=list(PROBLEMS))
 def test_a_problem_survives_json(problem):
-    again = Problem.from_plain(json.loads(json.dumps(problem.as_plain())))
+    again = BenchProblem.from_plain(json.loads(json.dumps(problem.as_plain())))
     assert again == problem
     assert again.corners == problem.corners
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import equipoise as eq
 from equipoise.control import qp
 from equipoise.control.controller import batched
-from equipoise.control.controller.batched import BatchedController
+from equipoise.control.controller.batched import BatchedController, ControllerFileError
 from equipoise.control.item import TaskError
 from equipoise.control.qp.batch_programs import Programs, certificate, solve_batch
 
@@ -228,3 +228,29 @@ def test_a_saved_one_gives_the_same(standing, tmp_path):
     many = BatchedController(controller, iterations=20)
     many.save(tmp_path / "many.npz")
     assert_array_equal(BatchedController.load(tmp_path / "many.npz")(q, v).torque, many(q, v).torque)
+
+
+def test_a_file_that_is_no_controller_is_refused_with_a_reason(tmp_path, standing):
+    good = tmp_path / "many.npz"
+    BatchedController(standing[1]).save(good)
+    with np.load(good) as data:
+        parts = dict(data)
+    with pytest.raises(ControllerFileError, match="No such file"):
+        BatchedController.load(tmp_path / "none.npz")
+    with pytest.raises(ControllerFileError, match="unpacks to"):
+        BatchedController.load(good, max_bytes=100)
+    wrong = {
+        "parameters have shape": {"p": parts["p"][:-1]},
+        "not numbers": {"p": np.full_like(parts["p"], np.nan)},
+        "motors are not places": {"motors": parts["motors"] + 1000},
+        "iterations": {"numbers": np.array([1e9, 1e-6])},
+        "not an Equipoise program": {"program": np.zeros(64, np.uint8)},
+        "damaged": {"program": parts["program"][:-40]},
+    }
+    for reason, changes in wrong.items():
+        np.savez(tmp_path / "bad.npz", **(parts | changes))
+        with pytest.raises(ControllerFileError, match=reason):
+            BatchedController.load(tmp_path / "bad.npz")
+    (tmp_path / "text.npz").write_text("not a zip")
+    with pytest.raises(ControllerFileError, match="not a batched controller"):
+        BatchedController.load(tmp_path / "text.npz")

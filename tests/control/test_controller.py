@@ -547,7 +547,7 @@ def test_the_first_step_says_what_cannot_be_promised():
         assert (solution.events == ()) == admitted and tuple(map(str, solution.events)) == controller.start_report
         assert all(event.item == "floor" and "floor" in str(event) for event in solution.events)
         assert not controller(0.001, HOME, v).events
-    assert "led back" in solution.explain() and "Outside and coming back: floor by 0.1" in solution.explain()
+    assert "brought back" in solution.explain() and "Outside and coming back: floor by 0.1" in solution.explain()
 
 
 def test_legs_do_not_touch_each_other():

@@ -157,7 +157,7 @@ def test_a_start_is_brought_to_its_contacts_as_a_rigid_body(human, contacts):
     feet = ("left_foot", "right_foot")
     places = {contacts[name]: X @ human.pose(human.standing(), name) for name in feet}
     problem = Problem.of(human, Given(places, {}, {}, None, None, None, (), 0.8, 0.9))
-    (q,) = problem.starts(1, 0)
+    (q,) = problem.initial_guesses(1, 0)
     for contact, place in places.items():
         assert_allclose(human.pose(q, contact.frame), place, atol=1e-12)
     assert_allclose(q[7:], human.standing()[7:], atol=1e-12)

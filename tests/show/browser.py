@@ -55,6 +55,7 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", **size)
 
     session: str | None = None
+    patience: float = 120.0  # s, for one answer
 
     def _address(self) -> str:
         port = Path(self.folder.name) / "DevToolsActivePort"
@@ -83,7 +84,7 @@ class Browser:
             message["sessionId"] = self.session
         self._socket.send(json.dumps(message))
         while True:
-            answer = json.loads(self._socket.recv(timeout=120))
+            answer = json.loads(self._socket.recv(timeout=self.patience))
             if answer.get("id") == number:
                 assert "error" not in answer, (method, answer["error"])
                 return answer["result"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.show.camera import ASPECT, FIELD, VIEWS, clearest, framing
+from equipoise.show.camera import ASPECT, FIELD, ROOM, VIEWS, clearest, framing
 from equipoise.show.obstacles import Obstacle
 
 
@@ -20,12 +20,12 @@ def projected(points, eye, at):
     return arm @ right / depth, arm @ np.cross(right, forward) / depth
 
 
+@pytest.mark.parametrize("size", [(1.0, 0.6, 1.8), (2.0, 2.0, 0.5)], ids=["tall", "wide"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_all_points_are_in_the_picture_and_fill_it(rng, view):
-    points = rng.uniform((-0.4, -0.3, 0.0), (0.6, 0.3, 1.8), (50, 3))
+def test_all_points_are_in_the_picture_and_fill_it(rng, view, size):
+    points = rng.uniform(0.0, 1.0, (50, 3)) * size - [0.4, 0.3, 0.0]
     x, y = projected(points, *framing(points, view))
-    assert np.abs(x).max() <= ASPECT and np.abs(y).max() <= 1
-    assert max(np.abs(x).max() / ASPECT, np.abs(y).max()) > 0.75  # no farther away than it must be
+    assert max(np.abs(x).max() / ASPECT, np.abs(y).max()) == pytest.approx(1 / ROOM)  # the room around it, and no more
 
 
 def test_the_view_is_one_that_no_obstacle_blocks():

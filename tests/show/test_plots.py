@@ -11,8 +11,8 @@ import pytest
 import samples
 
 import equipoise as eq
-from equipoise.show.charts import Chart, charts, cone_ratios, run_facts, spells, thinned
-from equipoise.show.curves import curves, kept
+from equipoise.show.charts import RunChart, charts, cone_ratios, run_facts, spells, thinned
+from equipoise.show.curves import curves, thinned_rows
 from equipoise.show.report import moments
 
 EVERY = ["task_errors", "margins", "torques", "cones", "normal_forces", "com", "cycle_time"]
@@ -127,9 +127,9 @@ def test_curves_keep_every_peak_and_are_few(run):
     t = np.linspace(0, 10, 20_001)
     line = np.sin(t)
     line[[777, 15_555]] = 9.0, -9.0
-    at = kept(t, [line])
+    at = thinned_rows(t, [line])
     assert len(at) < 1000 and {0, 777, 15_555, 20_000} <= set(at.tolist())
-    assert kept(t[:50], [line[:50]]).tolist() == list(range(50))
+    assert thinned_rows(t[:50], [line[:50]]).tolist() == list(range(50))
 
 
 def test_curves_have_sensible_ranges(run):
@@ -148,9 +148,9 @@ def test_only_what_is_wrong_is_red(run, tmp_path):
     assert not calm.violated
     cycle[5] = 0.3
     assert next(c for c in charts(samples.squat(cycle_time=cycle)) if c.key == "cycle_time").violated
-    edge = Chart("cones", "cones", "", {"foot": np.array([0.5, 1.002])}, limit=1.0, tolerance=0.01, note="seen so")
+    edge = RunChart("cones", "cones", "", {"foot": np.array([0.5, 1.002])}, limit=1.0, tolerance=0.01, note="seen so")
     assert not edge.violated
-    assert Chart("cones", "cones", "", {"foot": np.array([0.5, 1.02])}, limit=1.0, tolerance=0.01).violated
+    assert RunChart("cones", "cones", "", {"foot": np.array([0.5, 1.02])}, limit=1.0, tolerance=0.01).violated
     assert edge.extreme() == "max 1.002 (limit 1), foot; seen so"
 
 

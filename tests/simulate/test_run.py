@@ -85,6 +85,33 @@ def test_a_controller_that_tells_no_forces_gets_those_measured():
     assert set(run.statuses) == {"none"}
 
 
+def test_where_frames_are_wanted_is_recorded_thirty_times_a_second_and_shown(tmp_path):
+    from equipoise.algebra.quaternions import rotation
+    from equipoise.show.viewer import moment_of
+
+    turned = np.eye(4)
+    turned[:3, :3], turned[:3, 3] = rotation((0.8, 0.0, 0.6, 0.0)), (0.1, 0.2, 0.3)
+
+    class Wanting:
+        def __call__(self, t, q, v):
+            return talkative(t, q, v)
+
+        def references(self, q):
+            return {"crate": turned}
+
+    q = crate().neutral()
+    q[2] = 0.1
+    run = eq.simulate(crate(), Wanting(), plant="hard", duration=0.1, q0=q, **CRATE)
+    told = np.flatnonzero(np.isfinite(run.references["crate"][:, 0]))
+    assert told.tolist() == [0, 33, 66, 99]
+    assert_allclose(run.references["crate"][33], [0.1, 0.2, 0.3, 0.8, 0.0, 0.6, 0.0], atol=1e-12)
+    again = eq.Run.load(run.save(tmp_path / "run.npz"))
+    assert_array_equal(again.references["crate"], run.references["crate"])
+    assert_allclose(moment_of(again, 50).references["crate"], turned, atol=1e-12)  # that of row 33
+    assert small_run().references == {}
+    assert moment_of(small_run(), 3).references == {}
+
+
 def test_a_record_is_frozen():
     run = small_run()
     with pytest.raises(ValueError, match="read-only"):

@@ -17,7 +17,7 @@ from equipoise.simulate.scenario import ScenarioError, load_scenario, parse_scen
 from equipoise.simulate.scenario_build import build
 from equipoise.simulate.scenario_motion import pose_at
 from equipoise.simulate.scenarios import prepare, run_built, run_scenario, shipped, verdict
-from equipoise.simulate.toml_source import Source
+from equipoise.simulate.toml_source import TomlSource
 
 SQUAT = """\
 robot = "human"
@@ -54,7 +54,7 @@ def squat(**changes: str):
         old = old.replace("_", " ")
         assert old in text
         text = text.replace(old, new)
-    return parse_scenario(Source("squat.toml", text))
+    return parse_scenario(TomlSource("squat.toml", text))
 
 
 # --- mistakes --------------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ MISTAKES = [
 def test_mistakes_are_told_with_file_and_line(old, new, line, words):
     assert old in SQUAT
     with pytest.raises(ScenarioError) as error:
-        build(parse_scenario(Source("squat.toml", SQUAT.replace(old, new))))
+        build(parse_scenario(TomlSource("squat.toml", SQUAT.replace(old, new))))
     assert f"squat.toml, line {line}:" in str(error.value)
     assert words in str(error.value)
 
@@ -94,13 +94,13 @@ def test_a_scenario_that_is_nowhere_is_told_with_the_choices():
 def test_joints_are_checked_against_the_robot():
     text = SQUAT + "\n[start]\nposture = { left_knee = 0.5, left_nee = 0.5 }\n"
     with pytest.raises(ScenarioError, match=r"line 27: no joint 'left_nee'. Did you mean 'left_knee'"):
-        build(parse_scenario(Source("squat.toml", text)))
+        build(parse_scenario(TomlSource("squat.toml", text)))
 
 
 def test_lines_of_tables_in_lists_are_found():
     """Against a file whose every value says on which line it is."""
     text = 'a = 1\n[[b]]\nc = 3\n[[b.d]]\ne = 5\n[[b]]\nc = 7\n[[b.d]]\ne = 9\n[[b.d]]\ne = 11\n[f."g h"]\ni.j = 13\n'
-    source = Source("lines", text)
+    source = TomlSource("lines", text)
 
     def walk(value, key):
         if isinstance(value, dict):
@@ -119,7 +119,7 @@ def test_lines_of_tables_in_lists_are_found():
 
 
 def test_text_between_three_quotes_is_no_key():
-    source = Source("text", 'about = """\nrobot = 3\n"""\nrobot = "human"\n')
+    source = TomlSource("text", 'about = """\nrobot = 3\n"""\nrobot = "human"\n')
     assert source.line(("robot",)) == 4
 
 

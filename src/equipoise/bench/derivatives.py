@@ -11,7 +11,7 @@ import numpy as np
 
 from ..machine.threads import thread_count
 from ..robot import Robot, load
-from .dynamics import Row, on_one_core, row_of, urdf_of
+from .dynamics import BenchRow, on_one_core, row_of, urdf_of
 from .peers import Block, Pinocchio, States, loop, random_states
 from .quiet_timing import SETTLE, benchmark
 
@@ -20,7 +20,7 @@ BATCH = 1024
 QUANTITIES = {"inverse_dynamics_derivatives": ("q", "v", "a"), "forward_dynamics_derivatives": ("q", "v", "tau")}
 
 
-def compare(names: Sequence[str] = ("talos", "g1"), *, rounds: int = 60) -> Iterator[Row]:
+def compare(names: Sequence[str] = ("talos", "g1"), *, rounds: int = 60) -> Iterator[BenchRow]:
     """Rows one by one: both quantities of every robot, one state at a time and as batches."""
     for name in names:
         path = urdf_of(name)

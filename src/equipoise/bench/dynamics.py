@@ -16,14 +16,14 @@ from ..machine.threads import limit_threads, thread_count
 from ..model import library
 from ..robot import Robot, load
 from .peers import QUANTITIES, Block, MuJoCo, Pinocchio, our_batch, our_calls, random_states
-from .quiet_timing import SETTLE, Comparison, benchmark
+from .quiet_timing import SETTLE, TimedComparison, benchmark
 
 CALLS = 200  # states in one block of single calls
 BATCH = 4096
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """One line of the table."""
 
     robot: str
@@ -38,7 +38,7 @@ class Row:
         return asdict(self)
 
 
-def compare(names: Sequence[str] = ("talos", "g1"), *, rounds: int = 60) -> Iterator[Row]:
+def compare(names: Sequence[str] = ("talos", "g1"), *, rounds: int = 60) -> Iterator[BenchRow]:
     """Rows one by one: every quantity of every robot, as single calls and as batches."""
     for name in names:
         path = urdf_of(name)
@@ -55,7 +55,7 @@ def urdf_of(name: str) -> Path:
     return path
 
 
-def _single_calls(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
+def _single_calls(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[BenchRow]:
     states = random_states(robot, CALLS)
     pinocchio, mujoco = Pinocchio(robot, urdf, states), MuJoCo(robot, states)
     for quantity in QUANTITIES:
@@ -67,7 +67,7 @@ def _single_calls(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[R
         yield row_of(name, quantity, "one call", benchmark(contenders, rounds=rounds))
 
 
-def _batches(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[Row]:
+def _batches(name: str, robot: Robot, urdf: str, rounds: int) -> Iterator[BenchRow]:
     states = random_states(robot, BATCH)
     pinocchio = Pinocchio(robot, urdf, random_states(robot, CALLS))
     for quantity in QUANTITIES:
@@ -87,7 +87,7 @@ def on_one_core(block: Block) -> Block:
     return limited
 
 
-def row_of(robot: str, quantity: str, mode: str, result: Comparison) -> Row:
+def row_of(robot: str, quantity: str, mode: str, result: TimedComparison) -> BenchRow:
     ours = result.timings["equipoise"]
     peers = {name: 1e6 * timing.median for name, timing in result.timings.items() if name != "equipoise"}
-    return Row(robot, quantity, mode, 1e6 * ours.median, peers, result.ratios, result.trustworthy)
+    return BenchRow(robot, quantity, mode, 1e6 * ours.median, peers, result.ratios, result.trustworthy)

@@ -16,7 +16,7 @@ CALLS = 100
 
 
 @dataclass(frozen=True)
-class Change:
+class FormTiming:
     """Microseconds for one change of form of a robot's equations, and for computing M, C and g themselves."""
 
     robot: str
@@ -27,7 +27,7 @@ class Change:
     terms: float  # M, C and g by their kernels
 
 
-def changes(robots: Sequence[str] = ("g1",), *, rounds: int = 60) -> Iterator[Change]:
+def changes(robots: Sequence[str] = ("g1",), *, rounds: int = 60) -> Iterator[FormTiming]:
     """One row for each kind of base: the last link of the robot, E[F], G[B], G, and another representation."""
     for name in robots:
         robot = load(name)
@@ -40,4 +40,4 @@ def changes(robots: Sequence[str] = ("g1",), *, rounds: int = 60) -> Iterator[Ch
         terms = benchmark({"terms": (loop(robot.equations_of_motion, [(q, v)] * CALLS), CALLS)}, rounds=rounds).timings["terms"]
         for label, (block, units) in works.items():
             timing = benchmark({label: (block, units)}, rounds=rounds).timings[label]
-            yield Change(name, label, 1e6 * timing.median, 1e6 * timing.low, 1e6 * timing.high, 1e6 * terms.median)
+            yield FormTiming(name, label, 1e6 * timing.median, 1e6 * timing.low, 1e6 * timing.high, 1e6 * terms.median)

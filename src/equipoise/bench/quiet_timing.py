@@ -36,7 +36,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TimedComparison:
     """All contenders of one benchmark. Ratios are formed within a round, then their median is taken."""
 
     timings: dict[str, Timing]
@@ -49,7 +49,9 @@ class Comparison:
         return self.clean >= ENOUGH
 
 
-def benchmark(contenders: Mapping[str, tuple[Callable[[], object], int]], *, rounds: int = 60, settle: int = 1) -> Comparison:
+def benchmark(
+    contenders: Mapping[str, tuple[Callable[[], object], int]], *, rounds: int = 60, settle: int = 1
+) -> TimedComparison:
     """Time contenders in turns. The first is ours.
 
     Args:
@@ -74,7 +76,7 @@ def benchmark(contenders: Mapping[str, tuple[Callable[[], object], int]], *, rou
     return _summary(list(contenders), seconds, clean)
 
 
-def _summary(names: list[str], seconds: np.ndarray, clean: np.ndarray) -> Comparison:
+def _summary(names: list[str], seconds: np.ndarray, clean: np.ndarray) -> TimedComparison:
     timings, ratios, counts = {}, {}, []
     for k, name in enumerate(names):
         kept = seconds[clean[:, k], k] if clean[:, k].any() else seconds[:, k]
@@ -86,4 +88,4 @@ def _summary(names: list[str], seconds: np.ndarray, clean: np.ndarray) -> Compar
             pairs = seconds[both] if both.any() else seconds
             low, median, high = np.quantile(pairs[:, 0] / pairs[:, k], [0.25, 0.5, 0.75])
             ratios[name] = float(median), float(low), float(high)
-    return Comparison(timings, ratios, min(counts, default=int(clean[:, 0].sum())), len(seconds))
+    return TimedComparison(timings, ratios, min(counts, default=int(clean[:, 0].sum())), len(seconds))

@@ -20,7 +20,7 @@ print(imported - start, time.perf_counter() - start)
 
 
 @dataclass(frozen=True)
-class Start:
+class StartTime:
     """Seconds."""
 
     import_time: float  # `import equipoise`
@@ -28,7 +28,7 @@ class Start:
     process: float  # the same with the interpreter's own start
 
 
-def start(robot: str, *, batch: bool, cache: str) -> Start:
+def start(robot: str, *, batch: bool, cache: str) -> StartTime:
     """Load a robot and make its nine core kernels callable, in a fresh process."""
     begin = perf_counter()
     run = subprocess.run(
@@ -39,10 +39,10 @@ def start(robot: str, *, batch: bool, cache: str) -> Start:
         check=True,
     )
     imported, ready = map(float, run.stdout.split())
-    return Start(imported, ready, perf_counter() - begin)
+    return StartTime(imported, ready, perf_counter() - begin)
 
 
-def cold_and_warm(robot: str = "g1", *, batch: bool = False, repeats: int = 5) -> tuple[Start, list[Start]]:
+def cold_and_warm(robot: str = "g1", *, batch: bool = False, repeats: int = 5) -> tuple[StartTime, list[StartTime]]:
     """(first start on an empty cache, further starts)."""
     with tempfile.TemporaryDirectory() as cache:
         os.chmod(cache, 0o700)

@@ -106,7 +106,7 @@ def show(console: Console, what: str, rows: Iterable[Any]) -> None:
         console.print("[yellow]too few quiet moments on this machine for the rows marked ?; run it again[/]")
 
 
-def _dynamics_line(row: dynamics.Row) -> list[str]:
+def _dynamics_line(row: dynamics.BenchRow) -> list[str]:
     cells = [row.robot, row.quantity, row.mode, f"{row.microseconds:.3f}"]
     mark = "" if row.trustworthy else "?"
     for peer in ("pinocchio", "mujoco"):
@@ -132,11 +132,11 @@ def _growth_line(row: growth.Size) -> list[str]:
             f"{1e3 * row.compile_seconds / row.n:.1f}", f"{row.nanoseconds_per_joint:.2f}"]  # fmt: skip
 
 
-def _forms_line(row: forms.Change) -> list[str]:
+def _forms_line(row: forms.FormTiming) -> list[str]:
     return [row.robot, row.form, f"{row.microseconds:.2f}", f"{row.low:.2f}–{row.high:.2f}", f"{row.terms:.2f}"]
 
 
-def _control_line(row: control.Result) -> list[str]:
+def _control_line(row: control.BenchResult) -> list[str]:
     mark = "" if row.trustworthy else "?"
     ratio = row.ratios.get(row.fastest) if row.fastest is not None else None
     cells = [row.problem, row.contender, f"{row.microseconds:.1f}{mark}", f"{row.low:.1f}–{row.high:.1f}", f"{row.p99:.1f}",

@@ -68,7 +68,7 @@ class ConstrainedDynamics:
     @property
     def rank(self) -> Any:
         """Number of independent constraints, (…)."""
-        return self._factors.kept.sum(axis=-1)[()]
+        return self._factors.independent.sum(axis=-1)[()]
 
     @property
     def redundant(self) -> Any:
@@ -81,7 +81,7 @@ class ConstrainedDynamics:
 
         N v is the nearest such velocity in the metric of M. Its transpose is Ω of [QO21, Eq. (5.47)].
         """
-        W, V = self._factors.W, self._factors.kept[..., None] * self._factors.V_T
+        W, V = self._factors.W, self._factors.independent[..., None] * self._factors.V_T
         inside = np.eye(W.shape[-1]) - _T(V) @ V
         return _T(W) @ inside @ self._factors.L_T
 
@@ -150,7 +150,7 @@ class _Factors:
     U: Array
     inverse_singular: Array  # 1/s, and 0 where s does not count
     V_T: Array
-    kept: Array
+    independent: Array
     shift: Array  # M stands for M + shift AᵀA
 
 
@@ -159,8 +159,16 @@ def _factorised(M: Array, A: Array, tolerance: float) -> _Factors:
     L, shift = _square_root(M, A)
     W = np.linalg.inv(L)
     U, s, V_T = np.linalg.svd(A @ _T(W), full_matrices=False)
-    kept = s > tolerance * s.max(axis=-1, keepdims=True, initial=0.0)
-    return _Factors(_T(L), W, U * kept[..., None, :], np.where(kept, 1 / np.where(kept, s, 1.0), 0.0), V_T, kept, shift)
+    independent = s > tolerance * s.max(axis=-1, keepdims=True, initial=0.0)
+    return _Factors(
+        _T(L),
+        W,
+        U * independent[..., None, :],
+        np.where(independent, 1 / np.where(independent, s, 1.0), 0.0),
+        V_T,
+        independent,
+        shift,
+    )
 
 
 def _square_root(M: Array, A: Array) -> tuple[Array, Array]:
@@ -204,7 +212,7 @@ def _require_consistent(f: _Factors, A: Array, b: Array, consistency: float) -> 
     worst = int(np.argmax(size - allowed))
     left = outside.reshape(-1, outside.shape[-1])[worst]
     rows = [int(i) for i in np.argsort(-np.abs(left))[:6] if abs(left[i]) > 1e-3 * np.abs(left).max()]
-    rank = int(f.kept.reshape(-1, f.kept.shape[-1])[worst].sum())
+    rank = int(f.independent.reshape(-1, f.independent.shape[-1])[worst].sum())
     raise ConstraintError(
         f"the constraints contradict each other: no acceleration gives A a = b. A has {A.shape[-2]} rows of rank {rank}, "
         f"and b lies {size.flat[worst]:.3g} outside its range, mostly in rows {rows}. With redundant contacts this happens "

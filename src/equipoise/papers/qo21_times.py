@@ -17,7 +17,7 @@ import numpy as np
 
 from ..forms import principles
 from .pictures import sheet
-from .qo21_cup import STEP, Scene
+from .qo21_cup import STEP, CupScene
 from .qo21_models import seven_joints
 from .rows import Figure
 
@@ -50,7 +50,7 @@ def timed(call: Callable[[int], object], trials: int) -> Times:
 @cache
 def cup_step(trials: int = TRIALS) -> Times:
     """A step of CQP for the cup by velocities: 15 constraints, their Jacobians and the solver together."""
-    scene = Scene()
+    scene = CupScene()
     controller, dt = scene.controller("velocity", True), STEP["velocity"]
     q, v = scene.q0, np.zeros(scene.robot.nv)
     states = []

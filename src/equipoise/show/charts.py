@@ -24,7 +24,7 @@ MOST_NAMES = 8  # in a legend; the curves with the largest peaks
 
 
 @dataclass(frozen=True, eq=False)
-class Chart:
+class RunChart:
     """Curves over time that share an axis."""
 
     key: str
@@ -67,7 +67,7 @@ class Chart:
         if self.share:
             late = int(np.sum(line > limit))
             text = f"99 % below {_figure(float(np.quantile(line, 0.99)))}{unit}, {text}: {late} of {len(line)} over it"
-        past = (most - limit if self.bad_above else limit - most) > 0
+        past = (most - limit if self.bad_above else limit - most) > 1e-4
         return f"{text}; {self.note}" if self.note and past and not self.violated else text
 
 
@@ -81,13 +81,13 @@ def _peak(line: Array) -> float:
     return float(good.max()) if good.size else -np.inf
 
 
-def charts(run: Run) -> list[Chart]:
+def charts(run: Run) -> list[RunChart]:
     """Every chart the run has numbers for."""
     made = [
-        Chart("task_errors", "task errors", "m, rad, …", dict(run.task_errors), logarithmic=True),
-        Chart("margins", "constraint margins", "", dict(run.margins), limit=0.0, bad_above=False),
+        RunChart("task_errors", "task errors", "m, rad, …", dict(run.task_errors), logarithmic=True),
+        RunChart("margins", "constraint margins", "", dict(run.margins), limit=0.0, bad_above=False),
         *_torques(run),
-        Chart(
+        RunChart(
             "cones",
             "forces in cones: tangential / (friction · normal)",
             "",
@@ -96,15 +96,15 @@ def charts(run: Run) -> list[Chart]:
             tolerance=CONE_TOLERANCE,
             note="on the cone as the controller's sensors saw it",
         ),
-        Chart("normal_forces", "normal forces", "N", {name: f[0] for name, f in _split_forces(run).items()}),
-        Chart("com", "centre of mass", "m", dict(zip("xyz", np.asarray(run.com, dtype=float).T, strict=True))),
-        Chart("capture", "capture point and centre of pressure", "m", capture.lines(run) if steps(run) else {}),
-        Chart("cycle_time", "time of a control step", "ms", _cycle(run), limit=_step(run.t), share=LATE_SHARE),
+        RunChart("normal_forces", "normal forces", "N", {name: f[0] for name, f in _split_forces(run).items()}),
+        RunChart("com", "centre of mass", "m", dict(zip("xyz", np.asarray(run.com, dtype=float).T, strict=True))),
+        RunChart("capture", "capture point and centre of pressure", "m", capture.lines(run) if steps(run) else {}),
+        RunChart("cycle_time", "time of a control step", "ms", _cycle(run), limit=_step(run.t), share=LATE_SHARE),
     ]
     return [chart for chart in made if any(not np.isnan(line).all() for line in chart.lines.values())]
 
 
-def chosen(run: Run, names: Iterable[str] | None) -> list[Chart]:
+def chosen(run: Run, names: Iterable[str] | None) -> list[RunChart]:
     """Charts by their keys; all, if none is named."""
     every = {chart.key: chart for chart in charts(run)}
     if names is None:
@@ -115,7 +115,7 @@ def chosen(run: Run, names: Iterable[str] | None) -> list[Chart]:
     return [every[name] for name in names]
 
 
-def _torques(run: Run) -> list[Chart]:
+def _torques(run: Run) -> list[RunChart]:
     """|τ| over its limit for joints that have one, |τ| for the others; joints that followed another have none."""
     effort, bound, free = run.robot.limits.effort, {}, {}
     for name, joint in run.robot.joints.items():
@@ -129,8 +129,8 @@ def _torques(run: Run) -> list[Chart]:
             elif np.nanmax(torque, initial=0.0) > 0:
                 free[label] = torque
     return [
-        Chart("torques", "torques against limits: |τ| / limit", "", bound, limit=1.0),
-        Chart("torques_without_limit", "torques of joints without a limit: |τ|", "N m", free),
+        RunChart("torques", "torques against limits: |τ| / limit", "", bound, limit=1.0),
+        RunChart("torques_without_limit", "torques of joints without a limit: |τ|", "N m", free),
     ]
 
 
@@ -221,7 +221,7 @@ class RunFacts:
     limits: Mapping[str, tuple[str, bool]] = field(default_factory=dict)  # chart → (its extreme in words, whether it is wrong)
 
 
-def run_facts(run: Run, every: list[Chart]) -> RunFacts:
+def run_facts(run: Run, every: list[RunChart]) -> RunFacts:
     """The run in a few figures."""
     status = np.asarray(run.status).astype(int)
     shares = {name: float(np.mean(status == k)) for k, name in enumerate(run.status_names)} if len(status) else {}

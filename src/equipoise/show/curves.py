@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .charts import Chart, charts, spells
+from .charts import RunChart, charts, spells
 
 if TYPE_CHECKING:
     from ..simulate.run import Run
@@ -32,7 +32,7 @@ def curves(runs: Sequence[Run], names: Sequence[str]) -> str:
     return json.dumps(data, allow_nan=False).replace("<", "\\u003c")  # so that no name ends the script
 
 
-def _chart(key: str, found: Sequence[tuple[Run, Chart]]) -> dict[str, Any]:
+def _chart(key: str, found: Sequence[tuple[Run, RunChart]]) -> dict[str, Any]:
     chart = found[0][1]
     floor = max(FLOOR, _largest(chart) / 10**DECADES) if chart.logarithmic else 0.0
     return {
@@ -41,10 +41,10 @@ def _chart(key: str, found: Sequence[tuple[Run, Chart]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _table(t: Array, chart: Chart, floor: float) -> dict[str, Any]:
+def _table(t: Array, chart: RunChart, floor: float) -> dict[str, Any]:
     leading = chart.leading()
     names = [*leading, *(name for name in chart.lines if name not in leading)][:MOST_LINES]
-    at = kept(t, [chart.lines[name] for name in leading])
+    at = thinned_rows(t, [chart.lines[name] for name in leading])
     ceiling = 1.2 * max(2.0 * (chart.limit or 0.0), _largest(chart))  # an infinite ratio is drawn above all others
     lines = []
     for name in names:
@@ -54,7 +54,7 @@ def _table(t: Array, chart: Chart, floor: float) -> dict[str, Any]:
     return {"t": _text(t[at]), "lines": lines}
 
 
-def kept(t: Array, lines: Sequence[Array]) -> Array:
+def thinned_rows(t: Array, lines: Sequence[Array]) -> Array:
     """Indices of samples that keep the first, the last, and the peaks of all lines in each stretch."""
     if len(t) <= 2 * STRETCHES:
         return np.arange(len(t))
@@ -69,7 +69,7 @@ def kept(t: Array, lines: Sequence[Array]) -> Array:
     return np.array(sorted(found))
 
 
-def _largest(chart: Chart) -> float:
+def _largest(chart: RunChart) -> float:
     return max((float(line[np.isfinite(line)].max(initial=0.0)) for line in chart.lines.values()), default=0.0)
 
 

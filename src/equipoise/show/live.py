@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..algebra import quaternions, rigid
+from ..control.controller.frame_targets import frame_targets
 from ..errors import EquipoiseError, StateError
 from ..model.types import Array
 from ..robot import Robot
@@ -109,8 +110,8 @@ class Live:
     def show(self) -> None:
         """The picture of now."""
         velocity = com_velocity(self.scene.robot, self.q, self.v)
-        wanted = getattr(self.controller, "references", None)
-        references = {**(wanted(self.t) if callable(wanted) else {}), **self.references}
+        wanted = {} if self.solution is None else frame_targets(self.controller, self.scene.robot, self.q)
+        references = {**wanted, **self.references}
         self.scene.show(Moment(self.t, self.q, self.wrenches, velocity, references))
 
     def toggle(self) -> None:

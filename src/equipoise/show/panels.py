@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..model.types import Array
-from .charts import MOST_NAMES, Chart
+from .charts import MOST_NAMES, RunChart
 
 COLORS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#17becf")
 MOST_POINTS = 400
@@ -53,7 +53,7 @@ class Panel:
         self._plot.data = self._columns(t[at], {name: line[at] for name, line in lines.items()})
 
 
-def panels(server: Any, charts: Sequence[Chart], span: tuple[float, float]) -> list[tuple[Panel, Chart]]:
+def panels(server: Any, charts: Sequence[RunChart], span: tuple[float, float]) -> list[tuple[Panel, RunChart]]:
     """A panel for each chart, in one folder."""
     with server.gui.add_folder("curves"):
         return [(Panel(server, chart.title, chart.leading(), chart.limit, span), chart) for chart in charts]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import missing_package
-from .charts import Chart, Spell, chosen, spells, thinned
+from .charts import RunChart, Spell, chosen, spells, thinned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ def plot(run: Run, names: Iterable[str] | None = None) -> Figures:
     return Figures({chart.key: figure(chart, run.t, strip, run.events) for chart in chosen(run, names)})
 
 
-def figure(chart: Chart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()) -> Figure:
+def figure(chart: RunChart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()) -> Figure:
     """One chart as a figure."""
     matplotlib = _matplotlib()
     from matplotlib.figure import Figure
@@ -82,7 +82,7 @@ def _matplotlib() -> Any:
     return matplotlib
 
 
-def _curves(axes: Any, chart: Chart, t: np.ndarray) -> None:
+def _curves(axes: Any, chart: RunChart, t: np.ndarray) -> None:
     named = set(chart.leading())
     finite = [float(line[np.isfinite(line)].max(initial=0.0)) for line in chart.lines.values()]
     ceiling = 1.2 * max([2.0 * (chart.limit or 0.0), *finite])  # an infinite ratio is drawn above all others
@@ -101,7 +101,7 @@ def _curves(axes: Any, chart: Chart, t: np.ndarray) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, title=title, title_fontsize=8)
 
 
-def _limit(axes: Any, chart: Chart) -> None:
+def _limit(axes: Any, chart: RunChart) -> None:
     """The limit as a line, and what lies beyond it shaded, as far as the curves go."""
     if chart.limit is None:
         return

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import EquipoiseError
 from ..files import written_whole
-from .charts import Chart, charts, run_facts
+from .charts import RunChart, charts, run_facts
 from .curves import curves
 from .gantt import gantt
 from .obstacles import Obstacle
@@ -147,7 +147,7 @@ def _asset(name: str) -> str:
     )
 
 
-def _facts(run: Run, every: list[Chart], label: str) -> str:
+def _facts(run: Run, every: list[RunChart], label: str) -> str:
     found = run_facts(run, every)
     rows = [
         ("robot", f"{run.robot.name}, {run.robot.mass:.1f} kg, {len(run.robot.joints)} joints{f' ({label})' if label else ''}"),

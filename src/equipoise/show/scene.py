@@ -30,7 +30,7 @@ SEEN_THROUGH = 0.45  # opacity of limbs that touch something: forces point up th
 LIMB = 2  # links of a limb, from the one that touches on
 WIDE = 1.5  # of its size that a robot may travel within one picture
 LIFT = 0.004  # m, of flat things above the ground, so that they do not flicker in it
-NEAR = 0.02, 0.05  # m and rad within which a target is reached: no ghost stands beside the real thing
+NEAR = 0.04, 0.15  # m and rad within which a target is reached: no ghost stands beside the real thing
 DISC = np.stack([np.cos(np.linspace(0, 2 * np.pi, 20, False)), np.sin(np.linspace(0, 2 * np.pi, 20, False))], axis=1)
 PAPER = {  # colours of ground, small and large squares; None: of a page that may be either
     False: ((250, 250, 248), (222, 226, 230), (190, 197, 204)),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra import quaternions, rigid
 from ..body.body import Body
 from ..errors import EquipoiseError, ShapeError
 from ..model.types import Array
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 FRAME_TIME = 1 / 30  # s
 CHART_TIME = 0.25  # s
+LAST_RECORD = 0.05  # s, for which a record of targets counts
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 
 
@@ -279,7 +281,20 @@ def moment_of(run: Run, k: int) -> Moment:
     """Sample k of a run."""
     a, b = max(k - 1, 0), min(k + 1, len(run.t) - 1)
     velocity = (run.com[b] - run.com[a]) / (run.t[b] - run.t[a]) if run.t[b] > run.t[a] else None
-    return Moment(float(run.t[k]), np.asarray(run.q[k], dtype=float), {name: F[k] for name, F in run.forces.items()}, velocity)
+    wrenches = {name: F[k] for name, F in run.forces.items()}
+    return Moment(float(run.t[k]), np.asarray(run.q[k], dtype=float), wrenches, velocity, _references(run, k))
+
+
+def _references(run: Run, k: int) -> dict[str, Array]:
+    """Where frames were wanted, by the last record up to sample k."""
+    rows = run.t[: k + 1] > run.t[k] - LAST_RECORD
+    found = {}
+    for frame, numbers in run.references.items():
+        told = np.flatnonzero(rows & np.isfinite(numbers[: k + 1, 0]))
+        if len(told):
+            p, wxyz = numbers[told[-1], :3], numbers[told[-1], 3:]
+            found[frame] = rigid.pose(quaternions.rotation(tuple(map(float, wxyz))), np.array(p))
+    return found
 
 
 def run_samples(run: Run, count: int = 9) -> list[Array]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .contacts import ContactPoints
-from .toml_source import Item
+from .toml_source import TomlItem
 from .world import GROUND, gaps, solids
 
 if TYPE_CHECKING:
@@ -141,11 +141,11 @@ def _penetration(run: Run, built: Built) -> Check:
 # --- goals ------------------------------------------------------------------------------------------------------------------
 
 
-def _goal(run: Run, built: Built, item: Item) -> Check:
+def _goal(run: Run, built: Built, item: TomlItem) -> Check:
     return GOALS[item.kind](run, built, item)
 
 
-def _place_goal(run: Run, built: Built, item: Item, places: Array, rows: Array, what: str) -> Check:
+def _place_goal(run: Run, built: Built, item: TomlItem, places: Array, rows: Array, what: str) -> Check:
     """A point that must be somewhere: at the end, once, always, or at a time; and for how long."""
     o, start = item.options, places[0]
     if "at" in o:
@@ -188,18 +188,18 @@ def _over(error: Array, t: Array, when: Any, hold: float) -> float:
     return float(np.lib.stride_tricks.sliding_window_view(error, n).max(axis=1).min())
 
 
-def _frame(run: Run, built: Built, item: Item) -> Check:
+def _frame(run: Run, built: Built, item: TomlItem) -> Check:
     frame, rows = item.options["frame"], _rows(run)
     places = run.robot.pose(np.ascontiguousarray(run.q[rows]), frame)[:, :3, 3]
     return _place_goal(run, built, item, places, rows, f"{frame} where it should be")
 
 
-def _com(run: Run, built: Built, item: Item) -> Check:
+def _com(run: Run, built: Built, item: TomlItem) -> Check:
     rows = _rows(run)
     return _place_goal(run, built, item, run.com[rows], rows, "centre of mass where it should be")
 
 
-def _beyond(run: Run, built: Built, item: Item) -> Check:
+def _beyond(run: Run, built: Built, item: TomlItem) -> Check:
     """How far a frame, or "com", is outside the polygon of contacts, seen from above."""
     o, rows = item.options, _rows(run)
     frame, names = o["frame"], o["contacts"]
@@ -231,7 +231,7 @@ def _outside(corners: Array, p: Array) -> float:
     return float(np.linalg.norm(p - ring - s[:, None] * edges, axis=1).min())
 
 
-def _load(run: Run, built: Built, item: Item) -> Check:
+def _load(run: Run, built: Built, item: TomlItem) -> Check:
     """Force that a contact carries, as a part of the weight."""
     o = item.options
     contact, least = o["contact"], o.get("least", 0.05)
@@ -250,7 +250,7 @@ def _load(run: Run, built: Built, item: Item) -> Check:
     )
 
 
-def _upright(run: Run, built: Built, item: Item) -> Check:
+def _upright(run: Run, built: Built, item: TomlItem) -> Check:
     """Angle of a frame's z axis from where it was at the start."""
     o, rows = item.options, _rows(run)
     z = run.robot.pose(np.ascontiguousarray(run.q[rows]), o["frame"])[:, :3, 2]
@@ -264,7 +264,7 @@ def _upright(run: Run, built: Built, item: Item) -> Check:
     )
 
 
-def _held(run: Run, built: Built, item: Item) -> Check:
+def _held(run: Run, built: Built, item: TomlItem) -> Check:
     """How far a frame has moved in the axes of another since the start: what both hold would be torn or squeezed by that."""
     o, rows = item.options, _rows(run)
     q = np.ascontiguousarray(run.q[rows])
@@ -277,6 +277,6 @@ def _held(run: Run, built: Built, item: Item) -> Check:
     return Check(name, worst <= within, f"moved by {1e3 * worst:.2g} mm", wanted)
 
 
-GOALS: dict[str, Callable[[Any, Any, Item], Check]] = {
+GOALS: dict[str, Callable[[Any, Any, TomlItem], Check]] = {
     "frame": _frame, "com": _com, "beyond": _beyond, "load": _load, "upright": _upright, "held": _held,
 }  # fmt: skip

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algebra.arrays import finite
-from ..algebra.quaternions import rotation
+from ..algebra.quaternions import from_rotation, rotation
+from ..control.controller.frame_targets import frame_targets
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
 from ..geometry.primitives import Vector
 from ..model.types import frozen
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+DRAWN = 1 / 30  # s, between two records of where the controller wants frames
 UNIT = 1e-9  # by which the length of a quaternion may differ from one
 Controller = Callable[[float, Array, Array], object]
 
@@ -392,6 +394,7 @@ class _Loop:
             if self.actuators is not None:
                 acting = self.actuators(acting, state)
             self.record.row(t, state, solution, acting, seconds)
+            self._record_targets(k, state)
             if not finite(acting):
                 outcome = "failed"
                 self.record.tell(t, f"the controller's {self.motor.command} is not finite")
@@ -416,6 +419,11 @@ class _Loop:
         if report:
             self.record.tell(self.record.t[-1], report)
         return outcome
+
+    def _record_targets(self, k: int, state: PlantState) -> None:
+        """Where the controller wants frames, now and then: for the eye."""
+        if k % max(1, round(DRAWN / self.dt)) == 0:
+            self.record.references[k] = frame_targets(self.controller, self.robot, state.q)
 
     def _call(self, t: float, state: PlantState) -> tuple[Any, float]:
         q, v = self._seen(state)
@@ -489,6 +497,7 @@ class _Record:
         self.margins: list[Mapping[str, float]] = []
         self.events: list[tuple[float, str]] = [(0.0, text) for text in told]
         self.commanded = False
+        self.references: dict[int, Mapping[str, Array]] = {}  # by row
 
     def tell(self, t: float, text: str) -> None:
         self.events.append((float(t), text))
@@ -513,6 +522,9 @@ class _Record:
         self.measured.append(getattr(state, "wrenches", None) or {})
         for text in getattr(state, "events", ()):
             self.tell(t, text)
+
+    def _wanted(self, row: int) -> dict[str, Array]:
+        return {frame: _numbers_of(X) for frame, X in self.references.get(row, {}).items()}
 
     def run(
         self,
@@ -546,6 +558,7 @@ class _Record:
             margins=_columns(self.margins, None),
             readings=readings,
             estimates=estimates,
+            references=_columns([self._wanted(k) for k in range(rows)], 7),
             status_names=tuple(self.names),
             events=tuple(self.events),
             obstacles=tuple(item for item, _ in pairs),
@@ -554,6 +567,11 @@ class _Record:
             seed=seed,
             outcome=outcome,
         )
+
+
+def _numbers_of(X: Array) -> Array:
+    """Position and quaternion of a pose, (7,)."""
+    return np.concatenate([X[:3, 3], from_rotation(X[:3, :3])])
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], width: int | None) -> dict[str, Array]:

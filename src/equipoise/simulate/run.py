@@ -46,6 +46,7 @@ class Run:
         readings: of the sensors, where there were any: gyroscope, accelerometer, joints, joint_rates, torques, and
             "force of CONTACT"; (N, …).
         estimates: q and v of the estimator, where there was one.
+        references: where the controller wanted frames, by frame, (N, 7) position and quaternion; NaN but thirty times a second.
         status: (N,) small integers, indices into `status_names`.
         cycle_time: seconds of each controller call, (N,): the only numbers that differ from run to run.
         events: (t, text) of all that happened.
@@ -72,6 +73,7 @@ class Run:
     margins: Mapping[str, Array] = field(default_factory=dict)
     readings: Mapping[str, Array] = field(default_factory=dict)
     estimates: Mapping[str, Array] = field(default_factory=dict)
+    references: Mapping[str, Array] = field(default_factory=dict)
     status_names: tuple[str, ...] = ()
     events: tuple[tuple[float, str], ...] = ()
     obstacles: tuple[Solid, ...] = ()

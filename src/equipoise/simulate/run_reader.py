@@ -128,7 +128,7 @@ def _wrong_shapes(robot: Robot, parts: Mapping[str, Any]) -> Iterator[str]:
         "t": (rows,), "q": (rows, robot.nq), "v": (rows, robot.nv), "torque": (rows, robot.nv),
         "acceleration": (rows, robot.nv), "com": (rows, 3), "status": (rows,), "cycle_time": (rows,),
     }  # fmt: skip
-    columns: dict[str, tuple[int, ...]] = {"forces": (6,), "measured": (6,), "task_errors": (), "margins": ()}
+    columns: dict[str, tuple[int, ...]] = {"forces": (6,), "measured": (6,), "task_errors": (), "margins": (), "references": (7,)}
     found = [(name, parts[name], shape) for name, shape in wanted.items()]
     for name, rest in columns.items():
         found += [(f"{name} of {key!r}", array, (rows, *rest)) for key, array in parts[name].items()]

@@ -20,11 +20,11 @@ from ..forms import charts
 from ..geometry import primitives
 from .loop import Noise, Push
 from .toml_source import (
-    Item,
-    Place,
     Reader,
     ScenarioError,
-    Source,
+    TomlItem,
+    TomlPlace,
+    TomlSource,
     choice,
     entry,
     item,
@@ -57,7 +57,7 @@ three: Reader = vector(3)
 class Where:
     """Where a frame is: `at` in the world or `by` from its start; its axes: `rpy` in the world or `turn` from its start."""
 
-    place: Place
+    place: TomlPlace
     at: Any = entry(vector(3, nan=True), None)
     by: Any = entry(three, None)
     rpy: Any = entry(three, None)
@@ -69,7 +69,7 @@ class Where:
 class Waypoint:
     """Where a task's target is at time t; between waypoints it moves smoothly and rests at each."""
 
-    place: Place
+    place: TomlPlace
     t: float = entry(not_negative)
     at: Any = entry(vector(3, nan=True), None)
     by: Any = entry(three, None)
@@ -153,7 +153,7 @@ GOAL = item("goal", GOALS, READERS)
 class FrameTable:
     """A frame of one's own: where a cup is held. Its axes are turned by rpy from those of `on`, or of the world at the start."""
 
-    place: Place
+    place: TomlPlace
     name: str = entry(text)
     on: str = entry(text)
     position: Any = entry(three, (0.0, 0.0, 0.0))
@@ -165,7 +165,7 @@ class FrameTable:
 class StanceTable:
     """One stance, see `eq.Stance`."""
 
-    place: Place
+    place: TomlPlace
     contacts: tuple[str, ...] = entry(texts)
     name: str = entry(text, "")
     places: Mapping[str, Where] = entry(mapping(table(Where)), factory=dict)
@@ -198,7 +198,7 @@ class ControlTable:
     capture_margin: float | None = entry(not_negative, None)
     off_limit: float | None = entry(positive, None)
     retries: int | None = entry(whole, None)
-    place: Place | None = None
+    place: TomlPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class Disturbance:
 
     noise: Any = entry(mapping(not_negative), None)
     push: RandomPushes | None = entry(table(RandomPushes), None)
-    place: Place | None = None
+    place: TomlPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class StartTable:
     position: Any = entry(three, None)
     rpy: Any = entry(three, None)
     settle: bool = entry(yes_or_no, False)  # whether to look for a posture at rest on the contacts, near this one
-    place: Place | None = None
+    place: TomlPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class Safety:
     penetration: float = entry(positive, 0.002)  # m
 
 
-def _push(value: Any, place: Place) -> Item:
+def _push(value: Any, place: TomlPlace) -> TomlItem:
     return item("push", {"push": _keys(Push)}, {"frame": text, "force": three, "torque": three, "start": not_negative,
                                                 "duration": positive}, default="push")(value, place)  # fmt: skip
 
@@ -262,7 +262,7 @@ def _push(value: Any, place: Place) -> Item:
 class Scenario:
     """A scenario as its file says it. `place.source` is the text, `data` the same as plain values."""
 
-    place: Place
+    place: TomlPlace
     robot: str = entry(text)
     title: str = entry(text, "")
     about: str = entry(text, "")
@@ -272,13 +272,13 @@ class Scenario:
     plant: PlantTable = entry(table(PlantTable), PlantTable())
     control: ControlTable = entry(table(ControlTable), ControlTable())
     frame: tuple[FrameTable, ...] = entry(listed(table(FrameTable)), ())
-    contact: tuple[Item, ...] = entry(listed(CONTACT), ())
-    obstacle: tuple[Item, ...] = entry(listed(SOLID), ())
+    contact: tuple[TomlItem, ...] = entry(listed(CONTACT), ())
+    obstacle: tuple[TomlItem, ...] = entry(listed(SOLID), ())
     stance: tuple[StanceTable, ...] = entry(listed(table(StanceTable)), ())
-    task: tuple[Item, ...] = entry(listed(TASK), ())
-    constraint: tuple[Item, ...] = entry(listed(CONSTRAINT), ())
-    push: tuple[Item, ...] = entry(listed(_push), ())
-    goal: tuple[Item, ...] = entry(listed(GOAL), ())
+    task: tuple[TomlItem, ...] = entry(listed(TASK), ())
+    constraint: tuple[TomlItem, ...] = entry(listed(CONSTRAINT), ())
+    push: tuple[TomlItem, ...] = entry(listed(_push), ())
+    goal: tuple[TomlItem, ...] = entry(listed(GOAL), ())
     safety: Safety = entry(table(Safety), Safety())
     disturbance: Disturbance = entry(table(Disturbance), Disturbance())
 
@@ -287,9 +287,9 @@ class Scenario:
         return Path(self.place.source.name).stem
 
 
-def parse_scenario(source: Source, overrides: Mapping[str, Any] | None = None) -> Scenario:
+def parse_scenario(source: TomlSource, overrides: Mapping[str, Any] | None = None) -> Scenario:
     """A scenario from its text. Overrides are values by dotted keys, such as {"duration": 2.0, "contact.0.friction": 0.5}."""
-    data, place = source.read(), Place(source)
+    data, place = source.read(), TomlPlace(source)
     for key, value in (overrides or {}).items():
         _override(data, key.split("."), value, place)
     scenario = table(Scenario)(data, place)
@@ -308,7 +308,7 @@ def parse_scenario(source: Source, overrides: Mapping[str, Any] | None = None) -
     return scenario
 
 
-def _override(data: Any, keys: list[str], value: Any, place: Place) -> None:
+def _override(data: Any, keys: list[str], value: Any, place: TomlPlace) -> None:
     for key in keys[:-1]:
         step: Any = int(key) if isinstance(data, list) and key.isdigit() else key
         if isinstance(data, dict):
@@ -335,4 +335,4 @@ def load_scenario(name: str | Path, overrides: Mapping[str, Any] | None = None) 
         if str(name) not in shipped:
             raise ScenarioError(f"no scenario named {str(name)!r} and no such file. Shipped are: {', '.join(shipped)}.")
         path = shipped[str(name)]
-    return parse_scenario(Source.of_file(path), overrides)
+    return parse_scenario(TomlSource.of_file(path), overrides)

@@ -31,7 +31,7 @@ from .loop import Push
 from .roles import embodied, standing
 from .scenario import CONSTRAINTS, CONTACTS, SOLIDS, TASKS, FrameTable, Scenario, ScenarioError, StanceTable, Waypoint, Where
 from .scenario_motion import numbers_path, pose_at, pose_path, posture_path
-from .toml_source import Item, Place
+from .toml_source import TomlItem, TomlPlace
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -63,7 +63,7 @@ class Built:
 
 
 @contextmanager
-def told(place: Place | None) -> Iterator[None]:
+def told(place: TomlPlace | None) -> Iterator[None]:
     """Errors of what is built are told with the line that asked for it."""
     try:
         yield
@@ -148,7 +148,7 @@ class _Builder:
             found = find_posture(self.robot, dict.fromkeys(self.contacts), posture=self.standing, start=self.standing)
         return found.q if found.converged else place.fail(f"no posture at rest was found: {found.reason}")
 
-    def _joints(self, given: Mapping[str, float] | None, place: Place) -> dict[str, float]:
+    def _joints(self, given: Mapping[str, float] | None, place: TomlPlace) -> dict[str, float]:
         """Joints by name; those of a file written for another robot are left out."""
         if not self.own:
             return {}
@@ -161,17 +161,17 @@ class _Builder:
 
     def _scaled(self, options: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            name: self._made(x) if isinstance(x, Item) else _times(self.scale, x) if name in LENGTHS.split() else x
+            name: self._made(x) if isinstance(x, TomlItem) else _times(self.scale, x) if name in LENGTHS.split() else x
             for name, x in options.items()
         }
 
-    def _made(self, item: Item) -> Any:
+    def _made(self, item: TomlItem) -> Any:
         """A primitive or box."""
         with told(item.place):
             options = self._scaled({name: x for name, x in item.options.items() if name != "name"})
             return SOLIDS[item.kind](**options)
 
-    def _contact(self, item: Item) -> Any:
+    def _contact(self, item: TomlItem) -> Any:
         options = dict(item.options)
         frame = options.get("frame") or item.place.fail(f"{item.place.what} needs a frame")
         part = self.body.parts.get(frame) if self.body else None
@@ -222,7 +222,7 @@ class _Builder:
             made += [ForceTask(name, name=f"{name} light", weight=control.force_weight) for name in light]
         return made
 
-    def _target(self, task: Any, item: Item, q: Array) -> Any:
+    def _target(self, task: Any, item: TomlItem, q: Array) -> Any:
         path: tuple[Waypoint, ...] = item.options["path"]
         reference, here = task.reference(self._context), task.here(self.robot, q)
         if "configuration" in reference.shapes:
@@ -314,7 +314,7 @@ class _Builder:
         options["pushes"] = [self._push(item) for item in scenario.push]
         return options
 
-    def _push(self, item: Item) -> Push:
+    def _push(self, item: TomlItem) -> Push:
         options = dict(item.options)
         for name in ("force", "torque"):
             if name in options:

@@ -19,7 +19,7 @@ from ..errors import EquipoiseError
 from ..files import MAX_TEXT, read_bounded
 
 Key = tuple[str | int, ...]
-Reader = Callable[[Any, "Place"], Any]
+Reader = Callable[[Any, "TomlPlace"], Any]
 T = TypeVar("T")
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
@@ -36,14 +36,14 @@ class ScenarioError(EquipoiseError, ValueError):
 
 
 @dataclass(frozen=True)
-class Source:
+class TomlSource:
     """A TOML text and where it is from."""
 
     name: str
     text: str
 
     @classmethod
-    def of_file(cls, path: Path) -> Source:
+    def of_file(cls, path: Path) -> TomlSource:
         try:
             return cls(str(path), read_bounded(path, MAX_TEXT).decode("utf-8"))
         except (OSError, ValueError) as error:
@@ -109,14 +109,14 @@ def _walked(names: list[str], counts: dict[Key, int], new: bool) -> Key:
 
 
 @dataclass(frozen=True)
-class Place:
+class TomlPlace:
     """A key of a source: where something is written."""
 
-    source: Source
+    source: TomlSource
     key: Key = ()
 
-    def at(self, *names: str | int) -> Place:
-        return Place(self.source, (*self.key, *names))
+    def at(self, *names: str | int) -> TomlPlace:
+        return TomlPlace(self.source, (*self.key, *names))
 
     @property
     def line(self) -> int:
@@ -155,38 +155,38 @@ def _short(value: object) -> str:
 # --- readers: a value and its place, to what it means ---------------------------------------------------------------------
 
 
-def text(value: Any, place: Place) -> str:
+def text(value: Any, place: TomlPlace) -> str:
     return value if isinstance(value, str) and value else place.fail(f"{place.what} is a text in quotes, got {value!r}")
 
 
-def number(value: Any, place: Place) -> float:
+def number(value: Any, place: TomlPlace) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         place.fail(f"{place.what} is a number, got {_short(value)}")
     return float(value)
 
 
-def positive(value: Any, place: Place) -> float:
+def positive(value: Any, place: TomlPlace) -> float:
     return number(value, place) if number(value, place) > 0 else place.fail(f"{place.what} is above zero, got {value!r}")
 
 
-def not_negative(value: Any, place: Place) -> float:
+def not_negative(value: Any, place: TomlPlace) -> float:
     return number(value, place) if number(value, place) >= 0 else place.fail(f"{place.what} is not negative, got {value!r}")
 
 
-def whole(value: Any, place: Place) -> int:
+def whole(value: Any, place: TomlPlace) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
         place.fail(f"{place.what} is a whole number from 0 to {MOST:,}, got {_short(value)}")
     return value
 
 
-def yes_or_no(value: Any, place: Place) -> bool:
+def yes_or_no(value: Any, place: TomlPlace) -> bool:
     return value if isinstance(value, bool) else place.fail(f"{place.what} is true or false, got {value!r}")
 
 
 def vector(count: int, nan: bool = False) -> Reader:
     """Reader of `count` numbers; with nan, nan leaves one free."""
 
-    def read(value: Any, place: Place) -> tuple[float, ...]:
+    def read(value: Any, place: TomlPlace) -> tuple[float, ...]:
         good = isinstance(value, list) and len(value) == count
         if not good or not all(type(x) in (int, float) and (abs(x) <= LARGEST or (nan and x != x)) for x in value):
             place.fail(f"{place.what} is {count} numbers in brackets, got {_short(value)}")
@@ -195,21 +195,21 @@ def vector(count: int, nan: bool = False) -> Reader:
     return read
 
 
-def numbers(value: Any, place: Place) -> Any:
+def numbers(value: Any, place: TomlPlace) -> Any:
     """One number, or a list (of lists) of them."""
     if isinstance(value, list):
         return [numbers(x, place) for x in value]
     return number(value, place)
 
 
-def texts(value: Any, place: Place) -> tuple[str, ...]:
+def texts(value: Any, place: TomlPlace) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
         place.fail(f"{place.what} is a list of texts, got {value!r}")
     return tuple(value)
 
 
 def choice(*names: str) -> Reader:
-    def read(value: Any, place: Place) -> str:
+    def read(value: Any, place: TomlPlace) -> str:
         return value if value in names else place.unknown(f"choice for {place.what}:", value, names)
 
     return read
@@ -218,7 +218,7 @@ def choice(*names: str) -> Reader:
 def mapping(of: Reader) -> Reader:
     """Reader of a table whose keys are free."""
 
-    def read(value: Any, place: Place) -> dict[str, Any]:
+    def read(value: Any, place: TomlPlace) -> dict[str, Any]:
         if not isinstance(value, dict):
             place.fail(f"{place.what} is a table, got {value!r}")
         return {key: of(x, place.at(key)) for key, x in value.items()}
@@ -229,7 +229,7 @@ def mapping(of: Reader) -> Reader:
 def listed(of: Reader) -> Reader:
     """Reader of a list of things of one sort."""
 
-    def read(value: Any, place: Place) -> tuple[Any, ...]:
+    def read(value: Any, place: TomlPlace) -> tuple[Any, ...]:
         if not isinstance(value, list):
             place.fail(f"{place.what} is a list; write [[{place.what}]] above each. Got {value!r}")
         return tuple(of(x, place.at(k)) for k, x in enumerate(value))
@@ -237,10 +237,10 @@ def listed(of: Reader) -> Reader:
     return read
 
 
-def table(kind: type[T]) -> Callable[[Any, Place], T]:
+def table(kind: type[T]) -> Callable[[Any, TomlPlace], T]:
     """Reader of a dataclass whose fields were made by `entry`; one named `place` gets the place."""
 
-    def read(value: Any, place: Place) -> T:
+    def read(value: Any, place: TomlPlace) -> T:
         if not isinstance(value, dict):
             place.fail(f"{place.what} is a table, got {value!r}")
         known = {f.name.rstrip("_"): f for f in fields(kind) if "read" in f.metadata}  # type: ignore[arg-type]
@@ -267,18 +267,18 @@ def entry(read: Reader, default: Any = MISSING, factory: Any = MISSING) -> Any:
 
 
 @dataclass(frozen=True)
-class Item:
+class TomlItem:
     """A table with a `kind` that decides which other keys it has."""
 
     kind: str
     options: Mapping[str, Any]
-    place: Place
+    place: TomlPlace
 
 
 def item(what: str, kinds: Mapping[str, Iterable[str]], readers: Mapping[str, Reader], default: str | None = None) -> Reader:
-    """Reader of an `Item`: the keys of each kind, and how each key is read."""
+    """Reader of an `TomlItem`: the keys of each kind, and how each key is read."""
 
-    def read(value: Any, place: Place) -> Item:
+    def read(value: Any, place: TomlPlace) -> TomlItem:
         if not isinstance(value, dict):
             place.fail(f"{place.what} is a table, got {value!r}")
         kind = value.get("kind", default)
@@ -294,6 +294,6 @@ def item(what: str, kinds: Mapping[str, Iterable[str]], readers: Mapping[str, Re
             if name not in known:
                 place.at(name).unknown(f"key in {place.what} ({kind}):", name, {*known, "kind"})
             options[name] = readers[name](x, place.at(name))
-        return Item(kind, options, place)
+        return TomlItem(kind, options, place)
 
     return read

@@ -47,7 +47,7 @@ class Local:
 
 
 @dataclass(frozen=True)
-class Result:
+class BenchResult:
     """One contender on one problem; microseconds of one cycle, from quiet turns only."""
 
     problem: str
@@ -71,7 +71,7 @@ class Result:
 
 def benchmark(
     on: BenchScene, names: Sequence[str], ours: Ours | None = None, *, rounds: int = 60, core: int | None = None
-) -> list[Result]:
+) -> list[BenchResult]:
     """Ours and the named peers on one scene, turn by turn.
 
     Args:
@@ -178,13 +178,13 @@ def _microseconds(turns: Turns, name: str) -> np.ndarray:
     return 1e6 * (turns.seconds[name][quiet] if quiet.any() else turns.seconds[name])
 
 
-def _result(problem: str, name: str, turns: Turns, peers: Sequence[str], look: _Look) -> Result:
+def _result(problem: str, name: str, turns: Turns, peers: Sequence[str], look: _Look) -> BenchResult:
     kept = _microseconds(turns, name)
     low, high = np.nanquantile(np.nanmedian(kept, axis=1), [0.25, 0.75])
     ratios = {peer: _ratio(turns, name, peer) for peer in peers if peer != name}
     fastest = min(peers, key=lambda peer: float(np.nanmedian(_microseconds(turns, peer))), default=None)
     clean = min(int(turns.quiet[side].sum()) for side in (name, fastest) if side is not None)
-    return Result(
+    return BenchResult(
         problem, name, float(np.nanmedian(kept)), float(low), float(high), float(np.nanquantile(kept, 0.99)), ratios, fastest,
         look.active, look.residual, look.failures, clean, len(turns.quiet[name]),
     )  # fmt: skip
@@ -204,7 +204,7 @@ def _ratio(turns: Turns, name: str, peer: str) -> tuple[float, float, float]:
 # --- the bench -------------------------------------------------------------------------------------------------------
 
 
-def compare(robots: Sequence[str] | None = None, *, rounds: int = 60, shuffled: bool = False) -> Iterator[Result]:
+def compare(robots: Sequence[str] | None = None, *, rounds: int = 60, shuffled: bool = False) -> Iterator[BenchResult]:
     """All problems, or those of some robots: ours where there is a controller, and the peers of that kind of problem."""
     for problem in PROBLEMS.values():
         if robots is None or problem.robot in robots:

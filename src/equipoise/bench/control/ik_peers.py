@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .pinocchio_order import PinocchioOrder, rotation
-from .problem import Problem
+from .problem import BenchProblem
 from .protocol import Contender, serve
 
 SOLVER = "daqp"
@@ -23,7 +23,7 @@ def pink(scene: dict[str, Any], solver: str = SOLVER) -> Contender:
     from pink import Configuration, solve_ik
     from pink.tasks import ComTask, FrameTask, PostureTask
 
-    problem = Problem.from_plain(scene["problem"])
+    problem = BenchProblem.from_plain(scene["problem"])
     costs = problem.costs
     model = pin.buildModelFromXML(scene["urdf"], pin.JointModelFreeFlyer())
     order = PinocchioOrder.of(model, scene["joints"])
@@ -63,7 +63,7 @@ def mink(scene: dict[str, Any], solver: str = SOLVER) -> Contender:
     """mink, on MuJoCo."""
     import mink as library
 
-    problem = Problem.from_plain(scene["problem"])
+    problem = BenchProblem.from_plain(scene["problem"])
     costs = problem.costs
     model = _mujoco_model(scene, problem)
     configuration = library.Configuration(model)
@@ -94,7 +94,7 @@ def mink(scene: dict[str, Any], solver: str = SOLVER) -> Contender:
     return Contender(cycle, states, solution, {"peer": f"mink {version('mink')}", "variables": model.nv, "solver": solver})
 
 
-def _mujoco_model(scene: dict[str, Any], problem: Problem) -> Any:
+def _mujoco_model(scene: dict[str, Any], problem: BenchProblem) -> Any:
     import mujoco
 
     spec = mujoco.MjSpec.from_string(scene["urdf"])

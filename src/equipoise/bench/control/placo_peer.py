@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .pinocchio_order import PinocchioOrder
-from .problem import Gain, Problem
+from .problem import BenchProblem, Gain
 from .protocol import Contender, serve
 
 
@@ -15,7 +15,7 @@ class Placo:
     """The solver with its tasks, built once."""
 
     scene: dict[str, Any]
-    problem: Problem
+    problem: BenchProblem
     robot: Any
     order: PinocchioOrder
     solver: Any
@@ -24,7 +24,7 @@ class Placo:
     def __init__(self, scene: dict[str, Any], *, hard: bool = True) -> None:
         import placo
 
-        self.scene, self.problem = scene, Problem.from_plain(scene["problem"])
+        self.scene, self.problem = scene, BenchProblem.from_plain(scene["problem"])
         self.robot = placo.RobotWrapper("robot.urdf", placo.Flags.ignore_collisions, scene["urdf"])
         self.robot.set_gravity(np.array(self.problem.gravity))
         self.order = PinocchioOrder.of(self.robot.model, scene["joints"])

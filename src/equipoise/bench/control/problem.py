@@ -46,7 +46,7 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Problem:
+class BenchProblem:
     """One problem. Arrays over joints are in the order of the robot's own q, without the base."""
 
     name: str
@@ -83,7 +83,7 @@ class Problem:
         return asdict(self)
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Problem:
+    def from_plain(cls, data: Mapping[str, Any]) -> BenchProblem:
         """The problem of `as_plain`, also after a journey through JSON."""
         gains = {key: Gain(**data[key]) for key in ("com", "joints", "contact", "hand")}
         rows = {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
@@ -103,7 +103,7 @@ _TALOS_LEFT = {
     "arm_left_1_joint": 0.25847, "arm_left_2_joint": 0.173046, "arm_left_4_joint": -0.525366,
     "gripper_left_joint": -0.1,
 }  # fmt: skip
-_TALOS = Problem(
+_TALOS = BenchProblem(
     name="talos, none active",
     level="torque",
     robot="talos",
@@ -138,7 +138,7 @@ _JVRC1_RIGHT = {
     "R_HIP_P": -0.38, "R_KNEE": 0.72, "R_ANKLE_P": -0.34,
     "R_SHOULDER_P": -0.052, "R_SHOULDER_R": -0.17, "R_ELBOW_P": -0.52,
 }  # fmt: skip
-_JVRC1 = Problem(
+_JVRC1 = BenchProblem(
     name="jvrc1",
     level="torque",
     robot="jvrc1",
@@ -152,7 +152,7 @@ _JVRC1 = Problem(
 
 _G1_LEFT = {"left_hip_pitch_joint": -0.3, "left_knee_joint": 0.6, "left_ankle_pitch_joint": -0.3, "left_elbow_joint": 0.6,
             "left_shoulder_roll_joint": 0.2}  # fmt: skip
-_G1 = Problem(
+_G1 = BenchProblem(
     name="g1 velocities",
     level="velocity",
     robot="g1",
@@ -163,4 +163,4 @@ _G1 = Problem(
     com_offset=(0.02, 0.01, -0.02),
 )
 
-PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (_TALOS, _TALOS_TWENTY, _TALOS_MIXED, _JVRC1, _G1)}
+PROBLEMS: dict[str, BenchProblem] = {problem.name: problem for problem in (_TALOS, _TALOS_TWENTY, _TALOS_MIXED, _JVRC1, _G1)}

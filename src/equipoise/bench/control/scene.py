@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...robot import Robot, load
-from .problem import Problem
+from .problem import BenchProblem
 
 Array = np.ndarray
 AMPLITUDE = 0.007  # rad, of the joints' motion around the posture
@@ -20,7 +20,7 @@ AMPLITUDE = 0.007  # rad, of the joints' motion around the posture
 class BenchScene:
     """What a controller is given. Joint arrays leave out the base."""
 
-    problem: Problem
+    problem: BenchProblem
     robot: Robot
     q0: Array  # the posture, soles flat on the ground
     effort: Array  # N m
@@ -52,7 +52,7 @@ class BenchScene:
         return {**plain, "problem": self.problem.as_plain(), "urdf": self.urdf, "joints": joints}
 
 
-def build(problem: Problem, *, count: int = 200, seed: int = 0, shuffled: bool = False) -> BenchScene:
+def build(problem: BenchProblem, *, count: int = 200, seed: int = 0, shuffled: bool = False) -> BenchScene:
     """The scene of a problem.
 
     Args:
@@ -82,7 +82,7 @@ def build(problem: Problem, *, count: int = 200, seed: int = 0, shuffled: bool =
     )  # fmt: skip
 
 
-def _robot(problem: Problem) -> Robot:
+def _robot(problem: BenchProblem) -> Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         robot = load(problem.robot, locked=problem.locked, gravity=problem.gravity)
@@ -100,7 +100,7 @@ def _joint_values(robot: Robot, given: Any, default: float = 0.0) -> Array:
     return values
 
 
-def _grounded(robot: Robot, problem: Problem, s0: Array) -> Array:
+def _grounded(robot: Robot, problem: BenchProblem, s0: Array) -> Array:
     """The posture with the first sole's height as the ground."""
     q = robot.neutral()
     q[7:] = s0
@@ -108,7 +108,9 @@ def _grounded(robot: Robot, problem: Problem, s0: Array) -> Array:
     return q
 
 
-def _motion(robot: Robot, problem: Problem, q0: Array, soles: dict[str, Array], count: int, seed: int) -> tuple[Array, Array]:
+def _motion(
+    robot: Robot, problem: BenchProblem, q0: Array, soles: dict[str, Array], count: int, seed: int
+) -> tuple[Array, Array]:
     """Every joint swings around the posture; what moves the soles is taken away, from q and from v."""
     rng = np.random.default_rng(seed)
     n = robot.nv - 6

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .pinocchio_order import PinocchioOrder
-from .problem import Gain, Problem
+from .problem import BenchProblem, Gain
 from .protocol import Contender, serve
 
 
@@ -18,7 +18,7 @@ class Tsid:
     tsid: Any
     scene: dict[str, Any]
     hard: bool
-    problem: Problem
+    problem: BenchProblem
     robot: Any
     order: PinocchioOrder
     form: Any
@@ -29,7 +29,7 @@ class Tsid:
         import tsid.tsid_pywrap as tsid
 
         self.pin, self.tsid, self.scene, self.hard = pin, tsid, scene, hard
-        self.problem = Problem.from_plain(scene["problem"])
+        self.problem = BenchProblem.from_plain(scene["problem"])
         model = pin.buildModelFromXML(scene["urdf"], pin.JointModelFreeFlyer())
         self.robot = tsid.RobotWrapper(model, tsid.FLOATING_BASE_SYSTEM, False)
         self.robot.setGravity(pin.Motion(np.array(self.problem.gravity), np.zeros(3)))

@@ -98,8 +98,8 @@ def resting_program(J: Array, first: Array, v: Array, alpha: float, constraints:
     _require_positive(alpha=alpha)
     J, first, v = (np.asarray(x, dtype=float) for x in (J, first, v))
     _, s, V_T = np.linalg.svd(J, full_matrices=False)
-    kept = V_T[s > RANK_TOLERANCE * s.max(initial=0.0)]
-    task = Rows.equal(kept, kept @ first, ("task",) * len(kept))
+    nonzero = V_T[s > RANK_TOLERANCE * s.max(initial=0.0)]
+    task = Rows.equal(nonzero, nonzero @ first, ("task",) * len(nonzero))
     rows = [task] if constraints is None else [task, constraints]
     A, lower, upper = (np.concatenate([getattr(part, side) for part in rows]) for side in ("A", "lower", "upper"))
     names = tuple(name for part in rows for name in part.names)

@@ -135,7 +135,7 @@ def not_admitted(constraint: Any, start: Start) -> Iterator[str]:
     for k in np.flatnonzero(~admitted):
         name = start.names[k]
         if not d[k] >= 0:
-            yield f"{name} starts {-d[k]:.4g} outside: it is led back, and is not safe from the start"
+            yield f"{name} starts {-d[k]:.4g} outside: it is brought back, and is not safe from the start"
             continue
         needed = f"a fast rate of {-rate[k] / d[k]:.4g} 1/s" if d[k] > 0 else "more than any gains"
         has = f"the gains have {fast[k]:.4g} 1/s" + (f" and braking is limited to {braking[k]:.4g}" if braked else "")

@@ -132,7 +132,7 @@ class JointLimits(Constraint):
         for k in np.flatnonzero(~good):
             name = start.names[k]
             if outside[k] > 0:
-                yield f"{name}: it starts {outside[k]:.4g} outside and is led back"
+                yield f"{name}: it starts {outside[k]:.4g} outside and is brought back"
             elif abs(v[k]) > velocity[k]:
                 yield f"{name}: it starts at {abs(v[k]):.4g}, faster than its limit of {velocity[k]:.4g}"
             else:

@@ -11,12 +11,15 @@ tells which are good to the tolerance; whoever is not is for the single controll
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 
-from ...errors import ShapeError
+from ...errors import EquipoiseError, ShapeError
+from ...files import MAX_BYTES, read_arrays, written_whole
 from ...machine.program import Program
 from ...machine.store import kernel_of
 from ..item import TaskError
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 Array = Any
 CHUNK = 32_768  # programs that are in memory at once
+MOST_ITERATIONS = 10_000
 
 
 class BatchedSolution(NamedTuple):
@@ -41,6 +45,10 @@ class BatchedSolution(NamedTuple):
     dual: Array  # (B,) largest entry of H x + f + Eᵀ μ + Aᵀ λ, by the largest of its terms
     gap: Array  # (B,) largest product of a multiplier and the distance from its bound, by max(1, xᵀ H x, fᵀ x)
     solved: Array  # (B,) whether all three are below the tolerance
+
+
+class ControllerFileError(EquipoiseError):
+    """A file that is not there, too large, damaged, or not a batched controller."""
 
 
 class BatchedController:
@@ -79,16 +87,33 @@ class BatchedController:
         """Everything in one file, for a machine that has a GPU and neither CasADi nor LLVM."""
         program = np.frombuffer(self.kernel.program.to_bytes(), np.uint8)
         numbers = np.array([self.iterations, self.tolerance])
-        np.savez(path, program=program, p=self.p, regular=self.regular, motors=self.motors, numbers=numbers)
+        parts = self.p, self.regular, self.motors
+        written_whole(
+            Path(path),
+            lambda file: np.savez(file, program=program, p=parts[0], regular=parts[1], motors=parts[2], numbers=numbers),
+        )
 
     @classmethod
-    def load(cls, path: str | Path) -> BatchedController:
-        """What `save` wrote."""
-        with np.load(path, allow_pickle=False) as data:
-            kernel = kernel_of(Program.from_bytes(data["program"].tobytes()), strict=False)
+    def load(cls, path: str | Path, *, max_bytes: int = MAX_BYTES) -> BatchedController:
+        """What `save` wrote. Nothing in the file is executed but the arithmetic of its program.
+
+        Args:
+            path: of the file.
+            max_bytes: that the file may unpack to.
+
+        Raises:
+            ControllerFileError: the file is not there, damaged, too large, or not a controller.
+        """
+        try:
+            data = read_arrays(Path(path), max_bytes)
             iterations, tolerance = data["numbers"]
-            made = cls.__new__(cls)
-            made._set(kernel, data["p"], data["regular"], data["motors"], int(iterations), float(tolerance))
+            program = Program.from_bytes(data["program"].tobytes())
+            _require_fitting(program, data, float(iterations), float(tolerance))
+        except (OSError, ValueError, LookupError, TypeError, EOFError, BadZipFile, zlib.error, EquipoiseError) as error:
+            raise ControllerFileError(f"{str(path)!r} is not a batched controller: {error}") from error
+        made = cls.__new__(cls)
+        kernel = kernel_of(program, strict=False)
+        made._set(kernel, data["p"], data["regular"], data["motors"], int(iterations), float(tolerance))
         return made
 
     def __call__(self, q: Array, v: Array) -> BatchedSolution:
@@ -140,3 +165,17 @@ class BatchedController:
         if len(passive):
             a[:, passive] = times(data["B"], x) + data["b"]
         return torque, a
+
+
+def _require_fitting(program: Program, data: dict[str, np.ndarray], iterations: float, tolerance: float) -> None:
+    """Raise ValueError unless the arrays of a file are those of a controller with this program."""
+    sizes = [argument.size for argument in program.inputs]
+    if len(sizes) != 3 or data["p"].shape != (sizes[2],):
+        raise ValueError(f"its program takes inputs of {sizes} numbers, its parameters have shape {data['p'].shape}")
+    if any(data[name].dtype.kind != "f" or np.isnan(data[name]).any() for name in ("p", "regular")):
+        raise ValueError("some of its parameters are not numbers")  # infinite ones are bounds that do not bound
+    motors = data["motors"]
+    if motors.ndim != 1 or motors.dtype.kind not in "iu" or ((motors < 0) | (motors >= sizes[1])).any():
+        raise ValueError(f"its motors are not places among {sizes[1]} velocities")
+    if not (1 <= iterations <= MOST_ITERATIONS and 0 <= tolerance < np.inf):
+        raise ValueError(f"{iterations:g} iterations to within {tolerance:g}")

@@ -358,8 +358,8 @@ class WholeBodyController:
         return Solution(t, status, torque, a, command, answer.residuals, events, step)
 
     def _step_of(self, answer: Result, outside: dict[str, Seen], saw_state: bool = True) -> Step:
-        kept, sides = self._memory.copy(), self._solver.sides.copy()
-        return Step(self._structure, kept, self._contacts, self._selection, outside, answer, sides, saw_state)
+        memory, sides = self._memory.copy(), self._solver.sides.copy()
+        return Step(self._structure, memory, self._contacts, self._selection, outside, answer, sides, saw_state)
 
     def _fallback(
         self,

@@ -91,8 +91,8 @@ def joint_command(
     if solution.status.fallback or not step.saw_state:  # there is no motion to follow: torques alone
         here = step.q if step.saw_state else robot.neutral()
         still = np.zeros_like(gains[0])
-        kept = here[base_q:].copy() if previous is None else previous.position
-        return JointCommand(kept, still, solution.torque.copy(), still, gains[1], solution)
+        position = here[base_q:].copy() if previous is None else previous.position
+        return JointCommand(position, still, solution.torque.copy(), still, gains[1], solution)
     v = solution.velocity if context.level == "velocity" else step.v
     a = np.zeros(robot.nv) if context.level == "velocity" else solution.acceleration
     q_to = robot.integrate(step.q, v * dt / 2 + a * dt**2 / 8)

@@ -89,7 +89,7 @@ class Step:
     """State, parameters and contacts of one step, and what the solver found."""
 
     structure: Structure
-    kept: Array  # a copy of the memory's block
+    memory: Array  # a copy of its block
     contacts: tuple[str, ...]  # in force
     selection: Selection | None  # None where all is in force
     outside: Mapping[str, Seen]
@@ -98,7 +98,7 @@ class Step:
     saw_state: bool = True
 
     def _read(self, name: str) -> Array:
-        return self.structure.memory.read(self.kept, name)
+        return self.structure.memory.read(self.memory, name)
 
     @property
     def q(self) -> Array:

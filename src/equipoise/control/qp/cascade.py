@@ -79,10 +79,10 @@ def _crossed_apart(rows: Rows) -> Rows:
 def _as_rows(H: Array, f: Array) -> Rows:
     """½ xᵀ H x + fᵀ x as ½|R x − r|²; directions that neither decides go to zero."""
     values, vectors = np.linalg.eigh(H)
-    kept = values > RANK_TOLERANCE**2 * max(float(values.max()), 1e-300)
-    R = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    rest = vectors[:, ~kept].T
-    r = -(vectors[:, kept].T @ f) / np.sqrt(values[kept])
+    nonzero = values > RANK_TOLERANCE**2 * max(float(values.max()), 1e-300)
+    R = np.sqrt(values[nonzero])[:, None] * vectors[:, nonzero].T
+    rest = vectors[:, ~nonzero].T
+    r = -(vectors[:, nonzero].T @ f) / np.sqrt(values[nonzero])
     return Rows.equal(np.vstack((R, rest)), np.concatenate((r, np.zeros(len(rest)))))
 
 
@@ -168,19 +168,19 @@ def _cascade(levels: Sequence[Rows], top: Rows, plain: Plain) -> tuple[Status, A
     """One QP per level, in what the levels above leave free: x = x₀ + Z y, and inequalities already met stay met."""
     n = levels[0].A.shape[1]
     equal = top.lower == top.upper
-    kept, x, Z, iterations = top.where(~equal), np.zeros(n), np.eye(n), 0
+    higher, x, Z, iterations = top.where(~equal), np.zeros(n), np.eye(n), 0
     if equal.any():
         x, Z = _least_squares_step(top.where(equal), x, Z)
         if _scaled_distance(top.where(equal), x) > FEASIBLE:
             return Status.INFEASIBLE, np.full(n, np.nan), 0
     for level in levels:
-        status, x, Z, steps = _level_step(level, kept, x, Z, plain)
+        status, x, Z, steps = _level_step(level, higher, x, Z, plain)
         iterations += steps
         if status is not Status.OPTIMAL:
             return status, x, iterations
         fixed = _activity(level, x)[0]
         Z = Z @ _projected_null_space(level.A[fixed & (level.lower != level.upper)], Z)
-        kept = _including(stacked((kept, level.where(~fixed)), n), x)
+        higher = _including(stacked((higher, level.where(~fixed)), n), x)
     return Status.OPTIMAL, x, iterations
 
 
@@ -210,8 +210,8 @@ def _least_squares_step(rows: Rows, x: Array, Z: Array) -> tuple[Array, Array]:
     return x + Z @ y, Z @ Vt[rank:].T
 
 
-def _level_step(level: Rows, kept: Rows, x: Array, Z: Array, plain: Plain) -> tuple[Status, Array, Array, int]:
-    """Minimise the distance from one level over x + range(Z), within rows kept from above; what Z its equalities leave.
+def _level_step(level: Rows, higher: Rows, x: Array, Z: Array, plain: Plain) -> tuple[Status, Array, Array, int]:
+    """Minimise the distance from one level over x + range(Z), within rows of the levels above; what Z its equalities leave.
 
     In coordinates y = V (p / S, q) of the SVD of A Z the cost is ½‖p − p₀‖² + ½‖w‖², w the violation of inequality
     rows: the Hessian is the identity where the level decides and zero where it does not, however badly A is scaled.
@@ -223,18 +223,18 @@ def _level_step(level: Rows, kept: Rows, x: Array, Z: Array, plain: Plain) -> tu
     T = Z @ Vt.T / np.concatenate((S[:rank], np.ones(d - rank)))
     left, p0 = Z @ Vt[rank:].T, U[:, :rank].T @ (target.lower - target.A @ x)
     best = x + T[:, :rank] @ p0
-    if max(_scaled_distance(kept, best), _scaled_distance(soft, best)) <= PRIMAL_TOLERANCE:
+    if max(_scaled_distance(higher, best), _scaled_distance(soft, best)) <= PRIMAL_TOLERANCE:
         return Status.OPTIMAL, best, left, 0
     # A row that Z leaves no motion is rounding now; solvers would scale that to length one.
-    moves = np.linalg.norm(kept.A @ Z, axis=1) > RANK_TOLERANCE * np.linalg.norm(kept.A, axis=1)
-    if _scaled_distance(kept.where(~moves), x) > FEASIBLE:
+    moves = np.linalg.norm(higher.A @ Z, axis=1) > RANK_TOLERANCE * np.linalg.norm(higher.A, axis=1)
+    if _scaled_distance(higher.where(~moves), x) > FEASIBLE:
         return Status.INFEASIBLE, np.full(x.size, np.nan), Z, 0
     if d == 0:
         return Status.OPTIMAL, x, Z, 0
-    kept = kept.where(moves)
+    higher = higher.where(moves)
     H = np.diag(np.concatenate((np.ones(rank), np.zeros(d - rank), np.ones(s))))
-    both = stacked((kept, soft), x.size)
-    slack = np.vstack((np.zeros((len(kept.A), s)), np.eye(s)))
+    both = stacked((higher, soft), x.size)
+    slack = np.vstack((np.zeros((len(higher.A), s)), np.eye(s)))
     A, offset = np.hstack((both.A @ T, slack)), both.A @ x
     program = QuadraticProgram(H, np.concatenate((-p0, np.zeros(d - rank + s))), A, both.lower - offset, both.upper - offset)
     result = plain(program)

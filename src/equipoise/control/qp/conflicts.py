@@ -24,11 +24,11 @@ def groups_of(problem: QuadraticProgram) -> dict[str, Array]:
     return {name: np.array(indices) for name, indices in groups.items()}
 
 
-def only(problem: QuadraticProgram, kept: Iterable[Array]) -> QuadraticProgram:
+def only(problem: QuadraticProgram, chosen: Iterable[Array]) -> QuadraticProgram:
     """The shortest x that satisfies some of the rows; the others are there, without bounds, so that sizes stay."""
     n = problem.f.size
     mask = np.zeros(n + len(problem.A), dtype=bool)
-    for indices in kept:
+    for indices in chosen:
         mask[indices] = True
     lower, upper = np.where(mask, problem.limits[0], -np.inf), np.where(mask, problem.limits[1], np.inf)
     plain = replace(problem, H=np.eye(n), f=np.zeros(n), classes=np.zeros_like(problem.classes), levels=())

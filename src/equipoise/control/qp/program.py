@@ -307,5 +307,5 @@ class Rows:
 
     def where(self, chosen: Array) -> Rows:
         """Only some of the rows."""
-        names = tuple(name for name, kept in zip(self.names, chosen, strict=True) if kept)
+        names = tuple(name for name, wanted in zip(self.names, chosen, strict=True) if wanted)
         return Rows(self.A[chosen], self.lower[chosen], self.upper[chosen], names)

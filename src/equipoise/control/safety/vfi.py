@@ -128,7 +128,7 @@ def _plain(x: ArrayLike) -> float | Array:
 
 def _refusal(name: str, d: float, d_rate: float, fast: float) -> str:
     if d < 0:
-        return f"{name} starts {-d:.4g} inside: it will be led out, but is not safe from the start."
+        return f"{name} starts {-d:.4g} inside: it will be brought out, but is not safe from the start."
     if d == 0:
         return f"{name} touches and approaches at {-d_rate:.4g} 1/s of its unit: no gains can stop it."
     return (

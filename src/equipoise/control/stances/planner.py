@@ -1,6 +1,6 @@
 """From a list of stances to the steps that lead from one to the next.
 
-Between stances A and B some contacts are kept. The robot first goes to a posture in which the kept ones alone carry it while
+Between stances A and B some contacts stay. The robot first goes to a posture in which those alone carry it while
 the others still touch; then load is taken from those, they let go, and their frames move; at a posture in which the new ones
 touch and still nothing depends on them, load is given to them; last comes the posture of B. [BK12, Sec. VI] walks static
 postures in this way; each of these is one, found by `find_posture`.
@@ -97,9 +97,9 @@ class Planner:
     ) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
         """(steps from one stance to the next, steps that end a way back)."""
         shifted = {name for name in before.contacts & contacts if self._moved(before.q, q, name)}
-        kept = (before.contacts & contacts) - shifted
-        leaving, coming = before.contacts - kept, contacts - kept
-        if not kept:
+        carrying = (before.contacts & contacts) - shifted
+        leaving, coming = before.contacts - carrying, contacts - carrying
+        if not carrying:
             raise StanceError(
                 f"between {before.name!r} and {stance.name or k!r} no contact stays where it is; put a stance in between"
             )
@@ -107,25 +107,25 @@ class Planner:
         steps: list[Step] = []
         back: list[Step] = []
         if leaving:
-            q_leave = self._between(f"{what}, carried by {', '.join(sorted(kept))} alone", kept, leaving, before.q)
+            q_leave = self._between(f"{what}, carried by {', '.join(sorted(carrying))} alone", carrying, leaving, before.q)
             steps += [
                 Step(StepKind.MOVE, q_leave, before.contacts, frozenset(), k),
                 Step(StepKind.UNLOAD, q_leave, before.contacts, leaving, k),
             ]
-            back += self._made(q_leave, kept, leaving, k - 1)
+            back += self._made(q_leave, carrying, leaving, k - 1)
         if coming:
-            q_arrive = self._between(f"{what}, before {', '.join(sorted(coming))} carry", kept, coming, q)
-            steps += self._made(q_arrive, kept, coming, k)
+            q_arrive = self._between(f"{what}, before {', '.join(sorted(coming))} carry", carrying, coming, q)
+            steps += self._made(q_arrive, carrying, coming, k)
         steps.append(Step(StepKind.MOVE, q, contacts, frozenset(), k, True, stance.seconds, stance.hold))
         back.append(Step(StepKind.MOVE, before.q, before.contacts, frozenset(), k - 1, True))
         return tuple(steps), tuple(back)
 
     @staticmethod
-    def _made(q: Array, kept: frozenset[str], coming: frozenset[str], k: int) -> list[Step]:
+    def _made(q: Array, carrying: frozenset[str], coming: frozenset[str], k: int) -> list[Step]:
         """The steps that make contacts at a posture."""
-        return [Step(kind, q, kept, coming, k) for kind in (StepKind.MOVE, StepKind.TOUCH, StepKind.LOAD)]
+        return [Step(kind, q, carrying, coming, k) for kind in (StepKind.MOVE, StepKind.TOUCH, StepKind.LOAD)]
 
-    def _between(self, what: str, kept: frozenset[str], touching: frozenset[str], q: Array) -> Array:
-        """A posture near q, carried by `kept`, with the other contacts where they are at q."""
-        at, light = ({self.contacts[name]: self._pose(q, name) for name in sorted(names)} for names in (kept, touching))
+    def _between(self, what: str, carrying: frozenset[str], touching: frozenset[str], q: Array) -> Array:
+        """A posture near q, carried by `carrying`, with the other contacts where they are at q."""
+        at, light = ({self.contacts[name]: self._pose(q, name) for name in sorted(names)} for names in (carrying, touching))
         return self._found(what, at, {}, q, touching=light)

@@ -123,7 +123,7 @@ class Problem:
     def unknown_forces(self) -> int:
         return sum(t.count for t in self.touches)
 
-    # --- initial guesses ----------------------------------------------------------------------------------------------
+    # --- initial guesses --------------------------------------------------------------------------------------------
 
     def initial_guesses(self, attempts: int, seed: int) -> Iterator[Array]:
         """The given start, the wanted posture brought to the contacts, then random joints around it."""

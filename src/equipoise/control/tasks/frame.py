@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,15 @@ class FrameTask(Task):
 
     def here(self, robot: Robot, q: Array) -> Array:
         return robot.pose(q, self.frame)
+
+    def frame_target(self, robot: Robot, q: Array, numbers: Mapping[str, Array]) -> tuple[str, Array]:
+        here, target = robot.pose(q, self.frame), numbers["pose"].copy()
+        axes = axes_of(self.label, self.axes)
+        if not any(axis >= 3 for axis in axes):
+            target[:3, :3] = here[:3, :3]
+        free = [axis for axis in range(3) if axis not in axes]
+        target[free, 3] = here[free, 3]
+        return self.frame, target
 
     def reference(self, context: Context) -> Reference:
         return PoseReference(self.label, place=all(axis < 3 for axis in axes_of(self.label, self.axes)))

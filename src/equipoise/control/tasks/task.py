@@ -120,6 +120,10 @@ class Task(Item):
         """The task on symbols; `reference` has every declared number as an attribute."""
         raise NotImplementedError(f"{type(self).__name__} has no terms()")
 
+    def frame_target(self, robot: Robot, q: Array, numbers: Mapping[str, Array]) -> tuple[str, Array] | None:
+        """The frame that the task moves and its pose (4, 4) there, to be drawn; None where there is none."""
+        return None
+
     def rows(self, context: Context) -> int:
         """How many rows: the first number of the reference has as many entries, unless a task says otherwise."""
         first = next(iter(self.reference(context).shapes.values()))

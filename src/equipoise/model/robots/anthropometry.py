@@ -16,7 +16,7 @@ from ..types import Array
 
 
 @dataclass(frozen=True)
-class Segment:
+class BodySegment:
     """One row of the table, for the average man."""
 
     mass: float  # % of the body's mass
@@ -28,16 +28,16 @@ class Segment:
 
 
 SEGMENTS = {
-    "head": Segment(6.94, 242.9, 50.02, 30.3, 31.5, 26.1),  # vertex to cervicale (7th cervical vertebra)
-    "upper_trunk": Segment(15.96, 242.1, 50.66, 50.5, 32.0, 46.5),  # cervicale to xiphion (end of the breastbone)
-    "middle_trunk": Segment(16.33, 215.5, 45.02, 48.2, 38.3, 46.8),  # xiphion to omphalion (navel)
-    "lower_trunk": Segment(11.17, 145.7, 61.15, 61.5, 55.1, 58.7),  # omphalion to the middle of the hips
-    "upper_arm": Segment(2.71, 281.7, 57.72, 28.5, 26.9, 15.8),  # shoulder to elbow
-    "forearm": Segment(1.62, 268.9, 45.74, 27.6, 26.5, 12.1),  # elbow to wrist
-    "hand": Segment(0.61, 187.9, 36.24, 28.8, 23.5, 18.4),  # wrist to the tip of the 3rd finger
-    "thigh": Segment(14.16, 422.2, 40.95, 32.9, 32.9, 14.9),  # hip to knee
-    "shank": Segment(4.33, 440.3, 43.95, 25.1, 24.6, 10.2),  # knee to ankle
-    "foot": Segment(1.37, 258.1, 44.15, 25.7, 24.5, 12.4),  # heel to the tip of the toes
+    "head": BodySegment(6.94, 242.9, 50.02, 30.3, 31.5, 26.1),  # vertex to cervicale (7th cervical vertebra)
+    "upper_trunk": BodySegment(15.96, 242.1, 50.66, 50.5, 32.0, 46.5),  # cervicale to xiphion (end of the breastbone)
+    "middle_trunk": BodySegment(16.33, 215.5, 45.02, 48.2, 38.3, 46.8),  # xiphion to omphalion (navel)
+    "lower_trunk": BodySegment(11.17, 145.7, 61.15, 61.5, 55.1, 58.7),  # omphalion to the middle of the hips
+    "upper_arm": BodySegment(2.71, 281.7, 57.72, 28.5, 26.9, 15.8),  # shoulder to elbow
+    "forearm": BodySegment(1.62, 268.9, 45.74, 27.6, 26.5, 12.1),  # elbow to wrist
+    "hand": BodySegment(0.61, 187.9, 36.24, 28.8, 23.5, 18.4),  # wrist to the tip of the 3rd finger
+    "thigh": BodySegment(14.16, 422.2, 40.95, 32.9, 32.9, 14.9),  # hip to knee
+    "shank": BodySegment(4.33, 440.3, 43.95, 25.1, 24.6, 10.2),  # knee to ankle
+    "foot": BodySegment(1.37, 258.1, 44.15, 25.7, 24.5, 12.4),  # heel to the tip of the toes
 }
 PAIRED = ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")
 MID_SHOULDER_ABOVE_HIP = 515.5  # mm, same table

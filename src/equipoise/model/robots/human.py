@@ -14,7 +14,7 @@ from ..shapes import ORIGIN, Vector, box, capsule_between, combined
 from ..types import Array, Inertia, Model, Shape
 from .anthropometry import FOOT_BREADTH, HEEL_TO_ANKLE, HIP_SPACING, SHOULDER_SPACING, Measured, Person
 from .human_look import HumanLook
-from .parameters import Bounds, require_positive
+from .parameters import JointBounds, require_positive
 
 
 class Range(NamedTuple):
@@ -202,11 +202,11 @@ class _Body:
             links[-1], mass=rest.mass, com=rest.com, inertia=rest.matrix, shapes=[shape], visuals=self.look.of(links[-1])
         )
 
-    def _limits(self, joint: str, side: str) -> Bounds:
+    def _limits(self, joint: str, side: str) -> JointBounds:
         limits = RANGES[joint]
         mirrored = side == "right" and joint.endswith(("roll", "yaw"))
         lower, upper = (-limits.upper, -limits.lower) if mirrored else (limits.lower, limits.upper)
-        return Bounds(lower=lower, upper=upper, velocity=limits.velocity, effort=limits.effort * self.strength)
+        return JointBounds(lower=lower, upper=upper, velocity=limits.velocity, effort=limits.effort * self.strength)
 
     def _across(self, segment: Measured, half: float, radius: float) -> Shape:
         y, z = half * self.person.height, segment.length / 2
