@@ -125,7 +125,8 @@ def _followed(
         rows.append((k * DT, q, v, errors["object"], errors["grip"], tilt, float(joints.min()), slip))
         q = robot.integrate(q, v, DT)
     t, path, *columns = (np.array(column) for column in zip(*rows, strict=True))
-    return Carrying(t, path, *columns, gap=apart.watched(robot, 0.0).distances(path).min(axis=1))
+    gap = apart.watched(robot, 0.0).distances(path).min(axis=1)
+    return Carrying(t, path, *columns, gap)
 
 
 def _pairs(robot: Robot) -> list[Any]:

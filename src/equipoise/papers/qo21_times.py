@@ -70,7 +70,8 @@ def inverse_dynamics_times(trials: int = TRIALS) -> dict[str, Times]:
     batch = np.ascontiguousarray(np.moveaxis(states, 1, 0))
 
     def gauss(k: int) -> Array:
-        return principles.inverse_dynamics(robot, *states[k], "gauss-dual-quaternion")
+        q, v, a = states[k]
+        return principles.inverse_dynamics(robot, q, v, a, "gauss-dual-quaternion")
 
     whole = timed(lambda k: robot.inverse_dynamics(*batch), 20)
     return {
