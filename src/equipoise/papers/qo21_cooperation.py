@@ -126,7 +126,7 @@ def _followed(
         q = robot.integrate(q, v, DT)
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     gap = apart.watched(robot, 0.0).distances(columns[1]).min(axis=1)
-    return Carrying(*columns, gap)
+    return Carrying(*[*columns, gap])
 
 
 def _pairs(robot: Robot) -> list[Any]:
