@@ -124,9 +124,9 @@ def _followed(
         errors = solution.task_errors
         rows.append((k * DT, q, v, errors["object"], errors["grip"], tilt, float(joints.min()), slip))
         q = robot.integrate(q, v, DT)
-    t, path, *columns = (np.array(column) for column in zip(*rows, strict=True))
-    gap = apart.watched(robot, 0.0).distances(path).min(axis=1)
-    return Carrying(t, path, *columns, gap)
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    columns.append(apart.watched(robot, 0.0).distances(columns[1]).min(axis=1))
+    return Carrying(*columns)
 
 
 def _pairs(robot: Robot) -> list[Any]:
