@@ -143,7 +143,7 @@ BREAKAGES = [
         "[[B, C.T]",
         "[[B, -C.T]",
     ),
-    Breakage("E7", "torque limits are ignored", "control:unilateral_torque", "-most, -free", "np.full(motors, -9e9), -free"),
+    Breakage("E7", "torque limits are ignored", "control:unilateral_torque", "[most, free]", "[np.full(motors, 9e9), free]"),
     Breakage(
         "E7",
         "torques are not the least",

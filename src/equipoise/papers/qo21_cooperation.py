@@ -125,8 +125,8 @@ def _followed(
         rows.append((k * DT, q, v, errors["object"], errors["grip"], tilt, float(joints.min()), slip))
         q = robot.integrate(q, v, DT)
     columns = [np.array(column) for column in zip(*rows, strict=True)]
-    gap = apart.watched(robot, 0.0).distances(columns[1]).min(axis=1)
-    return Carrying(*[*columns, gap])
+    columns.append(apart.watched(robot, 0.0).distances(columns[1]).min(axis=1))
+    return Carrying(*columns)
 
 
 def _pairs(robot: Robot) -> list[Any]:
