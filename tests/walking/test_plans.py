@@ -128,7 +128,7 @@ def test_a_plan_without_excess_can_be_stopped(x, side):
 
 
 def test_the_bounds_of_the_offset_are_the_edge_of_what_steps_can_keep():
-    """At the bound the largest step after the quickest time that a foot needs for it comes back to the bound; beyond it, it gets farther away."""
+    """At the bound the largest step, as quick as a foot makes it, comes back to the bound; beyond it, it gets farther away."""
     g = gait()
     along, aside = growths(g)
     lower, upper = capturable(g, 1.0)
@@ -163,7 +163,7 @@ def test_a_foot_that_is_about_to_land_is_not_sent_elsewhere():
 
 
 def test_the_quickest_steps_are_those_that_a_foot_can_make():
-    """From one end of the reach to the other and to rest, with no more than the acceleration of the leg; never below the shortest."""
+    """From one end of the reach to the other and to rest, with no more than the leg's acceleration; never below the shortest."""
     slow, quick = gait(), gait(push_off=np.array([400.0, 4000.0]), shortest=0.12)
     far = slow.reach.ahead + slow.reach.behind
     seconds = log(growths(slow)[0]) / slow.rate - slow.hurried
