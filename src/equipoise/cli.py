@@ -158,7 +158,8 @@ def bench(
     what: Annotated[
         str,
         typer.Argument(
-            help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, opponents or courses"
+            help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, "
+            "walking, opponents, courses or grounds"
         ),
     ] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to race with; default talos and g1")] = None,
