@@ -39,7 +39,6 @@ if TYPE_CHECKING:  # what editors and type checkers see; a test holds it against
     from .control.stances.multi_contact import MultiContact as MultiContact
     from .control.stances.postures import find_posture as find_posture
     from .control.stances.stance import Stance as Stance
-    from .control.standing import Standing as Standing
     from .control.tasks import AbsoluteTask as AbsoluteTask
     from .control.tasks import CoMTask as CoMTask
     from .control.tasks import ForceTask as ForceTask
@@ -93,6 +92,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; a test holds it against
     from .simulate.run import Run as Run
     from .simulate.sensors import Sensors as Sensors
     from .simulate.world import Box as Box
+    from .walking.standing import Standing as Standing
     from .walking.walking import Walking as Walking
 
 # Where each public name lives; imported when first used, so that `import equipoise` costs nothing.
@@ -156,7 +156,7 @@ _HOMES = {
     "Stances": "control.stances.machine",
     "find_posture": "control.stances.postures",
     "MultiContact": "control.stances.multi_contact",
-    "Standing": "control.standing",
+    "Standing": "walking.standing",
     "Walking": "walking.walking",
     "Estimator": "estimation.estimator",
     "Belief": "estimation.belief",

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import chaos, courses, derivatives, dynamics, forms, growth, latency, opponents, safety, start, trot, walking
+from . import chaos, courses, derivatives, dynamics, forms, grounds, growth, latency, opponents, safety, start, trot, walking
 from .control import benchmark as control
 
 
@@ -69,6 +69,10 @@ def _courses(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return courses.run("../shared/courses/aist", robot=(robots or ["jvrc1"])[0])
 
 
+def _grounds(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return grounds.run(robots or ("g1", "human"))
+
+
 BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "dynamics": _dynamics,
     "derivatives": _derivatives,
@@ -83,6 +87,7 @@ BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "trot": _trot,
     "opponents": _opponents,
     "courses": _courses,
+    "grounds": _grounds,
 }
 QUIET = ("control", "latency", "walking")  # benches that a table drawn meanwhile would disturb
 
@@ -197,7 +202,13 @@ def _courses_line(row: courses.Verdict) -> list[str]:
     return [row.course, str(row.seed), row.outcome, end, f"{row.tilt:.2f}", "reached" if row.good else "MISSED"]
 
 
+def _grounds_line(row: grounds.GroundRow) -> list[str]:
+    far = f"{row.seconds:.1f}", f"{row.went:.2f}"
+    return [row.robot, row.ground, str(row.seed), row.outcome, *far, "passed" if row.good else "MISSED"]
+
+
 _TITLES = {
+    "grounds": "walks at 0.15 √(g h) over grounds that the plan does not know",
     "courses": "walking courses of AIST on JVRC-1, with their verdict",
     "walking": "ms of thread time while a robot walks in MuJoCo; real time: simulated seconds per second of the loop",
     "trot": "0.5 m/s with noise, delay, drawn friction and masses, and pushes of 0.2 m √(g h) from all sides",
@@ -213,6 +224,7 @@ _TITLES = {
     "growth": "inverse dynamics of a snake of n joints, batch of 1,024 on one core",
 }
 _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
+    "grounds": (["robot", "ground", "seed", "outcome", "s", "went, m", "verdict"], _grounds_line),
     "courses": (["course", "seed", "outcome", "base ends at, m", "tilt, rad", "verdict"], _courses_line),
     "walking": (["robot", "what", "calls", "median", "p99", "p99.9", "largest", "real time ×"], _walking_line),
     "trot": (["robot", "does not fall", "all in order", "mean speed, m/s", "effort", "joint limit, rad"], _trot_line),

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algebra.quaternions import from_rotation, product
 from ..algebra.rigid import rotation_from_rpy
 from ..body.body import Body, BodyError
 from ..errors import ShapeError, unknown_name
@@ -238,7 +239,14 @@ class Standing:
         """Start anew; commands that were given with a time before the first call are kept."""
         if self._began:
             self._commands = []
-        q, hands = self.q0, self.body.hands
+        self._t, self._began = 0.0, False
+        self.log: list[tuple[float, str]] = []
+        self.controller.reset()
+        self._go_home(self.q0)
+
+    def _go_home(self, q: Array) -> None:
+        """References at rest in a standing posture; hands are let go."""
+        self._posture, hands = q, self.body.hands
         self._home = {COM: self.robot.com(q), **{role: self.robot.pose(q, self.body.frames[role])[:3, 3] for role in hands}}
         if "head" in self.body.frames:
             self._home[HEAD] = np.zeros(2)
@@ -246,15 +254,31 @@ class Standing:
         self._goals = dict(self._home)
         self._led: set[str] = set()
         self._checks: list[tuple[float, str, float]] = []
-        self._t, self._began = 0.0, False
-        self.log: list[tuple[float, str]] = []
-        self.controller.reset()
         self._write_targets()
+
+    def move_home(self, t: float, q: Array) -> None:
+        """The standing posture from time t on where the feet are in configuration q, turned as they are: it has stepped."""
+        (old, before), (new, now) = (self._feet_at(x) for x in (self._posture, q))
+        turn = rotation_from_rpy(0.0, 0.0, now - before)
+        home = self._posture.copy()
+        home[:3] = turn @ (home[:3] - old) + new
+        home[3:7] = product(from_rotation(turn).tolist(), home[3:7].tolist())
+        off = turn @ (self._goals[COM] - self._home[COM])  # a squat stays a squat
+        self.controller.reset()
+        self._go_home(home)
+        self._goals[COM] = self._home[COM] + off
+        self._ways[COM] = _Way.still(self.robot.com(q)).to(t, self._goals[COM], 3.0 / self.body.gains.rate)
+
+    def _feet_at(self, q: Array) -> tuple[Array, float]:
+        """(3,) m, the middle of the feet, and their mean yaw, rad."""
+        poses = [self.robot.pose(q, self.body.frames[role]) for role in self.body.feet]
+        ahead = np.sum([X[:2, 0] for X in poses], axis=0)
+        return np.mean([X[:3, 3] for X in poses], axis=0), float(np.arctan2(ahead[1], ahead[0]))
 
     def _write_targets(self) -> None:
         controller, frames = self.controller, self.body.frames
-        controller.set_target(POSTURE, self.q0)
-        controller.set_target(TORSO, self.robot.pose(self.q0, frames["torso"]))
+        controller.set_target(POSTURE, self._posture)
+        controller.set_target(TORSO, self.robot.pose(self._posture, frames["torso"]))
         controller.set_target(COM, lambda t: self._ways[COM].at(t))
         for role in self.body.hands:
             controller.set_weight(role, 0.0)
@@ -269,7 +293,7 @@ class Standing:
     def _gaze(self, t: float) -> Array:
         """Pose of the head that looks where the reference says."""
         left, up = self._ways[HEAD].at(t)[0]
-        X = self.robot.pose(self.q0, self.body.frames["head"])
+        X = self.robot.pose(self._posture, self.body.frames["head"])
         X[:3, :3] = rotation_from_rpy(0.0, -float(up), float(left)) @ X[:3, :3]
         return X
 

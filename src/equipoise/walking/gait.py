@@ -72,7 +72,7 @@ class Gait:
         period = max(1.9 / rate, TURNING / slowest_joint(body))
         return cls(
             rate=rate, height=height, width=width, period=period, shortest=0.48 / rate, longest=period + 1.3 / rate,
-            transfer=0.2 / rate, hurried=0.05 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed,
+            transfer=0.2 / rate, hurried=0.05 / rate, clearance=0.11 * height, landing=0.05 * body.gains.speed,
             push_off=_push_off(body), reach=reach_of(body, width, height),
         )  # fmt: skip
 
@@ -128,8 +128,8 @@ def slowest_joint(body: Body) -> float:
 def _push_off(body: Body) -> Array:
     """(2,) m/s²: how fast a foot may be accelerated forward and aside by its leg from the standing posture, the trunk at rest.
 
-    Joint rates follow from the foot's acceleration alone, q̈ = J⁻¹ a, and torques from M q̈ + g; of what motors give a part is
-    left to the trunk, and to feedback.
+    Joint accelerations follow from the foot's alone, q̈ = J⁻¹ a, and torques from M q̈ + g; of what motors give, a part is left to
+    the trunk and to feedback.
     """
     robot, q = body.robot, body.standing
     M, g, most = robot.mass_matrix(q), robot.gravity(q), np.asarray(robot.limits.effort)

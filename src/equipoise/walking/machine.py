@@ -10,22 +10,20 @@ A step begins when its stance foot touches. During the transfer both feet carry;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from math import atan2, pi
+from dataclasses import replace
+from math import pi
 
 import numpy as np
 
 from ..balance.support import support_polygon
-from .footsteps import Footstep
 from .gait import Command, Gait, Place, next_place
 from .pendulum import after_shift, before
+from .state import SHIFT, STAND, STEP, Seen, State
 from .step_plan import Flight, StepPlan, StepPlanner, Wish
 from .swing import Swing
 from .whole_body import WholeBody
 
 Array = np.ndarray
-STAND, SHIFT, STEP = "stand", "shift", "step"
 PREVIEW = 5  # steps
 USED = 0.8  # of the sole, that the plan may use for pressure
 TOUCHED = 0.03  # of the weight: a force with which a foot has touched
@@ -37,69 +35,11 @@ QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when
 STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
 LAST = 0.01  # s: the nearest future that is planned for
 LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
-SHOVE, AHEAD = 0.15, 0.2  # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
+SHOVE, AHEAD = 0.2, 0.2  # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
+LOW = 0.7  # of the clearance, in hurried steps
+STEEP, FEEL = 0.3, 0.5  # largest slope that is believed; ω: how fast it is felt
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PACE = 0.3  # of the last step's time in the mean that steps are set by
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What a call sees: the centre of mass, its velocity, the capture point, the feet (left first), measured forces."""
-
-    t: float
-    com: Array
-    velocity: Array
-    xi: Array
-    poses: tuple[Array, Array]
-    forces: Mapping[str, Array]
-
-    def place(self, foot: int) -> Place:
-        X = self.poses[foot]
-        return Place(float(X[0, 3]), float(X[1, 3]), atan2(float(X[1, 0]), float(X[0, 0])))
-
-
-@dataclass
-class State:
-    """Where the walk is; all that changes from call to call.
-
-    Attributes:
-        stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
-        last, drift: the capture point in the last call, and its rate, m/s. shove: (2,) m/s, what of it the pendulum does not
-            explain.
-        pushed: s, when it last was. transfer: s, in which weight goes to the stance foot.
-        pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
-        command: what it follows now. queue: steps that were given. heading: rad.
-        pace: s, mean time of steps so far. period: s, that the command asks for.
-        hull: of the soles, while both stand.
-        trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
-    """
-
-    mode: str = STAND
-    stance: int = 0
-    since: float = 0.0
-    end: float = 0.0
-    plan: StepPlan | None = None
-    swing: Swing | None = None
-    pressure: Array = field(default_factory=lambda: np.zeros(2))
-    origin: Array = field(default_factory=lambda: np.zeros(2))
-    heading: float = 0.0
-    goal_yaw: float = 0.0
-    pace: float = 0.0
-    period: float = 0.0
-    asked: Array = field(default_factory=lambda: np.zeros(2))
-    lag: Array = field(default_factory=lambda: np.zeros(2))
-    trail: list[tuple[float, Array]] = field(default_factory=list)
-    ground: float | None = None
-    last: Array | None = None
-    drift: Array = field(default_factory=lambda: np.zeros(2))
-    shove: Array = field(default_factory=lambda: np.zeros(2))
-    pushed: float = -np.inf
-    transfer: float = 0.0
-    hull: tuple[Array, Array] | None = None
-    steps: int = 0
-    command: Command = field(default_factory=Command)
-    queue: list[Footstep] = field(default_factory=list)
-    goal_height: float | None = None
 
 
 class Machine:
@@ -120,6 +60,7 @@ class Machine:
         command = s.command = self.gait.towards(s.command, command, dt)
         s.period = self.gait.period_of(command)
         self._watch(seen, dt)
+        self._feel(seen, dt)
         if s.mode != STAND:
             s.heading += command.turn * dt
         act = {STAND: self._standing, SHIFT: self._shifting, STEP: self._stepping}[s.mode]
@@ -127,6 +68,15 @@ class Machine:
         self._rise(seen, dt)
         self._face(seen)
         return said
+
+    def _feel(self, seen: Seen, dt: float) -> None:
+        """The slope of the ground, as the sole of the foot that carries lies on it; after a push soles tip, and tell nothing."""
+        s = self.state
+        if s.mode != STEP or seen.t - s.since < s.transfer or seen.t - s.pushed < HURRY / self.gait.rate:
+            return
+        normal = seen.poses[s.stance][:3, 2]
+        found = np.clip(-normal[:2] / max(float(normal[2]), 0.5), -STEEP, STEEP)
+        s.slope = s.slope + min(FEEL * dt * self.gait.rate, 1.0) * (found - s.slope)
 
     def _rise(self, seen: Seen, dt: float) -> None:
         """The centre of mass at its height above the ground, and accelerated by where pressure is: c̈ = ω² (c − p)."""
@@ -148,13 +98,7 @@ class Machine:
 
     def _standing(self, seen: Seen, command: Command) -> list[str]:
         """Pressure brings the capture point back to the middle; a step where it cannot, or where one is asked for."""
-        s, places = self.state, (seen.place(0), seen.place(1))
-        if s.hull is None:
-            points = [sole @ place.R.T + place.xy for sole, place in zip(self.soles, places, strict=True)]
-            s.hull = support_polygon(np.concatenate(points)).rows
-            s.heading = places[0].yaw + wrapped(places[1].yaw - places[0].yaw) / 2
-        middle = (places[0].xy + places[1].xy) / 2
-        s.pressure = within(*s.hull, middle, seen.xi + STILL * (seen.xi - middle))
+        s, middle = self.state, self._hold(seen)
         if self._leaves(seen):
             return self._catch(seen, command)
         if s.queue:
@@ -165,6 +109,17 @@ class Machine:
         aside = command.left or command.turn
         s.mode, s.since, s.stance = SHIFT, seen.t, 0 if aside < 0 else 1
         return ["starts to walk"]
+
+    def _hold(self, seen: Seen) -> Array:
+        """Pressure where it brings the capture point back to the middle of the feet, (2,) m, which is given back."""
+        s, places = self.state, (seen.place(0), seen.place(1))
+        if s.hull is None:
+            points = [sole @ place.R.T + place.xy for sole, place in zip(self.soles, places, strict=True)]
+            s.hull = support_polygon(np.concatenate(points)).rows
+            s.heading = places[0].yaw + wrapped(places[1].yaw - places[0].yaw) / 2
+        middle = (places[0].xy + places[1].xy) / 2
+        s.pressure = within(*s.hull, middle, seen.xi + STILL * (seen.xi - middle))
+        return np.asarray(middle)
 
     def _tidied(self, seen: Seen, middle: Array) -> list[str]:
         """Feet that came to stand apart are brought together once the robot is at rest."""
@@ -180,6 +135,12 @@ class Machine:
         """(2,) m, of the left foot from where it stands beside the right one."""
         a, b = seen.place(0), seen.place(1)
         return b.R.T @ (a.xy - b.xy) - np.array([0.0, self.gait.width])
+
+    def leaves(self, seen: Seen, dt: float) -> bool:
+        """The same for a robot that another controller makes stand."""
+        self._watch(seen, dt)
+        self._hold(seen)
+        return self._leaves(seen)
 
     def _leaves(self, seen: Seen) -> bool:
         """Whether the capture point is where pressure cannot turn it back, or will be at once."""
@@ -322,7 +283,12 @@ class Machine:
         s, foot = self.state, 1 - self.state.stance
         self.whole_body.lift(foot)
         place, z = seen.place(foot), float(seen.poses[foot][2, 3])
-        return Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self.gait.clearance, self.gait.landing)
+        return Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self._clearance(seen), self.gait.landing)
+
+    def _clearance(self, seen: Seen) -> float:
+        """m: less in steps that are hurried, since a foot that is lifted less is there sooner."""
+        hurried = seen.t - self.state.pushed < HURRY / self.gait.rate
+        return LOW * self.gait.clearance if hurried else self.gait.clearance
 
     def _follow(self, seen: Seen, stance: Place) -> None:
         """The swinging foot on its way to the plan's place."""
@@ -331,9 +297,9 @@ class Machine:
             return
         x, y = stance.R @ s.plan.place + stance.xy
         yaw = float(s.swing.start[3]) + wrapped(s.goal_yaw - float(s.swing.start[3]))
-        height = float(seen.poses[s.stance][2, 3]) if s.goal_height is None else s.goal_height
-        goal = np.array([x, y, height, yaw])
-        self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, goal, s.end))
+        level = float(seen.poses[s.stance][2, 3] + s.slope @ (np.array([x, y]) - stance.xy))
+        goal = np.array([x, y, level if s.goal_height is None else s.goal_height, yaw])
+        self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, goal, s.end), s.slope)
 
     def _touched(self, seen: Seen) -> bool:
         """Whether the swinging foot is down: by its force, or by its place where forces are not measured."""
@@ -343,7 +309,7 @@ class Machine:
         wrench = seen.forces.get(self.whole_body.feet[foot])
         if wrench is not None:
             return bool(wrench[2] > TOUCHED * self.whole_body.weight)
-        return float(seen.poses[foot][2, 3] - seen.poses[s.stance][2, 3]) < 1e-3
+        return float(seen.poses[foot][2, 3] - s.swing.goal[2]) < 1e-3
 
     def _touch_down(self, seen: Seen, command: Command) -> list[str]:
         """The foot is down: stand if that is wanted and possible, else the next step."""

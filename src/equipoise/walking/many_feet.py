@@ -125,10 +125,10 @@ class ManyFeet(WholeBody):
         for k in self.groups[foot]:
             self.controller.set_weight(f"{self.feet[k]} swing", 0.0)
 
-    def set_swing(self, foot: int, state: Array) -> None:
+    def set_swing(self, foot: int, state: Array, slope: Array) -> None:
         """A swinging group by place, rate and acceleration of x, y, z and yaw of its virtual foot, (3, 4).
 
-        A foot that stood elsewhere beside its group goes over to where it belongs, critically damped.
+        Points have no tilt; `slope` is for soles. A foot that stood elsewhere beside its group goes over to where it belongs, critically damped.
         """
         R, rate = rotation_from_rpy(0.0, 0.0, float(state[0, 3])), FADING * self.body.gains.rate
         turn, spin = float(state[1, 3]), float(state[2, 3])

@@ -1,8 +1,8 @@
 """The way of a swinging foot: smooth to the second derivative, to a place and a time that may change at any moment.
 
 Level and in yaw it is a polynomial of fifth degree from where the foot's reference is, with its rate and acceleration, to rest at
-the goal. In height it rises to a clearance at mid-swing and comes down with a landing speed, with which it goes on until the
-ground is there.
+the goal. In height it rises to a clearance at mid-swing and comes down with a landing speed; where the ground is missing it goes
+on down, faster and faster.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Swing:
         begin: s, when it did.
         end: s, when it should touch.
         clearance: m, above the higher of start and goal.
-        landing: m/s, with which it comes down.
+        landing: m/s, with which it comes down. sinking: m/s², by which it is faster where the ground is missing.
 
     Attributes:
         state: (3, 4) place, rate and acceleration of x, y, z, yaw at `now`. goal: (4,) where it goes.
@@ -47,6 +47,7 @@ class Swing:
     end: float
     clearance: float
     landing: float
+    sinking: float = 3.0
     state: Array = field(init=False)
     now: float = field(init=False)
     goal: Array = field(init=False)
@@ -85,6 +86,7 @@ class Swing:
             self.state[:, 2] = quintic(x, v, a, ground, -self.landing, left, dt)
 
     def _go_on_down(self, dt: float) -> None:
-        """No ground where it should be: the foot keeps its place and goes on with its landing speed."""
+        """No ground where it should be: the foot keeps its place and goes on down, faster and faster: it is late already."""
+        speed = max(-float(self.state[1, 2]), self.landing) + dt * self.sinking
         self.state[1:] = 0.0
-        self.state[:2, 2] = self.state[0, 2] - dt * self.landing, -self.landing
+        self.state[:, 2] = self.state[0, 2] - dt * speed, -speed, -self.sinking

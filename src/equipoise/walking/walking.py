@@ -26,9 +26,10 @@ from ..control.controller.solution import Solution
 from ..errors import ShapeError
 from .footsteps import Footstep, through
 from .gait import Command, Gait, Place
-from .machine import Machine, Seen, State
+from .machine import Machine
 from .pendulum import divergent
 from .resistance import Resistance
+from .state import Seen, State
 from .step_plan import StepPlan
 from .trot import trotting
 from .whole_body import Held, WholeBody
@@ -161,6 +162,10 @@ class Walking:
             return solution
         self.log += [(float(t), text) for text in said]
         return replace(solution, events=(*solution.events, *said))
+
+    def leaves(self, t: float, q: Array, v: Array) -> bool:
+        """Whether the capture point leaves the soles of a robot that stands in state (q, v), or will at once."""
+        return self.machine.leaves(self._see(float(t), q, v), self.dt)
 
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)

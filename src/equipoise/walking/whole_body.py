@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import atan
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algebra.rigid import rotation_from_rpy
+from ..algebra.rigid import rotation_about, rotation_from_rpy
 from ..body.body import Body
 from ..control.constraints import Constraint, JointLimits, TorqueLimits
 from ..control.contacts import Contact, FlatContact
@@ -188,10 +189,10 @@ class WholeBody:
             X[:3, :3] = R @ self._home[part]
             numbers[:16], numbers[21] = X.ravel(), rate
 
-    def set_swing(self, foot: int, state: Array) -> None:
-        """A swinging foot by place, rate and acceleration of x, y, z and yaw, (3, 4)."""
+    def set_swing(self, foot: int, state: Array, slope: Array) -> None:
+        """A swinging foot by place, rate, acceleration of x, y, z and yaw, (3, 4); its sole along a slope (2,) of the world."""
         X = np.eye(4)
-        X[:3, :3], X[:3, 3] = rotation_from_rpy(0.0, 0.0, float(state[0, 3])), state[0, :3]
+        X[:3, :3], X[:3, 3] = tilted(slope) @ rotation_from_rpy(0.0, 0.0, float(state[0, 3])), state[0, :3]
         numbers = self.swing[foot]
         numbers[:16] = X.ravel()
         numbers[16:19], numbers[21] = state[1, :3], state[1, 3]
@@ -217,6 +218,15 @@ class WholeBody:
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         return self.controller(t, q, v)
+
+
+def tilted(slope: Array) -> Array:
+    """(3, 3) the rotation without yaw that brings the vertical to the normal of ground z = slope · (x, y)."""
+    rise = float(np.hypot(*slope))
+    if rise < 1e-12:
+        return np.eye(3)
+    axis = np.array([slope[1], -slope[0], 0.0]) / rise  # ẑ × normal, of unit length
+    return rotation_about(axis, atan(rise))
 
 
 def _read(numbers: Array) -> Callable[[float], Numbers]:

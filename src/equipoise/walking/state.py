@@ -1,0 +1,77 @@
+"""What a walker sees in a call, and what it keeps from one call to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import atan2
+
+import numpy as np
+
+from .footsteps import Footstep
+from .gait import Command, Place
+from .step_plan import StepPlan
+from .swing import Swing
+
+Array = np.ndarray
+STAND, SHIFT, STEP = "stand", "shift", "step"
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a call sees: the centre of mass, its velocity, the capture point, the feet (left first), measured forces."""
+
+    t: float
+    com: Array
+    velocity: Array
+    xi: Array
+    poses: tuple[Array, Array]
+    forces: Mapping[str, Array]
+
+    def place(self, foot: int) -> Place:
+        X = self.poses[foot]
+        return Place(float(X[0, 3]), float(X[1, 3]), atan2(float(X[1, 0]), float(X[0, 0])))
+
+
+@dataclass
+class State:
+    """Where the walk is; all that changes from call to call.
+
+    Attributes:
+        stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
+        last, drift: the capture point in the last call, and its rate, m/s. shove: m/s, what the pendulum does not explain of it.
+        pushed: s, when there last was a shove. transfer: s, in which weight goes to the stance foot.
+        pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
+        command: what it follows now. queue: steps that were given. heading: rad.
+        pace: s, mean time of steps so far. period: s, that the command asks for.
+        slope: (2,) of the ground, as soles feel it. hull: of the soles, while both stand.
+        trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
+    """
+
+    mode: str = STAND
+    stance: int = 0
+    since: float = 0.0
+    end: float = 0.0
+    plan: StepPlan | None = None
+    swing: Swing | None = None
+    pressure: Array = field(default_factory=lambda: np.zeros(2))
+    origin: Array = field(default_factory=lambda: np.zeros(2))
+    heading: float = 0.0
+    goal_yaw: float = 0.0
+    pace: float = 0.0
+    period: float = 0.0
+    asked: Array = field(default_factory=lambda: np.zeros(2))
+    lag: Array = field(default_factory=lambda: np.zeros(2))
+    trail: list[tuple[float, Array]] = field(default_factory=list)
+    ground: float | None = None
+    last: Array | None = None
+    drift: Array = field(default_factory=lambda: np.zeros(2))
+    shove: Array = field(default_factory=lambda: np.zeros(2))
+    pushed: float = -np.inf
+    transfer: float = 0.0
+    slope: Array = field(default_factory=lambda: np.zeros(2))
+    hull: tuple[Array, Array] | None = None
+    steps: int = 0
+    command: Command = field(default_factory=Command)
+    queue: list[Footstep] = field(default_factory=list)
+    goal_height: float | None = None
