@@ -50,11 +50,11 @@ class HumanLook:
 
     def _taper(self, a: Vector, b: Vector, radii: tuple[float, float], color: Color) -> list[Shape]:
         """Rods from a to b, each a little thinner than the one before."""
+        start, way = np.array(a), np.array(b) - np.array(a)
         parts = []
         for k in range(STEPS):
-            ends = [[(1 - s) * x + s * y for x, y in zip(a, b, strict=True)] for s in (k / STEPS, (k + 1) / STEPS)]
-            share = (k + 0.5) / STEPS
-            parts.append(self._rod(*ends, (1 - share) * radii[0] + share * radii[1], color))
+            radius = float(np.interp(k + 0.5, (0, STEPS), radii))
+            parts.append(self._rod(start + k / STEPS * way, start + (k + 1) / STEPS * way, radius, color))
         return parts
 
     def _trunk(self, *rows: tuple[float, float, float, float]) -> list[Shape]:
