@@ -15,7 +15,7 @@ from ..model.types import Array, Shape
 ROUNDED = ("capsule", "sphere")
 CELLS = 8  # of the grid across a part of middling thickness
 MOST_CELLS = 400_000
-SOFTNESS = 0.4  # of the thinner part's radius: how far from a seam the surface is rounded
+SOFTNESS = 0.18  # of the thinner part's radius: how far from a seam the surface is rounded
 
 
 class _Segments:

@@ -6,6 +6,8 @@ simpler shapes, masses and inertias come from tables.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..shapes import Color, Vector, capsule_between, sphere
 from ..types import Shape
 from .anthropometry import HEEL_TO_ANKLE, HIP_SPACING, SHOULDER_SPACING, Person
@@ -13,6 +15,7 @@ from .anthropometry import HEEL_TO_ANKLE, HIP_SPACING, SHOULDER_SPACING, Person
 SUIT: Color = (0.40, 0.49, 0.62, 1.0)
 SKIN: Color = (0.86, 0.71, 0.60, 1.0)
 SHOES: Color = (0.19, 0.21, 0.25, 1.0)
+STEPS = 7  # of a limb that tapers
 FINGERS = (-0.0165, -0.0055, 0.0055, 0.0165)  # of height, from the middle of the hand
 
 
@@ -45,29 +48,40 @@ class HumanLook:
     def _ball(self, at: Vector, radius: float, color: Color) -> Shape:
         return sphere(self.height * radius, [self.height * x for x in at], color=color)
 
-    def _across(self, x: float, half: float, z: float, radius: float) -> Shape:
-        return self._rod((x, -half, z), (x, half, z), radius, SUIT)
+    def _taper(self, a: Vector, b: Vector, radii: tuple[float, float], color: Color) -> list[Shape]:
+        """Rods from a to b, each a little thinner than the one before."""
+        start, way = np.array(a), np.array(b) - np.array(a)
+        parts = []
+        for k in range(STEPS):
+            radius = float(np.interp(k + 0.5, (0, STEPS), radii))
+            parts.append(self._rod(start + k / STEPS * way, start + (k + 1) / STEPS * way, radius, color))
+        return parts
+
+    def _trunk(self, *rows: tuple[float, float, float, float]) -> list[Shape]:
+        """Rods from right to left, one above the other: (x, half of the length, z, radius) given at some heights."""
+        given = np.array(rows)
+        heights = np.linspace(given[0, 2], given[-1, 2], STEPS)
+        x, half, radius = (np.interp(heights, given[:, 2], given[:, column]) for column in (0, 1, 3))
+        across = zip(x.tolist(), half.tolist(), heights.tolist(), radius.tolist(), strict=True)
+        return [self._rod((a, -b, z), (a, b, z), r, SUIT) for a, b, z, r in across]
 
     def _pelvis(self) -> list[Shape]:
         waist, hip = self._length("lower_trunk"), HIP_SPACING / 2
         seat = [self._ball((-0.014, side * 0.8 * hip, -0.004), 0.047, SUIT) for side in (-1, 1)]
-        return [self._across(0.0, hip, 0.008, 0.049), self._across(0.0, 0.034, waist, 0.050), *seat]
+        return [*self._trunk((0.0, hip, 0.008, 0.049), (0.0, 0.034, waist, 0.050)), *seat]
 
     def _abdomen(self) -> list[Shape]:
         top = self._length("middle_trunk")
-        return [self._across(0.004 * s, 0.034, s * top, 0.050 + 0.003 * s) for s in (0.0, 0.3, 0.6, 1.0)]
+        return self._trunk((0.0, 0.034, 0.0, 0.050), (0.004, 0.034, top, 0.053))
 
     def _thorax(self) -> list[Shape]:
         top, shoulder = self._length("upper_trunk"), SHOULDER_SPACING / 2
         below = self._length("lower_trunk") + self._length("middle_trunk")
         z = self.person.shoulder_above_hip / self.height - below
-        return [
-            self._across(0.004, 0.034, 0.0, 0.053),
-            self._across(0.007, 0.042, 0.4 * top, 0.056),
-            self._across(0.004, 0.052, 0.7 * top, 0.048),
-            self._across(0.0, 0.72 * shoulder, z - 0.004, 0.036),
-            self._rod((-0.004, 0.0, z), (0.0, 0.0, top + 0.012), 0.030, SUIT),
-        ]
+        chest = self._trunk(
+            (0.004, 0.034, 0.0, 0.053), (0.007, 0.042, 0.4 * top, 0.055), (0.0, 0.72 * shoulder, z - 0.004, 0.036)
+        )
+        return [*chest, self._rod((-0.004, 0.0, z), (0.0, 0.0, top + 0.012), 0.030, SUIT)]
 
     def _head(self) -> list[Shape]:
         top = self._length("head")
@@ -80,20 +94,13 @@ class HumanLook:
 
     def _upper_arm(self) -> list[Shape]:
         end = self._length("upper_arm")
-        return [
-            self._ball((0.0, 0.0, 0.0), 0.032, SUIT),
-            self._rod((0.0, 0.0, -0.12 * end), (0.002, 0.0, -0.45 * end), 0.0255, SUIT),
-            self._rod((0.001, 0.0, -0.5 * end), (0.0, 0.0, -0.7 * end), 0.0235, SUIT),
-            self._rod((0.0, 0.0, -0.7 * end), (0.0, 0.0, -end), 0.0215, SUIT),
-        ]
+        limb = self._taper((0.0, 0.0, -0.1 * end), (0.0, 0.0, -end), (0.0275, 0.0212), SUIT)
+        return [self._ball((0.0, 0.0, 0.0), 0.031, SUIT), *limb]
 
     def _forearm(self) -> list[Shape]:
         end = self._length("forearm")
-        return [
-            self._rod((0.0, 0.0, 0.0), (0.002, 0.0, -0.3 * end), 0.0215, SUIT),
-            self._rod((0.001, 0.0, -0.35 * end), (0.0, 0.0, -0.6 * end), 0.0185, SUIT),
-            self._rod((0.0, 0.0, -0.6 * end), (0.0, 0.0, -0.97 * end), 0.0155, SUIT),
-        ]
+        upper = self._taper((0.0, 0.0, 0.0), (0.001, 0.0, -0.35 * end), (0.0212, 0.0215), SUIT)
+        return [*upper, *self._taper((0.001, 0.0, -0.35 * end), (0.0, 0.0, -0.97 * end), (0.0212, 0.0152), SUIT)]
 
     def _hand(self, left: float) -> list[Shape]:
         """Palm down on z = 0, fingers along x; the thumb is on the right of a left hand that lies so."""
@@ -111,21 +118,13 @@ class HumanLook:
 
     def _thigh(self) -> list[Shape]:
         end = self._length("thigh")
-        return [
-            self._ball((0.0, 0.0, -0.004), 0.048, SUIT),
-            self._rod((0.002, 0.0, -0.1 * end), (0.004, 0.0, -0.35 * end), 0.0445, SUIT),
-            self._rod((0.004, 0.0, -0.35 * end), (0.003, 0.0, -0.62 * end), 0.0395, SUIT),
-            self._rod((0.003, 0.0, -0.62 * end), (0.0, 0.0, -end), 0.0335, SUIT),
-        ]
+        limb = self._taper((0.002, 0.0, -0.05 * end), (0.0, 0.0, -end), (0.0475, 0.0325), SUIT)
+        return [self._ball((0.0, 0.0, -0.004), 0.048, SUIT), *limb]
 
     def _shank(self) -> list[Shape]:
         end = self._length("shank")
-        return [
-            self._ball((0.002, 0.0, 0.0), 0.0325, SUIT),
-            self._rod((-0.005, 0.0, -0.15 * end), (-0.007, 0.0, -0.34 * end), 0.0315, SUIT),
-            self._rod((-0.005, 0.0, -0.35 * end), (-0.003, 0.0, -0.58 * end), 0.0265, SUIT),
-            self._rod((-0.002, 0.0, -0.55 * end), (0.0, 0.0, -0.97 * end), 0.0215, SUIT),
-        ]
+        calf = self._taper((0.0, 0.0, 0.0), (-0.005, 0.0, -0.3 * end), (0.0325, 0.0322), SUIT)
+        return [*calf, *self._taper((-0.005, 0.0, -0.3 * end), (0.0, 0.0, -0.97 * end), (0.0318, 0.0208), SUIT)]
 
     def _foot(self) -> list[Shape]:
         """Sole down on z = 0, toes along x."""
