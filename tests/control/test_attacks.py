@@ -162,7 +162,7 @@ def test_the_fallback_keeps_the_limits_whatever_the_rate_says(first):
 def test_torques_of_the_fallback_are_the_last_ones_of_the_next_step():
     """Three steps without a state, then a good one: each changes by no more than the rate from the one before."""
     controller = eq.WholeBodyController(
-        load("arm7"), [eq.PostureTask(HOME)], constraints=[eq.TorqueLimits(), eq.TorqueRate(500.0)], fallback_damping=100.0
+        load("arm7"), [eq.PostureTask(HOME)], constraints=[eq.TorqueLimits(), eq.TorqueRate(500.0)], hold_damping=100.0
     )
     last = first = controller(0.0, HOME, REST).torque
     for k in range(3):

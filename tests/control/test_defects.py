@@ -332,9 +332,7 @@ def test_contacts_that_depend_on_each_other_stand_quietly():
 # --- 10: numbers that cannot be -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "options", [{"fallback_damping": np.nan}, {"fallback_damping": -1.0}, {"dt": np.inf}, {"slip_limit": np.nan}]
-)
+@pytest.mark.parametrize("options", [{"hold_damping": np.nan}, {"hold_damping": -1.0}, {"dt": np.inf}, {"slip_limit": np.nan}])
 def test_options_that_are_not_numbers_are_refused(options):
     with pytest.raises(TaskError):
         eq.WholeBodyController(load("arm7"), [eq.PostureTask()], **options)
@@ -390,9 +388,7 @@ def test_aligned_and_coincident_corners_count_once():
 
 def test_the_fallback_stays_within_limits():
     robot = load("arm7")
-    controller = eq.WholeBodyController(
-        robot, [eq.PostureTask()], constraints=[eq.TorqueLimits(limits=2.0)], fallback_damping=100.0
-    )
+    controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[eq.TorqueLimits(limits=2.0)], hold_damping=100.0)
     controller(0.0, HOME, np.zeros(7))
     q = HOME.copy()
     q[0] = np.nan
@@ -400,7 +396,7 @@ def test_the_fallback_stays_within_limits():
         solution = controller(0.1, q, v)
         assert solution.status is ControlStatus.NOT_FINITE
         assert_allclose(solution.torque, -2.0 * np.sign(v))
-    free = eq.WholeBodyController(robot, [eq.PostureTask()], fallback_damping=1e6)
+    free = eq.WholeBodyController(robot, [eq.PostureTask()], hold_damping=1e6)
     free(0.0, HOME, np.zeros(7))
     assert_allclose(np.abs(free(0.1, q, np.full(7, 3.0)).torque), robot.limits.effort)  # the robot's own where none are given
 

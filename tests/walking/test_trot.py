@@ -152,7 +152,7 @@ def test_swings_of_a_group_are_consistent_in_place_rate_and_acceleration(quadrup
         state[0] = start + np.array([0.3 * t, 0.1 * t**2, 0.05 * t, 0.5 * t + 0.4 * t**2])
         state[1] = 0.3, 0.2 * t, 0.05, 0.5 + 0.8 * t
         state[2] = 0.0, 0.2, 0.0, 0.8
-        legs.set_swing(0, state)
+        legs.set_swing(0, state, np.zeros(2))
         states.append(legs.swing[foot].copy())
         if k == 0:
             assert_allclose(states[0][[3, 7, 11]], legs.places[foot], atol=1e-12)  # from where it stood

@@ -128,7 +128,8 @@ class ManyFeet(WholeBody):
     def set_swing(self, foot: int, state: Array, slope: Array) -> None:
         """A swinging group by place, rate and acceleration of x, y, z and yaw of its virtual foot, (3, 4).
 
-        Points have no tilt; `slope` is for soles. A foot that stood elsewhere beside its group goes over to where it belongs, critically damped.
+        A foot that stood elsewhere beside its group goes over to where it belongs, critically damped. Points have no tilt: the
+        slope is for soles.
         """
         R, rate = rotation_from_rpy(0.0, 0.0, float(state[0, 3])), FADING * self.body.gains.rate
         turn, spin = float(state[1, 3]), float(state[2, 3])

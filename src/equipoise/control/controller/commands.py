@@ -19,11 +19,11 @@ class Commands:
     Args:
         layout: of the controller.
         settings: of the controller: bounds of torques follow from them.
-        fallback_damping: of the fallback, N m s per rad; at acceleration level 1/s.
+        hold_damping: of the fallback, N m s per rad; at acceleration level 1/s.
     """
 
-    def __init__(self, layout: Layout, settings: Settings, fallback_damping: float) -> None:
-        self.layout, self.settings, self.fallback_damping = layout, settings, fallback_damping
+    def __init__(self, layout: Layout, settings: Settings, hold_damping: float) -> None:
+        self.layout, self.settings, self.hold_damping = layout, settings, hold_damping
         bounding = [c for c in layout.items.constraints if type(c).torque_bounds is not Constraint.torque_bounds]
         bounding.sort(key=lambda c: -c.rank)  # what is never relaxed has the last word
         self._bounding = [(c, settings.numbers(c.label)) for c in bounding]
@@ -77,7 +77,7 @@ class Commands:
         nv, at = context.robot.nv, context.motor_places
         torque, a, still = np.zeros(nv), np.zeros(nv), np.zeros(nv)
         with np.errstate(over="ignore", invalid="ignore"):
-            damping = self.fallback_damping * v
+            damping = self.hold_damping * v
         damping[~np.isfinite(damping)] = 0.0  # of rates that are none, or whose damping is beyond all numbers
         if context.level == "torque":
             effort = context.robot.limits.effort[at]

@@ -61,7 +61,7 @@ class WholeBodyController:
         dt: s, the step at which it will be called; barriers and limits are proven for it.
         force_weight: of the squares of the unknown contact forces, 1/N²; makes them unique.
         motion_weight: of the squares of the unknown accelerations or velocities, for those that no task determines.
-        fallback_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, all alone.
+        hold_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, all alone.
         slip_limit: m or rad; a contact that slipped farther is lost: it is taken out, and an event tells.
         chart: of the base's orientation: the program is then [BK12, Eq. (37)], over accelerations of the chart's coordinates,
             torques and contact forces, with the equations of motion as rows. None eliminates base and torques.
@@ -95,7 +95,7 @@ class WholeBodyController:
         dt: float = 1e-3,
         force_weight: float = 1e-6,
         motion_weight: float = 1e-6,
-        fallback_damping: float = 5.0,
+        hold_damping: float = 5.0,
         slip_limit: float = 0.05,
         chart: Chart | type[Chart] | None = None,
     ) -> None:
@@ -104,15 +104,13 @@ class WholeBodyController:
         if priorities not in PRIORITIES:
             raise unknown_name("kind of priorities", priorities, PRIORITIES)
         require_positive(dt=dt, force_weight=force_weight, motion_weight=motion_weight)
-        if not (isfinite(fallback_damping) and fallback_damping >= 0 and slip_limit > 0):
-            raise TaskError(
-                f"wanted fallback_damping ≥ 0, finite, and slip_limit > 0; got {fallback_damping!r} and {slip_limit!r}"
-            )
+        if not (isfinite(hold_damping) and hold_damping >= 0 and slip_limit > 0):
+            raise TaskError(f"wanted hold_damping ≥ 0, finite, and slip_limit > 0; got {hold_damping!r} and {slip_limit!r}")
         weights = {"force_weight": force_weight, "motion_weight": motion_weight}
         self.chart = usable_chart(robot, level, chart)
-        self._options = {"dt": dt, "fallback_damping": fallback_damping, "slip_limit": slip_limit, "chart": self.chart, **weights}
+        self._options = {"dt": dt, "hold_damping": hold_damping, "slip_limit": slip_limit, "chart": self.chart, **weights}
         self.robot, self.level, self.priorities, self.dt = robot, level, priorities, dt
-        self.fallback_damping, self.slip_limit = fallback_damping, slip_limit
+        self.hold_damping, self.slip_limit = hold_damping, slip_limit
         self.items = Items(tuple(tasks), tuple(contacts), tuple(constraints))
         self.items.require(robot, level)
         self._build(force_weight, motion_weight)
@@ -143,7 +141,7 @@ class WholeBodyController:
         sizes = {"q": (self.robot.nq,), "v": (self.robot.nv,), "p": self.settings.p.shape}
         memory = Memory(sizes | {name: own[name] for name in KEPT if name in own})
         self.settings.live_in(memory.arrays["p"])
-        self._commands = Commands(layout, self.settings, self.fallback_damping)
+        self._commands = Commands(layout, self.settings, self.hold_damping)
         regular = regularisation(layout, motion_weight, force_weight)
         names, margins = ({label: getattr(x, word) for label, x in makers.items()} for word in ("names", "largest_margin"))
         self._structure = Structure(layout, kernel, memory, regular, names, margins)
