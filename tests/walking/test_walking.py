@@ -150,7 +150,7 @@ class Told:
     def set_heading(self, yaw, rate):
         self.heading = yaw, rate
 
-    def set_swing(self, foot, state):
+    def set_swing(self, foot, state, slope):
         self.swing = foot, state
 
 
