@@ -246,7 +246,7 @@ class Standing:
         turn = rotation_from_rpy(0.0, 0.0, now - before)
         home = self._posture.copy()
         home[:3] = turn @ (home[:3] - old) + new
-        home[3:7] = product(from_rotation(turn), home[3:7])
+        home[3:7] = product(from_rotation(turn).tolist(), home[3:7].tolist())
         off = turn @ (self._goals[COM] - self._home[COM])  # a squat stays a squat
         self.controller.reset()
         self._go_home(home)
