@@ -72,7 +72,7 @@ class Gait:
         period = max(1.9 / rate, TURNING / slowest_joint(body))
         return cls(
             rate=rate, height=height, width=width, period=period, shortest=0.48 / rate, longest=period + 1.3 / rate,
-            transfer=0.2 / rate, hurried=0.05 / rate, clearance=0.11 * height, landing=0.05 * body.gains.speed,
+            transfer=0.2 / rate, hurried=0.05 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed,
             push_off=_push_off(body), reach=reach_of(body, width, height),
         )  # fmt: skip
 

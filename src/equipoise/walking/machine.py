@@ -35,9 +35,9 @@ QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when
 STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
 LAST = 0.01  # s: the nearest future that is planned for
 LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
-SHOVE, AHEAD = 0.2, 0.2  # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
-LOW = 0.7  # of the clearance, in hurried steps
+SHOVE, AHEAD = 0.35, 0.2  # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
 STEEP, FEEL = 0.3, 0.5  # largest slope that is believed; ω: how fast it is felt
+CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
@@ -158,8 +158,9 @@ class Machine:
 
     @property
     def _push(self) -> float:
-        """The part of ξ's unexplained rate that is beyond what touchdowns and noise make: 0 where nothing pushes."""
-        return max(0.0, 1.0 - SHOVE * self.gait.rate * self.gait.height / max(float(np.hypot(*self.state.shove)), 1e-9))
+        """Whether something pushes: 0 while ξ's unexplained rate is one that touchdowns make, 1 from twice that on."""
+        least = SHOVE * self.gait.rate * self.gait.height
+        return min(max(float(np.hypot(*self.state.shove)) / least - 1.0, 0.0), 1.0)
 
     def _watch(self, seen: Seen, dt: float) -> None:
         """The capture point's rate, filtered."""
@@ -248,7 +249,8 @@ class Machine:
         left = max(s.period - now, LAST) + half
         wish = self._wish(seen, command, left, s.period)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
-        times = max(gait.shortest - now, LAST) + half, max(gait.longest - now, 2 * LAST) + half
+        shortest = gait.shortest if seen.t - s.pushed < HURRY / gait.rate else max(gait.shortest, CALM / gait.rate)
+        times = max(shortest - now, LAST) + half, max(gait.longest - now, 2 * LAST) + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
 
     def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
@@ -283,12 +285,7 @@ class Machine:
         s, foot = self.state, 1 - self.state.stance
         self.whole_body.lift(foot)
         place, z = seen.place(foot), float(seen.poses[foot][2, 3])
-        return Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self._clearance(seen), self.gait.landing)
-
-    def _clearance(self, seen: Seen) -> float:
-        """m: less in steps that are hurried, since a foot that is lifted less is there sooner."""
-        hurried = seen.t - self.state.pushed < HURRY / self.gait.rate
-        return LOW * self.gait.clearance if hurried else self.gait.clearance
+        return Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self.gait.clearance, self.gait.landing)
 
     def _follow(self, seen: Seen, stance: Place) -> None:
         """The swinging foot on its way to the plan's place."""
