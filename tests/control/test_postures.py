@@ -156,7 +156,7 @@ def test_a_start_is_brought_to_its_contacts_as_a_rigid_body(human, contacts):
     X = pose(rotation_about(np.array([0.0, 0.0, 1.0]), 2.0), np.array([3.0, -1.0, 0.2]))
     feet = ("left_foot", "right_foot")
     places = {contacts[name]: X @ human.pose(human.standing(), name) for name in feet}
-    problem = Problem.of(human, Given(places, {}, {}, None, None, None, (), 0.8, 0.9))
+    problem = Problem.of(human, Given(places, {}, {}, None, None, None, (), 0.8, 0.9, human.standing()))
     (q,) = problem.initial_guesses(1, 0)
     for contact, place in places.items():
         assert_allclose(human.pose(q, contact.frame), place, atol=1e-12)
