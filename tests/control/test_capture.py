@@ -105,16 +105,16 @@ def test_a_robot_that_sways_has_not_ended(human, feet):
 
 def test_a_push_within_what_ankles_can_do_is_answered(human, feet):
     """Its capture point comes near the edge once; references start anew, the robot stands."""
-    machine = standing(human, feet)
-    run = eq.simulate(human, machine, q0=machine.q0, duration=2.2, pushes=[eq.Push("thorax", (0.0, -250.0, 0.0), 0.1, 0.1)])
+    machine = standing(human, feet, capture_margin=0.04)
+    run = eq.simulate(human, machine, q0=machine.q0, duration=2.2, pushes=[eq.Push("thorax", (0.0, -300.0, 0.0), 0.1, 0.1)])
     kinds = [event.kind for event in machine.log]
     assert run.outcome == "completed" and machine.outcome is Outcome.COMPLETED
     assert kinds.count(EventKind.PUSHED) == 1 and EventKind.ENDED not in kinds
 
 
 def test_a_motion_that_is_ended_and_stands_says_both(human, feet):
-    machine = standing(human, feet, retries=0)
-    run = eq.simulate(human, machine, q0=machine.q0, duration=1.5, pushes=[eq.Push("thorax", (0.0, -250.0, 0.0), 0.1, 0.1)])
+    machine = standing(human, feet, retries=0, capture_margin=0.04)
+    run = eq.simulate(human, machine, q0=machine.q0, duration=1.5, pushes=[eq.Push("thorax", (0.0, -300.0, 0.0), 0.1, 0.1)])
     pushed, ended, stands = machine.log
     assert [pushed.kind, ended.kind, stands.kind] == [EventKind.PUSHED, EventKind.ENDED, EventKind.STANDS]
     assert stands.t == pytest.approx(ended.t + 1.0, abs=0.01) and machine.outcome is Outcome.STOPPED
