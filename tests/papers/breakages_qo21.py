@@ -89,7 +89,7 @@ BREAKAGES = [
         "return free - times",
         fast=True,
     ),
-    Breakage("Q10", "repeated rows count twice", "forms:_factorised", "kept = s > tolerance *", "kept = s > -1 *"),
+    Breakage("Q10", "repeated rows count twice", "forms:_factorised", "independent = s > tolerance *", "independent = s > -1 *"),
     Breakage(
         "Q10",
         "wheels slip forward instead",

@@ -128,8 +128,6 @@ def test_the_viewer_shows_the_robot_where_the_camera_must_see_it(browser, run):
 
 def test_a_target_is_dragged_with_the_mouse_while_the_controller_runs(browser):
     robot, goals = samples.human(), {}
-    q = robot.standing()
-    hand = robot.pose(q, "left_hand")[:3, 3]
 
     def controller(t, q, v):
         a = -20.0 * v
@@ -140,9 +138,11 @@ def test_a_target_is_dragged_with_the_mouse_while_the_controller_runs(browser):
     controller.tasks = [SimpleNamespace(name="hand", frame="left_hand", target=None)]
     controller.set_target = goals.__setitem__
     with eq.view(robot, controller, dt=5e-3, port=0) as viewer:
+        q = viewer.live.q.copy()
+        hand = robot.pose(q, "left_hand")[:3, 3]
         browser.open(viewer.url)
         camera = camera_of(viewer)
-        camera.position, camera.look_at = hand + np.array([0.9, -0.5, 0.4]), hand  # near enough to grab it
+        camera.position, camera.look_at = hand + 1.8 * np.array([0.9, -0.5, 0.4]), hand  # near enough to grab it
         click(browser, "run / pause")
         wait_for(lambda: viewer.live.t > 0, "the controller to run")
         size = 0.25 * viewer.scene.size
