@@ -20,7 +20,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.files import MAX_BYTES, read_arrays, read_bounded
 from equipoise.simulate.archive import RunError
 from equipoise.simulate.scenario import ScenarioError, load_scenario, parse_scenario
-from equipoise.simulate.toml_source import Source
+from equipoise.simulate.toml_source import TomlSource
 from equipoise.study.parameters import StudyError
 from equipoise.study.store import HEADER, RUNS
 from equipoise.study.table import Record, Table
@@ -318,9 +318,9 @@ VALUES = [
 @pytest.mark.parametrize("values", VALUES, ids=lambda values: "-".join(values)[:24])
 def test_numbers_of_a_scenario_have_a_range(values):
     with pytest.raises(ScenarioError, match=r"bad\.toml") as caught:
-        parse_scenario(Source("bad.toml", SCENARIO.format(*values)))
+        parse_scenario(TomlSource("bad.toml", SCENARIO.format(*values)))
     assert len(str(caught.value)) < 300
-    assert parse_scenario(Source("good.toml", SCENARIO.format("1", "2", "[0, 0, 0.1]"))).plant.delay == 2
+    assert parse_scenario(TomlSource("good.toml", SCENARIO.format("1", "2", "[0, 0, 0.1]"))).plant.delay == 2
 
 
 def test_a_scenario_is_text_of_some_kilobytes(tmp_path):

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..algebra.arrays import finite
 from ..body.body import Body
 from ..control.body_contacts import FRICTION
+from ..control.constraints import Constraint
 from ..control.controller.solution import Solution
 from ..control.standing import Standing as Still
 from .walking import Walking
@@ -47,7 +48,7 @@ class Standing(Still):
         *,
         dt: float = 1e-3,
         friction: float = FRICTION,
-        constraints: Sequence[Any] = (),
+        constraints: Sequence[Constraint] = (),
         steps: bool = False,
     ) -> None:
         self.walker: Walking | None = None
