@@ -1,10 +1,12 @@
 """How long one step of control takes, whatever its status: a standing human whose hard centre-of-mass task often cannot hold.
 
-Time is that of the thread on the processor, so that other programs on the machine do not count.
+Time is that of the thread on the processor, so that other programs on the machine do not count. As in any loop of Python that
+has to keep time, what was made before it is frozen: else the garbage collector looks at all of it now and then, for milliseconds.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import thread_time_ns
@@ -52,6 +54,8 @@ def _measured(problem: str, robot: str, steps: int, seed: int, strict: bool) -> 
     walk = _walk(made, q0, rng)
     controller(0.0, q0, np.zeros(made.nv))
     com, times, statuses = made.com(q0), np.empty(steps), []
+    gc.collect()
+    gc.freeze()
     for k in range(steps):
         if k % 50 == 0:  # a new target every 50 ms; some too far, some far off to the side
             far = rng.random() < (0.15 if not strict else 0.5)
@@ -62,6 +66,7 @@ def _measured(problem: str, robot: str, steps: int, seed: int, strict: bool) -> 
         solution = controller(1e-3 * k, q, v)
         times[k] = 1e-6 * (thread_time_ns() - start)
         statuses.append(solution.status.name.lower() + (", limits active" if solution.active else "") * strict)
+    gc.unfreeze()
     names = np.array(statuses)
     for name in sorted(set(statuses)):
         of = times[names == name]
