@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,9 @@ from .body_contacts import FRICTION, contacts_of_body
 from .constraints import Constraint, JointLimits, TorqueLimits
 from .contacts import Contact
 from .controller.controller import WholeBodyController
+from .controller.settings import time_as_number
 from .controller.solution import Solution
+from .stances.initial_state import as_numbers, is_state
 from .strength import COM, require_support, strong_enough
 from .tasks import CoMTask, FrameTask, MomentumTask, PostureTask, Task
 
@@ -303,10 +306,11 @@ class Standing:
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
-        self._t, self._began = float(t), True
+        t, (q, v) = time_as_number(t), as_numbers(q, v)
+        self._t, self._began = t if isfinite(t) else self._t, True
         said = self._begin(self._t)
         solution = self.controller(t, q, v)
-        said += self._checked(self._t, q)
+        said += self._checked(self._t, q) if is_state(self.robot, q, v) else []
         if not said:
             return solution
         self.log += [(self._t, text) for text in said]

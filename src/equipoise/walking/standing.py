@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..algebra.arrays import finite
 from ..body.body import Body
 from ..control.body_contacts import FRICTION
 from ..control.constraints import Constraint
+from ..control.controller.settings import time_as_number
 from ..control.controller.solution import Solution
+from ..control.stances.initial_state import as_numbers, is_state
 from ..control.standing import Standing as Still
+from .state import STAND
+from .walking import FRICTION as UNKNOWN_GROUND
 from .walking import Walking
 
 if TYPE_CHECKING:
@@ -55,7 +59,8 @@ class Standing(Still):
         self.stepping, self._since = False, 0.0
         super().__init__(robot, body, dt=dt, friction=friction, constraints=constraints)
         if steps:
-            self.walker = Walking(self.robot, self.body, dt=dt, constraints=constraints)
+            cautious = min(friction, UNKNOWN_GROUND)
+            self.walker = Walking(self.robot, self.body, dt=dt, friction=cautious, constraints=constraints)
 
     def reset(self) -> None:
         """Start anew, standing."""
@@ -71,22 +76,23 @@ class Standing(Still):
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
-        walker = self.walker
-        if walker is None or not finite(np.asarray(q, dtype=float), np.asarray(v, dtype=float)):
-            return super().__call__(t, q, v)
-        if not self.stepping and walker.leaves(t, q, v):
-            self.stepping, self._since = True, float(t)
-        if not self.stepping:
+        walker, t, (q, v) = self.walker, time_as_number(t), as_numbers(q, v)
+        usable = isfinite(t) and is_state(self.robot, q, v)
+        if walker is not None and usable and not self.stepping and walker.leaves(t, q, v):
+            self.stepping, self._since = True, t
+        if walker is None or not self.stepping:
             return super().__call__(t, q, v)
         solution = walker(t, q, v)
-        self.log += [(float(t), text) for text in solution.events if isinstance(text, str)]
-        if walker.mode != "stand":
-            self._since = float(t)
+        if not usable:
+            return solution
+        self.log += [(t, text) for text in solution.events if isinstance(text, str)]
+        if walker.mode != STAND:
+            self._since = t
         if t - self._since < REST / walker.gait.rate:
             return solution
         self.stepping = False
-        self.move_home(float(t), q)
+        self.move_home(t, q)
         walker.reset()
         said = "stands where its steps have brought it, and goes on"
-        self.log.append((float(t), said))
+        self.log.append((t, said))
         return replace(solution, events=(*solution.events, said))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +23,9 @@ from ..algebra.arrays import finite
 from ..body.body import Body, BodyError
 from ..control.constraints import Constraint
 from ..control.contacts import Contact
+from ..control.controller.settings import time_as_number
 from ..control.controller.solution import Solution
+from ..control.stances.initial_state import as_numbers, is_state
 from ..errors import ShapeError
 from .footsteps import Footstep, through
 from .gait import Command, Gait, Place
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+FRICTION = 0.45  # of ground that nobody has measured
 SPIN = 0.5  # of the spin about the centre of mass that counts as tipping over the foot
 
 
@@ -75,7 +79,7 @@ class Walking:
         body: Body | str | Path | None = None,
         *,
         dt: float = 1e-3,
-        friction: float = 0.45,
+        friction: float = FRICTION,
         resistance: bool = False,
         constraints: Sequence[Constraint] = (),
     ) -> None:
@@ -145,27 +149,30 @@ class Walking:
         self._forces: Mapping[str, Array] = {}
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
-        """Measured contact forces, if the plant has them."""
-        self._forces = wrenches
+        """Measured contact forces, if the plant has them; of what is no wrench, place decides whether a foot is down."""
+        given = {name: as_numbers(wrench)[0] for name, wrench in (wrenches or {}).items()}
+        self._forces = {name: w for name, w in given.items() if np.shape(w) == (6,) and w.dtype.kind == "f" and finite(w)}
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
         said: list[str] = []
+        t, (q, v) = time_as_number(t), as_numbers(q, v)
+        usable = isfinite(t) and is_state(self.robot, q, v)
         while self._later and self._later[0][0] <= t + 1e-9:
             self._command = self._later.pop(0)[1]
-        if finite(np.asarray(q, dtype=float), np.asarray(v, dtype=float)):
-            said = self.machine.decide(self._see(float(t), q, v), self._command, self.dt)
+        if usable:
+            said = self.machine.decide(self._see(t, q, v), self._command, self.dt)
         solution = self.whole_body(t, q, v)
-        if self._resistance is not None:
+        if usable and self._resistance is not None:
             solution = replace(solution, torque=self._resistance.made_up(solution.torque, v))
         if not said:
             return solution
-        self.log += [(float(t), text) for text in said]
+        self.log += [(t, text) for text in said]
         return replace(solution, events=(*solution.events, *said))
 
     def leaves(self, t: float, q: Array, v: Array) -> bool:
         """Whether the capture point leaves the soles of a robot that stands in state (q, v), or will at once."""
-        return self.machine.leaves(self._see(float(t), q, v), self.dt)
+        return self.machine.leaves(self._see(t, q, v), self.dt)
 
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)

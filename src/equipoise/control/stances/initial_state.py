@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,18 @@ def is_state(robot: Robot, q: object, v: object) -> bool:
     if q.shape != (robot.nq,) or v.shape != (robot.nv,) or not finite(q, v):
         return False
     return all(abs(length(q[start : start + 4]) - 1) <= UNIT for start in robot.tree.quaternions)
+
+
+def as_numbers(*given: object) -> tuple[Any, ...]:
+    """Arrays of floats where they can be; what cannot stays as it is, and is no state."""
+    return tuple(x if isinstance(x, np.ndarray) else _as_array(x) for x in given)
+
+
+def _as_array(given: Any) -> Any:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        return given
 
 
 def tell_contacts_off(log: EventLog, t: float, anchors: Anchors, planned: Array) -> None:
