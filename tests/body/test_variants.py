@@ -84,7 +84,7 @@ def test_an_ankle_without_roll_stands(name):
     """The last joint of both legs locked: soles can still be flat, as the hips roll.
 
     Both soles of the iCub's description lie 30 mm to the right of their ankles. Without ankles that roll its centre of mass stays
-    14 mm aside of their middle, and that is said.
+    14 mm beside their middle, and it is reported.
     """
     robot = zoo.robot(name)
     ankles = [part.joints[-1] for part in zoo.body(name).feet.values()]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from snapshots import require_same_after_restore
 
 import equipoise as eq
 from equipoise.algebra.rigid import rotation_from_rpy
@@ -244,21 +245,7 @@ def test_a_quadruped_brings_its_feet_back_once_it_is_at_rest(quadruped, monkeypa
 
 def test_a_snapshot_goes_on_as_the_trot_did(quadruped):
     quadruped.command(0.3)
-    states, at = [], None
-    q, v = quadruped.q0.copy(), np.zeros(quadruped.robot.nv)
-    plant = varied_plant(quadruped, 1)
-    plant.reset(q, v)
-    for k in range(460):
-        solution = quadruped(1e-3 * k, q, v)
-        if k == 400:
-            at, states = quadruped.snapshot(), []
-        states.append((1e-3 * k, q, v, solution.torque))
-        state = plant.step(solution.torque, 1e-3)
-        q, v = state.q, state.v
-    quadruped.restore(at)
-    assert quadruped.mode == "step"
-    for t, q, v, torque in states[1:50]:
-        assert_allclose(quadruped(t, q, v).torque, torque, atol=1e-4)  # N m; the solver starts cold after the first
+    require_same_after_restore(quadruped, steps=460, at=400, again=50)
 
 
 def test_way_points_are_trotted_through(quadruped):

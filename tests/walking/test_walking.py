@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from snapshots import require_same_after_restore
 
 import equipoise as eq
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
@@ -74,23 +75,8 @@ def test_a_human_that_is_told_nothing_stands_still(human):
 
 
 def test_a_snapshot_goes_on_as_the_walk_did(human):
-    """The same states after a snapshot get the same torques, in the middle of a step too."""
     human.command(0.3)
-    states, at = [], None
-    q, v = human.q0.copy(), np.zeros(human.robot.nv)
-    plant = varied_plant(human, 1)
-    plant.reset(q, v)
-    for k in range(700):
-        solution = human(1e-3 * k, q, v)
-        if k == 500:
-            at, states = human.snapshot(), []
-        states.append((1e-3 * k, q, v, solution.torque))
-        state = plant.step(solution.torque, 1e-3)
-        q, v = state.q, state.v
-    human.restore(at)
-    assert human.mode == "step"
-    for t, q, v, torque in states[1:60]:
-        assert_allclose(human(t, q, v).torque, torque, atol=1e-4)  # N m; the solver starts cold after the first
+    require_same_after_restore(human, steps=700, at=500, again=60)
 
 
 def test_a_state_that_is_none_is_answered_by_the_fallback(human):

@@ -226,8 +226,7 @@ def simulate(
         options: of the plant, see its class: friction, ground, restitution, law, substeps, …
     """
     made = _plant(robot, controller, plant, contacts, obstacles, options, actuators)
-    q = _start(robot, controller) if q0 is None else np.array(q0, dtype=float)
-    v = np.zeros(robot.nv) if v0 is None else np.array(v0, dtype=float)
+    q, v = _start(robot, controller, q0, v0)
     steps, every = _counts(duration, dt, getattr(controller, "dt", None))
     _require_json(scenario)
     shoves = _pushes(robot, pushes)
@@ -289,10 +288,11 @@ def _reset(controller: Any, plant: Any, q: Array, v: Array) -> PlantState:
     return state if isinstance(state, PlantState) else PlantState(q, v, 0.0)
 
 
-def _start(robot: Robot, controller: Controller) -> Array:
-    """Where a controller says that it starts, or standing."""
+def _start(robot: Robot, controller: Controller, q0: Array | None, v0: Array | None) -> tuple[Array, Array]:
+    """(q, v) as given; else where the controller says that it starts, or standing, at rest."""
     own = getattr(controller, "q0", None)
-    return own.copy() if isinstance(own, np.ndarray) and own.shape == (robot.nq,) else robot.standing()
+    usual = own if isinstance(own, np.ndarray) and own.shape == (robot.nq,) else robot.standing()
+    return np.array(usual if q0 is None else q0, dtype=float), np.array(np.zeros(robot.nv) if v0 is None else v0, dtype=float)
 
 
 def _plant(
