@@ -1,7 +1,7 @@
 """Time per state on a GPU, with what it costs in registers and memory, against JAX libraries on the same robot.
 
-    python bench/gpu.py --save                     where Equipoise is installed: programs, states and answers to bench/programs
-    PYTHONPATH=src python bench/gpu.py             on the machine with the GPU: needs NumPy, CuPy, and PyTorch and JAX if there
+    python bench/gpu.py --save                where Equipoise is installed: programs, states, answers to bench/programs
+    PYTHONPATH=src python bench/gpu.py        on the machine with the GPU: needs NumPy, CuPy; PyTorch and JAX if there
 
 Peers (frax, MuJoCo MJX) are measured if they can be imported. Results go to the screen, and as JSON to --json.
 """
@@ -119,7 +119,12 @@ def errors(kernel: Any, data: Any, quantity: str, dtype: str, rows: bool) -> flo
 
 
 def ours(
-    quantity: str, data: Any, dtype: str, states: dict[str, Any], bandwidth: float, layouts: tuple[str, ...] = ("columns", "rows")
+    quantity: str,
+    data: Any,
+    dtype: str,
+    states: dict[str, Any],
+    bandwidth: float,
+    layouts: tuple[str, ...] = ("columns", "rows"),
 ) -> list[dict[str, Any]]:
     """One row for each layout."""
     import cupy as cp
@@ -133,12 +138,20 @@ def ours(
         seconds = sorted(_seconds(kernel, [states[key] for key in ARGUMENTS[quantity]], layout))
         median = float(np.median(seconds))
         bytes_each = (program.n_inputs + sum(output.size for output in program.outputs)) * np.dtype(dtype).itemsize
-        rows.append({
-            "quantity": quantity, "dtype": dtype, "layout": layout, "states": count, "ns": 1e9 * median / count,
-            "fastest": 1e9 * seconds[0] / count, "slowest": 1e9 * seconds[-1] / count,
-            "of_bandwidth": bytes_each * count / median / bandwidth,
-            "error": errors(kernel, data, quantity, dtype, layout == "rows"), **vars(kernel.usage(dtype, rows=layout == "rows")),
-        })  # fmt: skip
+        rows.append(
+            {
+                "quantity": quantity,
+                "dtype": dtype,
+                "layout": layout,
+                "states": count,
+                "ns": 1e9 * median / count,
+                "fastest": 1e9 * seconds[0] / count,
+                "slowest": 1e9 * seconds[-1] / count,
+                "of_bandwidth": bytes_each * count / median / bandwidth,
+                "error": errors(kernel, data, quantity, dtype, layout == "rows"),
+                **vars(kernel.usage(dtype, rows=layout == "rows")),
+            }
+        )
         cp.get_default_memory_pool().free_all_blocks()
     return rows
 
@@ -176,7 +189,10 @@ def jax_times(function: Callable[..., Any], arrays: list[Any], rounds: int = 9) 
 def jax_states(data: Any, dtype: str, count: int) -> dict[str, Any]:
     import jax.numpy as jnp
 
-    return {key: jnp.asarray(np.resize(data[key], (count, data[key].shape[1])), dtype=dtype) for key in ("q", "v", "a", "tau")}
+    return {
+        key: jnp.asarray(np.resize(data[key], (count, data[key].shape[1])), dtype=dtype)
+        for key in ("q", "v", "a", "tau")
+    }
 
 
 def frax_rows(data: Any, dtype: str) -> list[dict[str, Any]]:
@@ -196,7 +212,8 @@ def frax_rows(data: Any, dtype: str) -> list[dict[str, Any]]:
 
 
 def at_rest(function: Any, data: Any, dtype: str) -> float:
-    """Largest difference of joint forces from ours, by the largest of ours; conventions for the base differ, so it is at rest."""
+    """Largest difference of joint forces from ours, by the largest of ours; conventions for the base differ, so it is
+    at rest."""
     import jax
     import jax.numpy as jnp
 
@@ -213,8 +230,16 @@ def at_rest(function: Any, data: Any, dtype: str) -> float:
 def peer_rows(peer: str, functions: dict[str, Any], data: Any, dtype: str) -> list[dict[str, Any]]:
     import jax
 
-    check = {"peer": peer, "quantity": "check", "dtype": dtype, "error": at_rest(functions["inverse_dynamics"], data, dtype)}
-    return [check, *(peer_row(peer, quantity, dtype, jax.vmap(function), data) for quantity, function in functions.items())]
+    check = {
+        "peer": peer,
+        "quantity": "check",
+        "dtype": dtype,
+        "error": at_rest(functions["inverse_dynamics"], data, dtype),
+    }
+    return [
+        check,
+        *(peer_row(peer, quantity, dtype, jax.vmap(function), data) for quantity, function in functions.items()),
+    ]
 
 
 def peer_row(peer: str, quantity: str, dtype: str, function: Any, data: Any) -> dict[str, Any]:
@@ -225,7 +250,14 @@ def peer_row(peer: str, quantity: str, dtype: str, function: Any, data: Any) -> 
             states = jax_states(data, dtype, count)
             seconds, precision = jax_times(function, [states[key] for key in ARGUMENTS[quantity]])
             low, middle, high = (1e9 * x / count for x in (seconds[0], float(np.median(seconds)), seconds[-1]))
-            return row | {"states": count, "ns": middle, "fastest": low, "slowest": high, "gives": precision, "refused": problem}
+            return row | {
+                "states": count,
+                "ns": middle,
+                "fastest": low,
+                "slowest": high,
+                "gives": precision,
+                "refused": problem,
+            }
         except Exception as error:  # out of memory, mostly
             problem = f"{count}: {type(error).__name__}: {str(error)[:120]}"
     return row | {"problem": problem}
@@ -307,7 +339,8 @@ def show(row: dict[str, Any]) -> None:
 
 
 def peer_measured(peer: str, data: Any, dtype: str) -> list[dict[str, Any]]:
-    """Its rows, in the precision asked for: with doubles allowed, JAX would make constants of float32 programs doubles."""
+    """Its rows, in the precision asked for: with doubles allowed, JAX would make constants of float32 programs
+    doubles."""
     try:
         import jax
 
@@ -342,7 +375,9 @@ def measure(quantities: list[str], peers: list[str]) -> list[dict[str, Any]]:
                 rows.append(row)
                 show(row)
     asked = {
-        (row["quantity"], row["dtype"], row["states"]) for row in rows if "peer" in row and row.get("states", STATES) < STATES
+        (row["quantity"], row["dtype"], row["states"])
+        for row in rows
+        if "peer" in row and row.get("states", STATES) < STATES
     }
     for quantity, dtype, count in sorted(asked):  # ours once more, at the batches of the peers
         few = {key: x[:count] for key, x in many_states(data, dtype).items()}

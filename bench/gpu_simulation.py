@@ -4,8 +4,8 @@
     PYTHONPATH=src python bench/gpu_simulation.py  on the machine with the GPU: needs NumPy and CuPy
 
 A step is semi-implicit Euler of 1 ms with eight contact points on the ground; the states start standing and fall. Where
-`mujoco.mjx` can be imported it steps the same robot with the same eight points, and MuJoCo's own benchmark humanoid if its
-description (mjx/test_data/humanoid/humanoid.xml of the MuJoCo repository) lies in bench/programs.
+`mujoco.mjx` can be imported it steps the same robot with the same eight points, and MuJoCo's own benchmark humanoid if
+its description (mjx/test_data/humanoid/humanoid.xml of the MuJoCo repository) lies in bench/programs.
 """
 
 from __future__ import annotations
@@ -129,8 +129,10 @@ def show(found: dict[str, Any], name: str, row: dict[str, Any]) -> None:
 def rates(count: int, seconds: list[float]) -> dict[str, float]:
     """Of rounds that did `count` each: per second, median, slowest and fastest."""
     return {
-        "per second": count / float(np.median(seconds)), "slowest": count / max(seconds), "fastest": count / min(seconds)
-    }  # fmt: skip
+        "per second": count / float(np.median(seconds)),
+        "slowest": count / max(seconds),
+        "fastest": count / min(seconds),
+    }
 
 
 def device_seconds(cp: Any, function: Any, rounds: int = ROUNDS) -> list[float]:
@@ -165,7 +167,10 @@ def simulated(cp: Any, kernel: Any, q0: np.ndarray, dtype: str, B: int) -> dict[
         last[:] = state
 
     steps()
-    row: dict[str, Any] = {"called": rates(B * STEPS, device_seconds(cp, steps)), "as a graph": graphed(cp, steps, B * STEPS)}
+    row: dict[str, Any] = {
+        "called": rates(B * STEPS, device_seconds(cp, steps)),
+        "as a graph": graphed(cp, steps, B * STEPS),
+    }
     row["finite"] = all(bool(cp.isfinite(x).all()) for x in last)
     row["height"] = [float(cp.median(x[:, 2])) for x in (start[0], last[0])]
     return row | {"usage": str(kernel.usage(dtype, rows=False))}
@@ -207,7 +212,8 @@ def controlled(cp: Any, many: Any, start: Any, name: str) -> dict[str, Any]:
 
 
 def mjx_steps(path: Path, qpos: np.ndarray | None, count: int) -> dict[str, Any]:
-    """`count` environments side by side under vmap, STEPS steps in one scan, as in MJX's own benchmark; each round alike."""
+    """`count` environments side by side under vmap, STEPS steps in one scan, as in MJX's own benchmark; each round
+    alike."""
     try:
         import jax
         import mujoco
@@ -223,7 +229,9 @@ def mjx_steps(path: Path, qpos: np.ndarray | None, count: int) -> dict[str, Any]
         data = jax.jit(jax.vmap(begin))(jax.random.split(jax.random.key(0), count))
         one = jax.vmap(lambda d: mjx.step(m, d))
         clock = time.perf_counter()
-        run = jax.jit(lambda d: jax.lax.scan(lambda d, _: (one(d), None), d, None, length=STEPS)[0]).lower(data).compile()
+        run = (
+            jax.jit(lambda d: jax.lax.scan(lambda d, _: (one(d), None), d, None, length=STEPS)[0]).lower(data).compile()
+        )
         compiled = time.perf_counter() - clock
         last = jax.block_until_ready(run(data))
         seconds = []

@@ -1,4 +1,5 @@
-"""Takes the pictures of the documentation in a real browser: `python docs/screenshots.py [NAME…]`, all of them by default.
+"""Takes the pictures of the documentation in a real browser: `python docs/screenshots.py [NAME…]`, all of them by
+default.
 
 Needs Chromium (`apt-get install chromium`) and Pillow. `film` simulates the demonstration first, which takes a minute.
 """

@@ -84,14 +84,22 @@ def load(name: str, floating: bool | None = None) -> eq.Robot:
 
 
 def evaluate(
-    robot: eq.Robot, name: str, *arrays: Array, frames: str | tuple[str, ...] | None = None, representation: str = "mixed"
+    robot: eq.Robot,
+    name: str,
+    *arrays: Array,
+    frames: str | tuple[str, ...] | None = None,
+    representation: str = "mixed",
 ) -> Array:
     """A quantity by its program on NumPy, batches of states at once: the numbers of the kernel without compiling it."""
     return _kernel(robot, name, frames, representation).program.evaluate(*map(np.atleast_1d, arrays))
 
 
 def singles(
-    robot: eq.Robot, name: str, *arrays: Array, frames: str | tuple[str, ...] | None = None, representation: str = "mixed"
+    robot: eq.Robot,
+    name: str,
+    *arrays: Array,
+    frames: str | tuple[str, ...] | None = None,
+    representation: str = "mixed",
 ) -> Array:
     """The same by the compiled kernel, state after state."""
     kernel = _kernel(robot, name, frames, representation)
@@ -99,7 +107,11 @@ def singles(
 
 
 def traced(
-    robot: eq.Robot, name: str, *arrays: Array, frames: str | tuple[str, ...] | None = None, representation: str = "mixed"
+    robot: eq.Robot,
+    name: str,
+    *arrays: Array,
+    frames: str | tuple[str, ...] | None = None,
+    representation: str = "mixed",
 ) -> Array:
     """As `evaluate`, but nothing is kept on disk: for robots that live for one test."""
     return _traced(robot, name, frames, representation).evaluate(*map(np.atleast_1d, arrays))

@@ -19,7 +19,9 @@ SPECIFIED = [
 
 
 def equipoise(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "equipoise.cli", *arguments], capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-m", "equipoise.cli", *arguments], capture_output=True, text=True, timeout=300
+    )
 
 
 def test_info_tells_what_a_robot_is():
@@ -72,7 +74,8 @@ def test_reproduce_fails_when_a_row_does(monkeypatch):
     assert report.reproduce(Console(quiet=True), [], quiet=True) is False
 
 
-SLOW = {"B6", "Q8", "Q11"}  # ten seconds and more; tests/papers, tests/control and tests/simulate hold shorter ones of the same
+# ten seconds and more; tests/papers, tests/control and tests/simulate hold shorter ones of the same
+SLOW = {"B6", "Q8", "Q11"}
 ROWS = [
     pytest.param(row, id=row.id, marks=[pytest.mark.paper(row.id), *([pytest.mark.slow] if row.id in SLOW else [])])
     for row in all_rows().values()
@@ -97,7 +100,9 @@ def test_the_gate_compares_in_turns_and_keeps_quiet_rounds():
 
 
 def test_bench_rows_are_plain_data():
-    row = dynamics.BenchRow("talos", "mass_matrix", "one call", 1.0, {"pinocchio": 5.0}, {"pinocchio": (0.2, 0.19, 0.21)}, True)
+    row = dynamics.BenchRow(
+        "talos", "mass_matrix", "one call", 1.0, {"pinocchio": 5.0}, {"pinocchio": (0.2, 0.19, 0.21)}, True
+    )
     assert json.loads(json.dumps(row.as_dict()))["ratios"]["pinocchio"][0] == 0.2
 
 

@@ -1,4 +1,5 @@
-"""States in the conventions of Pinocchio, MuJoCo and iDynTree: round trips, and the peers' own word on what they mean."""
+"""States in the conventions of Pinocchio, MuJoCo and iDynTree: round trips, and the peers' own word on what they
+mean."""
 
 from __future__ import annotations
 
@@ -351,7 +352,11 @@ def test_pinocchio_and_mujoco_agree_on_the_dynamics(tmp_path):
     """One file, two engines: mass matrix and inverse dynamics meet in our coordinates."""
     path = tmp_path / "both.xml"
     path.write_text(BOTH)
-    robot, pin_model, m = robot_of(read_mjcf(path)), pin.buildModelFromMJCF(str(path)), mujoco.MjModel.from_xml_string(BOTH)
+    robot, pin_model, m = (
+        robot_of(read_mjcf(path)),
+        pin.buildModelFromMJCF(str(path)),
+        mujoco.MjModel.from_xml_string(BOTH),
+    )
     pin_model.gravity.linear = m.opt.gravity
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     rng = np.random.default_rng(12)
@@ -425,7 +430,9 @@ def test_idyntree_round_trip(text, floating, batch):
     q_back, v_back = convert.from_idyntree(robot, idyn_model, *state)
     assert_same_configuration(robot.model, q_back, q)
     assert_allclose(v_back, v, atol=1e-12)
-    assert_allclose(convert.from_idyntree(robot, idyn_model, *convert.to_idyntree(robot, idyn_model, q)), q_back, atol=1e-12)
+    assert_allclose(
+        convert.from_idyntree(robot, idyn_model, *convert.to_idyntree(robot, idyn_model, q)), q_back, atol=1e-12
+    )
 
 
 def test_a_fixed_robot_is_not_where_idyntree_puts_it():

@@ -1,4 +1,5 @@
-"""Files that somebody made to do harm, or that a disk spoilt: every reader ends in its own error, soon and in little memory."""
+"""Files that somebody made to do harm, or that a disk spoilt: every reader ends in its own error, soon and in little
+memory."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ def archive(path, **members: bytes):
     return path
 
 
-# --- sizes ---------------------------------------------------------------------------------------------------------------
+# --- sizes ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_bomb_is_refused_before_it_unpacks(tmp_path):
@@ -144,13 +145,16 @@ def test_files_are_read_up_to_their_bound(tmp_path):
 def test_nobody_waits_for_a_fifo(tmp_path, call):
     for name in ("fifo", "fifo.toml"):
         os.mkfifo(tmp_path / name)
-    code = f"from equipoise.errors import EquipoiseError\ntry:\n    {call}\nexcept EquipoiseError as error:\n    print(error)"
+    code = (
+        f"from equipoise.errors import EquipoiseError\ntry:\n    {call}\nexcept EquipoiseError as error:\n    "
+        "print(error)"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "fifo" in done.stdout
 
 
-# --- runs ----------------------------------------------------------------------------------------------------------------
+# --- runs -------------------------------------------------------------------------------------------------------------
 
 
 def set_array(name, value):
@@ -232,7 +236,7 @@ def test_a_run_with_any_bytes_changed_is_a_run_or_an_error(good):
     assert refused > 100  # checksums find nearly all of them
 
 
-# --- studies -------------------------------------------------------------------------------------------------------------
+# --- studies ----------------------------------------------------------------------------------------------------------
 
 
 def folder_of(path, lines=(), **header):
@@ -263,9 +267,19 @@ def test_the_header_of_a_study_is_bounded(tmp_path):
 
 RIGHT = dict(run=0, parameters={"a": 1}, results={"b": 2.0}, wall_time=0.1, failure="")
 LINES = [
-    dict(run=-1), dict(run="0"), dict(run=True), dict(run=1.5), dict(parameters={"z": 1}), dict(parameters={"a": [1]}),
-    dict(parameters=None), dict(results={"b": {}}), dict(results=[1]), dict(wall_time="long"), dict(failure=3), dict(more=1),
-]  # fmt: skip
+    dict(run=-1),
+    dict(run="0"),
+    dict(run=True),
+    dict(run=1.5),
+    dict(parameters={"z": 1}),
+    dict(parameters={"a": [1]}),
+    dict(parameters=None),
+    dict(results={"b": {}}),
+    dict(results=[1]),
+    dict(wall_time="long"),
+    dict(failure=3),
+    dict(more=1),
+]
 
 
 @pytest.mark.parametrize("change", LINES, ids=str)
@@ -282,7 +296,9 @@ def test_a_log_larger_than_its_bound_is_told(tmp_path, monkeypatch):
 
 
 def test_tables_have_columns_of_one_length(tmp_path):
-    path = Table.of([Record(0, {"a": 1}, {"b": 2.0}, 0.1), Record(1, {"a": 2}, {"b": 2.0}, 0.1)]).save(tmp_path / "t.npz")
+    path = Table.of([Record(0, {"a": 1}, {"b": 2.0}, 0.1), Record(1, {"a": 2}, {"b": 2.0}, 0.1)]).save(
+        tmp_path / "t.npz"
+    )
     for change in (
         {"column 1": np.zeros(3)}, {"column 1": np.zeros((2, 1))}, {"column 0": np.zeros(2)}, {"column 4": np.zeros(2)},
     ):  # fmt: skip
@@ -304,15 +320,23 @@ def test_a_parquet_bomb_is_refused(tmp_path, monkeypatch):
         Table.load(tmp_path / "bomb.parquet")
 
 
-# --- TOML ----------------------------------------------------------------------------------------------------------------
+# --- TOML -------------------------------------------------------------------------------------------------------------
 
 
 SCENARIO = 'robot = "arm6"\nduration = {}\n[plant]\ndelay = {}\n[[goal]]\nkind = "com"\nby = {}\nwithin = 0.1\n'
 VALUES = [
-    ("1e300", "0", "[0, 0, 0]"), ("inf", "0", "[0, 0, 0]"), ("1" + "0" * 400, "0", "[0, 0, 0]"), ("1e9", "0", "[0, 0, 0]"),
-    ("1", "9" * 400, "[0, 0, 0]"), ("1", "-1", "[0, 0, 0]"), ("1", "0", "[0, 0, 1" + "0" * 400 + "]"),
-    ("1", "0", "[0, 0, nan]"), ("1", "0", "[" * DEEP), ("1", "0", "9" * 5000), ("true", "0", "[0, 0, 0]"),
-]  # fmt: skip
+    ("1e300", "0", "[0, 0, 0]"),
+    ("inf", "0", "[0, 0, 0]"),
+    ("1" + "0" * 400, "0", "[0, 0, 0]"),
+    ("1e9", "0", "[0, 0, 0]"),
+    ("1", "9" * 400, "[0, 0, 0]"),
+    ("1", "-1", "[0, 0, 0]"),
+    ("1", "0", "[0, 0, 1" + "0" * 400 + "]"),
+    ("1", "0", "[0, 0, nan]"),
+    ("1", "0", "[" * DEEP),
+    ("1", "0", "9" * 5000),
+    ("true", "0", "[0, 0, 0]"),
+]
 
 
 @pytest.mark.parametrize("values", VALUES, ids=lambda values: "-".join(values)[:24])

@@ -35,9 +35,13 @@ sys.argv[1:] = {arguments!r}
 MAIN = "from equipoise.cli import main; main()"
 
 
-def python(call: str, *missing: str, arguments: tuple[str, ...] = (), **environment: str) -> subprocess.CompletedProcess[str]:
+def python(
+    call: str, *missing: str, arguments: tuple[str, ...] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
     code = WITHOUT.format(missing=set(missing), arguments=list(arguments), call=call)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ | environment)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ | environment
+    )
 
 
 COMMANDS = {
@@ -131,7 +135,9 @@ def test_a_filled_cache_serves_a_machine_without_casadi(tmp_path):
     )
     second = python(FROM_THE_CACHE, "casadi", **variables)
     assert second.stdout == first.stdout, second.stderr
-    other = python("import equipoise as eq; eq.load('planar_chain').mass_matrix([0.1, 0.2, 0.3])", "casadi", **variables)
+    other = python(
+        "import equipoise as eq; eq.load('planar_chain').mass_matrix([0.1, 0.2, 0.3])", "casadi", **variables
+    )
     assert "pip install casadi" in other.stderr and "MissingPackageError" in other.stderr
 
 

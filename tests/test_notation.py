@@ -181,7 +181,10 @@ def test_planar_joint():
 
 
 def test_floating_joint():
-    says("| floating | position and quaternion wxyz of the child in the parent | `(ṗ, ω)` expressed in the **parent** frame")
+    says(
+        "| floating | position and quaternion wxyz of the child in the parent | `(ṗ, ω)` expressed in the "
+        "**parent** frame"
+    )
     builder = eq.RobotBuilder("kite").link("root", **PART).link("kite", **PART)
     robot = builder.joint("string", "floating", "root", "kite", **TILT).build()
     assert (robot.nq, robot.nv) == (14, 12)
@@ -224,7 +227,9 @@ def test_the_three_representations(walker, state, representation, row, twist):
     wanted = np.concatenate(twist(X[:3, :3], X[:3, 3], V[:3], V[3:]))
     assert_allclose(walker.velocity(q, v_in, "foot", representation=representation), wanted, atol=1e-12)
     assert_allclose(walker.jacobian(q, "foot", representation=representation) @ v_in, wanted, atol=1e-12)
-    assert_allclose(walker.kinetic_energy(q, v_in, representation=representation), walker.kinetic_energy(q, v), rtol=1e-12)
+    assert_allclose(
+        walker.kinetic_energy(q, v_in, representation=representation), walker.kinetic_energy(q, v), rtol=1e-12
+    )
 
 
 def test_mixed_is_the_default(walker, state):
@@ -240,7 +245,9 @@ def test_a_representation_is_an_argument_never_a_mode(walker, state):
     assert_allclose(walker.mass_matrix(state[0]), before, atol=0)
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [("mixed", "LOCAL_WORLD_ALIGNED"), ("body", "LOCAL"), ("inertial", "WORLD")])
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [("mixed", "LOCAL_WORLD_ALIGNED"), ("body", "LOCAL"), ("inertial", "WORLD")]
+)
 def test_names_of_pinocchio(ours, theirs):
     says(f'| `"{ours}"` | `{theirs}` |')
     pin = pytest.importorskip("pinocchio")
@@ -340,7 +347,10 @@ def test_coriolis_of_a_fixed_base_is_christoffels():
 
 
 def test_momentum_is_linear_then_angular_about_the_centre_of_mass(walker, state):
-    says("`momentum(q, v)` is `(linear, angular about the centre of mass)` in world axes; `momentum_matrix(q) @ v` gives it.")
+    says(
+        "`momentum(q, v)` is `(linear, angular about the centre of mass)` in world axes; `momentum_matrix(q) @ "
+        "v` gives it."
+    )
     q, v = state
     com, com_rate = walker.com(q), rate(walker.com, walker, q, v)
     linear, angular = np.zeros(3), np.zeros(3)

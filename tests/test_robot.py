@@ -1,4 +1,5 @@
-"""The public face: names, frozen robots, configurations, relatives of a robot, users' own functions, errors that teach."""
+"""The public face: names, frozen robots, configurations, relatives of a robot, users' own functions, errors that
+teach."""
 
 from __future__ import annotations
 
@@ -20,14 +21,51 @@ from equipoise.model.shapes import box
 from equipoise.model.types import Mimic
 
 ROBOT_MEMBERS = (
-    "name", "nq", "nv", "mass", "limits", "joints", "links", "frames", "with_frame", "with_locked", "with_armature",
-    "actuated", "selection_matrix", "with_passive", "with_actuated",
-    "neutral", "random_state", "standing", "integrate", "difference", "pose", "poses", "jacobian",
-    "velocity", "bias_acceleration",
-    "mass_matrix", "coriolis_matrix", "gravity", "bias_force", "inverse_dynamics", "forward_dynamics", "joint_friction",
-    "kinetic_energy", "potential_energy", "com", "com_jacobian", "com_bias", "momentum", "momentum_matrix", "momentum_bias",
-    "equations_of_motion", "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "integrate_derivatives",
-)  # fmt: skip
+    "name",
+    "nq",
+    "nv",
+    "mass",
+    "limits",
+    "joints",
+    "links",
+    "frames",
+    "with_frame",
+    "with_locked",
+    "with_armature",
+    "actuated",
+    "selection_matrix",
+    "with_passive",
+    "with_actuated",
+    "neutral",
+    "random_state",
+    "standing",
+    "integrate",
+    "difference",
+    "pose",
+    "poses",
+    "jacobian",
+    "velocity",
+    "bias_acceleration",
+    "mass_matrix",
+    "coriolis_matrix",
+    "gravity",
+    "bias_force",
+    "inverse_dynamics",
+    "forward_dynamics",
+    "joint_friction",
+    "kinetic_energy",
+    "potential_energy",
+    "com",
+    "com_jacobian",
+    "com_bias",
+    "momentum",
+    "momentum_matrix",
+    "momentum_bias",
+    "equations_of_motion",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+    "integrate_derivatives",
+)
 HEAVY = ("numpy", "scipy", "casadi", "llvmlite", "mujoco", "yourdfpy", "matplotlib", "rich", "typer", "daqp")
 BOX = dict(mass=2.0, inertia=(0.1, 0.2, 0.25))
 
@@ -36,16 +74,20 @@ TANGLED = """
 <robot name="tangled">
   <link name="tip">{inertial}</link><link name="root">{inertial}</link><link name="middle">{inertial}</link>
   <link name="finger">{inertial}</link><link name="plate"/>
-  <joint name="second" type="revolute"><parent link="middle"/><child link="tip"/><origin xyz="0 0 0.5"/><axis xyz="0 1 0"/>
+  <joint name="second" type="revolute"><parent link="middle"/><child link="tip"/><origin xyz="0 0 0.5"/>
+    <axis xyz="0 1 0"/>
     <limit lower="-1" upper="2" velocity="3" effort="40"/><dynamics damping="0.5" friction="0.25"/></joint>
   <joint name="follower" type="revolute"><parent link="root"/><child link="finger"/><axis xyz="1 0 0"/>
     <limit lower="-9" upper="9" velocity="9" effort="9"/><mimic joint="first" multiplier="-2" offset="0.3"/>
     <dynamics damping="0.1" friction="0.2"/></joint>
-  <joint name="first" type="continuous"><parent link="root"/><child link="middle"/><origin xyz="0.1 0 0"/><axis xyz="0 0 1"/>
+  <joint name="first" type="continuous"><parent link="root"/><child link="middle"/><origin xyz="0.1 0 0"/>
+    <axis xyz="0 0 1"/>
     <limit velocity="5" effort="60"/><dynamics damping="2" friction="1"/></joint>
   <joint name="bolt" type="fixed"><parent link="tip"/><child link="plate"/><origin xyz="0 0 0.2"/></joint>
 </robot>
-""".format(inertial='<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>')
+""".format(
+    inertial='<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
+)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +112,9 @@ def test_every_public_name_is_there():
     for name in eq.__all__:
         assert getattr(eq, name) is not None
     assert set(eq.__all__) <= set(dir(eq))
-    assert {"load", "Robot", "RobotBuilder", "EquationsOfMotion", "compile", "convert", "limit_threads"} <= set(eq.__all__)
+    assert {"load", "Robot", "RobotBuilder", "EquationsOfMotion", "compile", "convert", "limit_threads"} <= set(
+        eq.__all__
+    )
 
 
 def test_errors_have_one_root():
@@ -97,7 +141,10 @@ def test_importing_is_light():
 
 def test_loading_needs_neither_symbols_nor_llvm_nor_physics():
     heavy = [name for name in HEAVY if name != "numpy"]
-    script = f"import sys, json, equipoise as eq; eq.load('arm6'); print(json.dumps([m for m in {heavy!r} if m in sys.modules]))"
+    script = (
+        f"import sys, json, equipoise as eq; eq.load('arm6'); print(json.dumps([m for m in {heavy!r} if m in "
+        "sys.modules]))"
+    )
     output = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, timeout=60).stdout
     assert json.loads(output) == []
 
@@ -321,7 +368,9 @@ def test_the_ways_to_lock_agree(arm):
 
 @pytest.mark.parametrize("lock", [lambda r: r.with_locked(["joint_7"]), lambda r: eq.load("arm6", joints=["joint_7"])])
 def test_joints_that_are_not_there(arm, lock):
-    with pytest.raises(eq.UnknownNameError, match=r"no joint named 'joint_7'. Did you mean 'joint_\d'.* There are: joint_1,"):
+    with pytest.raises(
+        eq.UnknownNameError, match=r"no joint named 'joint_7'. Did you mean 'joint_\d'.* There are: joint_1,"
+    ):
         lock(arm)
 
 
@@ -361,7 +410,9 @@ def test_armature_enters_when_asked():
     heavier = robot.with_armature()
     assert_allclose(heavier.mass_matrix(q) - robot.mass_matrix(q), [[0.7 + 9 * 0.2]], rtol=1e-13)
     assert_allclose(heavier.kinetic_energy(q, v) - robot.kinetic_energy(q, v), 0.5 * (0.7 + 9 * 0.2) * 4, rtol=1e-13)
-    assert_allclose(heavier.inverse_dynamics(q, v, v) - robot.inverse_dynamics(q, v, v), [(0.7 + 9 * 0.2) * 2], rtol=1e-12)
+    assert_allclose(
+        heavier.inverse_dynamics(q, v, v) - robot.inverse_dynamics(q, v, v), [(0.7 + 9 * 0.2) * 2], rtol=1e-12
+    )
     assert_allclose(heavier.gravity(q), robot.gravity(q), atol=1e-14)
 
 
@@ -407,7 +458,9 @@ def test_robots_that_are_not_there():
     ],
 )
 def test_frames_that_are_not_there(arm, call):
-    with pytest.raises(eq.UnknownNameError, match=r"no frame named 'tol'. Did you mean 'tool'\? There are: base_link, link_1"):
+    with pytest.raises(
+        eq.UnknownNameError, match=r"no frame named 'tol'. Did you mean 'tool'\? There are: base_link, link_1"
+    ):
         call(arm, np.zeros(6), np.zeros(6), "tol")
     with pytest.raises(KeyError):
         call(arm, np.zeros(6), np.zeros(6), "nothing alike")
@@ -416,7 +469,9 @@ def test_frames_that_are_not_there(arm, call):
 @pytest.mark.parametrize("name", ["jacobian", "mass_matrix", "gravity", "com_jacobian", "momentum_matrix"])
 def test_representations_that_are_not_there(arm, name):
     arguments = (np.zeros(6), "tool") if name == "jacobian" else (np.zeros(6),)
-    with pytest.raises(eq.UnknownNameError, match=r"no velocity representation named 'boddy'.*'body'\? There are: mixed, body,"):
+    with pytest.raises(
+        eq.UnknownNameError, match=r"no velocity representation named 'boddy'.*'body'\? There are: mixed, body,"
+    ):
         getattr(arm, name)(*arguments, representation="boddy")
 
 

@@ -1,4 +1,5 @@
-"""What shells and notebooks show, and what they run: short representations, HTML, data frames, studies of their functions."""
+"""What shells and notebooks show, and what they run: short representations, HTML, data frames, studies of their
+functions."""
 
 from __future__ import annotations
 
@@ -121,5 +122,7 @@ def test_studies_run_cached_functions_of_notebooks(tmp_path):
     nbclient = pytest.importorskip("nbclient")
     cells = SCRIPT.replace('if __name__ == "__main__":', "if True:").split("\n\n")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    nbclient.NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(
+        book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
     assert book.cells[-1].outputs[0].text.strip() == WANTED

@@ -1,4 +1,5 @@
-"""`make docs`: the site in site/, strict. Every public name is in the reference, every link leads somewhere, notebooks run.
+"""`make docs`: the site in site/, strict. Every public name is in the reference, every link leads somewhere, notebooks
+run.
 
 python docs/site/build.py [--quick]    # --quick: without executing notebooks and writing the gallery
 """
@@ -40,7 +41,8 @@ def main(quick: bool) -> None:
     assert not broken, "links that lead nowhere:\n" + "\n".join(broken)
     pages = list(SITE.rglob("*.html"))
     print(
-        f"site/index.html: {len(pages)} pages, {len(TUTORIALS)} notebooks, {len(reference.public_names())} names, no broken link"
+        f"site/index.html: {len(pages)} pages, {len(TUTORIALS)} notebooks, {len(reference.public_names())} names, no "
+        "broken link"
     )
 
 
@@ -84,7 +86,7 @@ def _arm():  # type: ignore[no-untyped-def]
     return names["run"]
 
 
-# --- checks --------------------------------------------------------------------------------------------------------------
+# --- checks -----------------------------------------------------------------------------------------------------------
 
 
 class _Page(html.parser.HTMLParser):
@@ -114,7 +116,9 @@ def undocumented() -> list[str]:
 
 def broken_links() -> list[str]:
     """Links within the site to pages or places that are not there."""
-    pages = {path: _Page(path.read_text(encoding="utf-8")) for path in SITE.rglob("*.html") if path.parent.name != "gallery"}
+    pages = {
+        path: _Page(path.read_text(encoding="utf-8")) for path in SITE.rglob("*.html") if path.parent.name != "gallery"
+    }
     broken = []
     for path, page in pages.items():
         for link in page.links:
@@ -124,7 +128,9 @@ def broken_links() -> list[str]:
             target = (path.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else path
             anchor = urllib.parse.unquote(parts.fragment)
             known = pages.get(target)
-            if not target.exists() or (anchor and known is not None and anchor not in known.anchors and anchor != "__search"):
+            if not target.exists() or (
+                anchor and known is not None and anchor not in known.anchors and anchor != "__search"
+            ):
                 broken.append(f"{path.relative_to(SITE)}: {link}")
     return broken
 

@@ -1,4 +1,5 @@
-"""Hooks of MkDocs: the pages of the API reference are in the navigation as they were written, tutorials link to notebooks."""
+"""Hooks of MkDocs: the pages of the API reference are in the navigation as they were written, tutorials link to
+notebooks."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ from typing import Any
 def on_config(config: Any) -> Any:
     """Put the pages of the reference into the navigation, the index first."""
     folder = Path(config.docs_dir) / "api"
-    files = sorted(folder.glob("*.md"), key=lambda path: (path.stem != "index", path.stem.endswith("-module"), path.stem))
+    files = sorted(
+        folder.glob("*.md"), key=lambda path: (path.stem != "index", path.stem.endswith("-module"), path.stem)
+    )
     entries = [{path.read_text(encoding="utf-8").splitlines()[0].lstrip("# "): f"api/{path.name}"} for path in files]
     for entry in config.nav:
         if "API" in entry:

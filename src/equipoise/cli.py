@@ -46,9 +46,12 @@ def demo(
     robot: Annotated[str | None, typer.Option(help="another robot: human, talos, g1")] = None,
     report: Annotated[str, typer.Option(help="the HTML file to write")] = "report.html",
     out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
-    picture: Annotated[str | None, typer.Option(metavar="FILE.png", help="draw the start and the farthest lean")] = None,
+    picture: Annotated[
+        str | None, typer.Option(metavar="FILE.png", help="draw the start and the farthest lean")
+    ] = None,
     dynamics: Annotated[
-        bool, typer.Option("--dynamics", help="check invariants of mechanics and time the dynamics beside Pinocchio instead")
+        bool,
+        typer.Option("--dynamics", help="check invariants of mechanics and time the dynamics beside Pinocchio instead"),
     ] = False,
 ) -> None:
     """A humanoid leans on a table to reach past its feet: torques at 1 kHz in MuJoCo, a summary and a report."""
@@ -68,7 +71,9 @@ def demo(
 
 @app.command()
 def run(
-    scenario: Annotated[str | None, typer.Argument(metavar="FILE|NAME", help="a TOML file, or a shipped scenario")] = None,
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="FILE|NAME", help="a TOML file, or a shipped scenario")
+    ] = None,
     robot: Annotated[str | None, typer.Option(help="another robot with as many feet: a file, or a name")] = None,
     seed: Annotated[int, typer.Option(min=0, help="of sensor noise and small pushes")] = 0,
     seeds: Annotated[int, typer.Option(help="try so many seeds, and count")] = 1,
@@ -98,14 +103,17 @@ def run(
 
 @app.command()
 def stand(
-    robot: Annotated[str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, talos, go2")],
+    robot: Annotated[
+        str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, talos, go2")
+    ],
     body: Annotated[str | None, typer.Option(metavar="FILE.toml", help="profile of what is known of its body")] = None,
     save: Annotated[str | None, typer.Option(metavar="FILE.toml", help="write what was found as a profile")] = None,
     report: Annotated[str | None, typer.Option(metavar="FILE.html", help="write a report of one run of it all")] = None,
     out: Annotated[str | None, typer.Option(help="keep that run in this file (.npz)")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="print the outcome only")] = False,
 ) -> None:
-    """Find a robot's feet, hands and front; let it stand, squat, reach and be pushed; fails if something does not work."""
+    """Find a robot's feet, hands and front; let it stand, squat, reach and be pushed; fails if something does not
+    work."""
     require_packages("mujoco", "the MuJoCo plant", "mujoco")
     if report is not None:
         require_packages("view", "a report", "viser", "matplotlib")
@@ -118,13 +126,16 @@ def stand(
 
 @app.command()
 def walk(
-    robot: Annotated[str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, g1, go2")],
+    robot: Annotated[
+        str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, g1, go2")
+    ],
     speed: Annotated[float, typer.Option(help="m/s, forward")] = 0.3,
     side: Annotated[float, typer.Option(help="m/s, to the left")] = 0.0,
     turn: Annotated[float, typer.Option(help="rad/s, to the left")] = 0.0,
     duration: Annotated[float, typer.Option(help="s")] = 10.0,
     push: Annotated[
-        list[str] | None, typer.Option(metavar="T,X,Y", help="at T s a push of (X, Y) N s on the torso, world axes, over 0.1 s")
+        list[str] | None,
+        typer.Option(metavar="T,X,Y", help="at T s a push of (X, Y) N s on the torso, world axes, over 0.1 s"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="of sensor noise, friction and link masses")] = 0,
     body: Annotated[str | None, typer.Option(metavar="FILE.toml", help="profile of what is known of its body")] = None,
@@ -134,13 +145,16 @@ def walk(
         bool, typer.Option("--estimated", help="control on estimates only, through realistic sensors and motors")
     ] = False,
 ) -> None:
-    """Walk on command in MuJoCo, with sensor noise, delay, and friction and masses unlike the model's; fails if it falls."""
+    """Walk on command in MuJoCo, with sensor noise, delay, and friction and masses unlike the model's; fails if it
+    falls."""
     from .show.walk_command import walk_command
 
     warnings.simplefilter("ignore")
     files = {"body": body, "report": report, "out": out}
     made = _loaded(robot)[0]
-    if not walk_command(console, made, (speed, side, turn), duration, push or [], seed=seed, estimated=estimated, **files):
+    if not walk_command(
+        console, made, (speed, side, turn), duration, push or [], seed=seed, estimated=estimated, **files
+    ):
         raise typer.Exit(1)
 
 
@@ -148,7 +162,9 @@ def walk(
 def replay(
     log: Annotated[str, typer.Argument(metavar="RUN.mcap|RUN.npz", help="a run with readings of sensors")],
     imu: Annotated[str | None, typer.Option(help="frame of the IMU; found by its name if not given")] = None,
-    contact: Annotated[list[str] | None, typer.Option(help="frames that may stand; those of the run if not given")] = None,
+    contact: Annotated[
+        list[str] | None, typer.Option(help="frames that may stand; those of the run if not given")
+    ] = None,
     out: Annotated[str | None, typer.Option(help="write the run with the new estimates (.npz or .mcap)")] = None,
 ) -> None:
     """Feed a log's sensors to an estimator again, and tell how far it is from the log's own state."""
@@ -163,18 +179,22 @@ def bench(
     what: Annotated[
         str,
         typer.Argument(
-            help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, trot, opponents, "
+            help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, trot, "
+            "opponents, "
             "courses or grounds"
         ),
     ] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to time; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
-    folder: Annotated[str, typer.Option("--opponents", help="opponents: the folder of their bench")] = "../shared/opponents",
+    folder: Annotated[
+        str, typer.Option("--opponents", help="opponents: the folder of their bench")
+    ] = "../shared/opponents",
     directions: Annotated[int, typer.Option(help="opponents: of pushes")] = 16,
     phases: Annotated[int, typer.Option(help="opponents: of the gait, in which pushes come")] = 8,
 ) -> None:
-    """Measure: against Pinocchio and MuJoCo, the start, growth with the joints, changes of form, control cycles, safety."""
+    """Measure: against Pinocchio and MuJoCo, the start, growth with the joints, changes of form, control cycles,
+    safety."""
     from .bench import tables
 
     warnings.simplefilter("ignore")
@@ -197,7 +217,9 @@ def bench(
 @app.command()
 def view(
     source: Annotated[str, typer.Argument(metavar="ROBOT|RUN.npz", help="a robot by file or name, or a saved run")],
-    host: Annotated[str, typer.Option(help="address to listen on; others than this machine's can watch and steer")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="address to listen on; others than this machine's can watch and steer")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="the next free one is taken if it is in use; 0: any")] = 8080,
     browser: Annotated[bool, typer.Option(help="open the browser")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but the address")] = False,
@@ -225,10 +247,14 @@ def report(
 
 @app.command()
 def study(
-    what: Annotated[str, typer.Argument(metavar="robustness|FILE.py:FUNCTION", help="a shipped study, or a function of yours")],
+    what: Annotated[
+        str, typer.Argument(metavar="robustness|FILE.py:FUNCTION", help="a shipped study, or a function of yours")
+    ],
     parameters: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME=VALUES]...", help="values 1,2,5; even 0:1:11; drawn 0.3..1, log:0.3..3, normal:0,30"),
+        typer.Argument(
+            metavar="[NAME=VALUES]...", help="values 1,2,5; even 0:1:11; drawn 0.3..1, log:0.3..3, normal:0,30"
+        ),
     ] = None,
     draws: Annotated[int | None, typer.Option(help="random draws, so many; else every combination of values")] = None,
     seed: Annotated[int, typer.Option(help="of the draws")] = 0,

@@ -1,8 +1,8 @@
 """States between Equipoise and its peers: Pinocchio, MuJoCo, iDynTree.
 
 `to_…` takes our numbers and gives the peer's, `from_…` the other way round. Joints are matched by name; the base is
-matched whatever it is called. Arrays may have leading dimensions; results are float64. `twist`, `wrench`, `acceleration` and
-`jacobian` carry the motion of a frame between the three representations.
+matched whatever it is called. Arrays may have leading dimensions; results are float64. `twist`, `wrench`,
+`acceleration` and `jacobian` carry the motion of a frame between the three representations.
 
 | peer | base position | base velocity | continuous | ball | planar |
 |---|---|---|---|---|---|
@@ -275,7 +275,9 @@ def _piece(joint: Joint, peer: _Peer, peer_name: str) -> _Piece:
         )
     placed = not (_is_identity(joint.origin) and _is_identity(joint.tail))
     if placed and joint.type.name == "floating" and (peer.free_in_world or joint.name != peer_name):
-        raise ModelError(f"joint {joint.name!r} floats from a place other than the world's origin, which {peer.name} cannot say")
+        raise ModelError(
+            f"joint {joint.name!r} floats from a place other than the world's origin, which {peer.name} cannot say"
+        )
     mimic = joint.mimic
     multiplier, offset = (1.0, 0.0) if mimic is None else (mimic.multiplier, mimic.offset)
     return _Piece(joint.name, rule, joint.q, joint.v, place.q, place.v, multiplier, offset, mimic is not None)
@@ -310,7 +312,8 @@ def _is_identity(X: Array) -> bool:
 
 @dataclass(frozen=True)
 class Converter:
-    """A robot and its double in another library, joints matched once. For use in a loop; the functions below make one."""
+    """A robot and its double in another library, joints matched once. For use in a loop; the functions below make
+    one."""
 
     model: Model
     peer: _Peer
@@ -368,7 +371,9 @@ class Converter:
         v_peer = np.zeros((*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), self.peer.nv))
         for piece in self.pieces:
             own = piece.multiplier * v[..., piece.v]
-            v_peer[..., piece.peer_v] = own if piece.rule.turn is None else _apply(piece.rule.turn(_ours(piece, q)), own)
+            v_peer[..., piece.peer_v] = (
+                own if piece.rule.turn is None else _apply(piece.rule.turn(_ours(piece, q)), own)
+            )
         return v_peer
 
     def _rates_from_peer(self, q: Array, v_peer: Array) -> Array:
@@ -401,7 +406,9 @@ def _unit(piece: _Piece, q: Array) -> Array:
     length = np.linalg.norm(q[..., part], axis=-1, keepdims=True)
     if np.any(np.abs(length - 1) > UNIT_WITHIN):
         worst = float(length.flat[np.argmax(np.abs(length - 1))])
-        raise StateError(f"the quaternion of joint {piece.name!r} has length {worst:.9g}, wanted 1 (within {UNIT_WITHIN:g})")
+        raise StateError(
+            f"the quaternion of joint {piece.name!r} has length {worst:.9g}, wanted 1 (within {UNIT_WITHIN:g})"
+        )
     q = q.copy()
     q[..., part] /= length
     return q
@@ -533,7 +540,9 @@ def from_idyntree(
         raise ShapeError("V_WB and s_dot come together: give both or neither")
     floating = robot.model.base is not None
     if not floating and not np.allclose(X_WL, X_BL, atol=1e-6):
-        raise StateError(f"the base of {robot.model.name!r} is fixed; X_WB is elsewhere. Load the robot with floating=True.")
+        raise StateError(
+            f"the base of {robot.model.name!r} is fixed; X_WB is elsewhere. Load the robot with floating=True."
+        )
     X = X_WL @ rigid.inverse(X_BL)
     turn = Rotation.from_matrix(X[..., :3, :3].reshape(-1, 3, 3)).as_quat(scalar_first=True)
     base_q = np.concatenate([X[..., :3, 3], turn.reshape(*X.shape[:-2], 4)], axis=-1)

@@ -44,7 +44,8 @@ class MissingPackageError(EquipoiseError, ImportError):
 
 
 class ModelWarning(UserWarning):
-    """The description is doubtful but usable. `eq.load(…, strict=True)` turns those about masses and limits into errors."""
+    """The description is doubtful but usable. `eq.load(…, strict=True)` turns those about masses and limits into
+    errors."""
 
 
 class ContactWarning(UserWarning):
@@ -75,13 +76,15 @@ def require_packages(extra: str, purpose: str, *modules: str) -> None:
 def missing_package(package: str, extra: str, purpose: str) -> MissingPackageError:
     """The error for an optional package that is not there."""
     return MissingPackageError(
-        f"{purpose} needs the package {package!r}, which is not installed. Install it with: pip install 'equipoise[{extra}]'"
+        f"{purpose} needs the package {package!r}, which is not installed. Install it with: pip install "
+        f"'equipoise[{extra}]'"
     )
 
 
 def missing_casadi() -> MissingPackageError:
     """The error for a machine that was given a filled cache, and then a robot that is not in it."""
     return MissingPackageError(
-        "this robot, equation or controller is not in the cache, and writing it anew needs the package 'casadi', which is not "
+        "this robot, equation or controller is not in the cache, and writing it anew needs the package 'casadi', which "
+        "is not "
         "installed. Install it with: pip install casadi; or fill the cache where it is installed"
     )

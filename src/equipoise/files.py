@@ -1,7 +1,7 @@
 """Files that are written whole or not at all, and read within bounds: a file may come from anybody.
 
-A small file can unpack to more than a machine has, promise arrays that are not in it, or never end. Readers here look at what a
-file says of its size before they take memory for it, and read no further than that.
+A small file can unpack to more than a machine has, promise arrays that are not in it, or never end. Readers here look
+at what a file says of its size before they take memory for it, and read no further than that.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def read_arrays(source: Path | bytes, most: int = MAX_BYTES) -> dict[str, np.nda
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it unpacks to more, or an array is not what its own header says; also zipfile.BadZipFile, zlib.error.
+        ValueError: it unpacks to more, or an array is not what its own header says; also zipfile.BadZipFile,
+            zlib.error.
     """
     file: Any = io.BytesIO(source) if isinstance(source, bytes) else source
     with zipfile.ZipFile(file) as archive:

@@ -62,8 +62,8 @@ def load(
 
     Args:
         source: path of a URDF or MJCF file, its text, or a name such as "human", "arm7", "jvrc1", "talos".
-        floating: whether the base floats. A URDF cannot say, so it floats unless this is False, or unless its root has no
-            inertia and cannot; MJCF files and built-in robots are as they are described unless this is given.
+        floating: whether the base floats. A URDF cannot say, so it floats unless this is False, or unless its root has
+            no inertia and cannot; MJCF files and built-in robots are as they are described unless this is given.
         joints: the joints to keep; all others are locked at their zero.
         locked: joints to lock: names (locked at zero), or names with positions.
         passive: names of joints without a motor, besides those of the description (see `Robot.actuated`).
@@ -94,7 +94,8 @@ class Robot(Described):
 
     Arguments that methods share; SI units and radians, see docs/notation.md:
 
-    - `q`: configuration, (…, nq); `v`: velocity and `a`: acceleration, (…, nv); `tau`: generalised force, (…, nv) N, N m
+    - `q`: configuration, (…, nq); `v`: velocity and `a`: acceleration, (…, nv); `tau`: generalised force, (…, nv), N
+      and N m
     - `frame`: name of a frame, one of `robot.frames`
     - `wrenches`: by frame, (…, 6) force and torque on the robot at the frame's origin, N and N m
     - `representation`: of the base's velocity and of twists: "mixed", "body" or "inertial"
@@ -198,13 +199,16 @@ class Robot(Described):
         kernel = self.kernel("forward_dynamics", tuple(wrenches), representation)
         return kernel(q, v, tau, *_six_each(wrenches), out=out)
 
-    def regressor(self, q: Array, v: Array, a: Array, representation: str = "mixed", *, out: Array | None = None) -> Array:
+    def regressor(
+        self, q: Array, v: Array, a: Array, representation: str = "mixed", *, out: Array | None = None
+    ) -> Array:
         """Y with inverse_dynamics(q, v, a) = Y π, (…, nv, 10 n); π as `inertial_parameters`, rotors not in it."""
         return self.kernel("regressor", None, representation)(q, v, a, out=out)
 
     @property
     def inertial_parameters(self) -> Array:
-        """π of the n moving bodies, (10 n,): mass, first moment, inertia (xx, xy, xz, yy, yz, zz) about the body's origin."""
+        """π of the n moving bodies, (10 n,): mass, first moment, inertia (xx, xy, xz, yy, yz, zz) about the body's
+        origin."""
         return tree_parameters(self.tree)
 
     def kinetic_energy(self, q: Array, v: Array, representation: str = "mixed") -> Array:
@@ -289,7 +293,8 @@ class Robot(Described):
         return parted(ForwardDynamicsDerivatives, self.kernel("forward_dynamics_derivatives")(q, v, tau, out=out))
 
     def velocity_derivatives(self, q: Array, v: Array, frame: str) -> VelocityDerivatives:
-        """(V_q, V_v) of the mixed twist of a frame, (…, 6, nv) each. The derivative of its pose is V_v, the Jacobian."""
+        """(V_q, V_v) of the mixed twist of a frame, (…, 6, nv) each. The derivative of its pose is V_v, the
+        Jacobian."""
         return parted(VelocityDerivatives, self.kernel("velocity_derivatives", frame)(q, v))
 
     def momentum_derivatives(self, q: Array, v: Array) -> MomentumDerivatives:
@@ -324,7 +329,9 @@ class Robot(Described):
         named = frames if isinstance(frames, tuple) else (frames,) if frames is not None else ()
         if name in FRAME_QUANTITIES and not named:
             raise unknown_name("frame", None, self.frames)
-        return store.kernel(self.tree, name, places=[self.place(frame) for frame in named], representation=representation)
+        return store.kernel(
+            self.tree, name, places=[self.place(frame) for frame in named], representation=representation
+        )
 
     def _joint(self, name: str) -> Joint:
         if name not in self.joints:
@@ -383,7 +390,9 @@ def _seconds(q: Array, v: Array, dt: float | Array) -> Array:
 def _six_each(wrenches: Mapping[str, Array]) -> list[Array]:
     for frame, wrench in wrenches.items():
         if np.shape(wrench)[-1:] != (6,):
-            raise ShapeError(f"the wrench on {frame!r} must have shape (…, 6): force, then torque; got {np.shape(wrench)}")
+            raise ShapeError(
+                f"the wrench on {frame!r} must have shape (…, 6): force, then torque; got {np.shape(wrench)}"
+            )
     return list(wrenches.values())
 
 

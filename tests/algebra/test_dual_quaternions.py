@@ -1,4 +1,5 @@
-"""Dual quaternions: the laws of [QO21, App. A], and poses, twists and wrenches against 4×4 matrices, SciPy and Pinocchio."""
+"""Dual quaternions: the laws of [QO21, App. A], and poses, twists and wrenches against 4×4 matrices, SciPy and
+Pinocchio."""
 
 from __future__ import annotations
 

@@ -66,10 +66,16 @@ def slope(f: Callable[[float], float], step: float = 1e-4) -> float:
 
 
 CALLS: dict[str, tuple[str, ...]] = {
-    "inverse_dynamics": ("q", "v", "a"), "forward_dynamics": ("q", "v", "tau"), "integrate": ("q", "v", "dt"),
-    "difference": ("q", "q1"), "pose": ("q", "frame"), "velocity": ("q", "v", "frame"), "com": ("q",), "momentum": ("q", "v"),
+    "inverse_dynamics": ("q", "v", "a"),
+    "forward_dynamics": ("q", "v", "tau"),
+    "integrate": ("q", "v", "dt"),
+    "difference": ("q", "q1"),
+    "pose": ("q", "frame"),
+    "velocity": ("q", "v", "frame"),
+    "com": ("q",),
+    "momentum": ("q", "v"),
     "potential_energy": ("q",),
-}  # fmt: skip
+}
 
 
 def arguments_of(robot: eq.Robot, name: str, rng: np.random.Generator) -> list[Any]:

@@ -60,7 +60,9 @@ def test_at_rest_in_still_air_there_is_no_force_and_no_warning(state):
         assert_allclose(Aerodynamic("trunk", 1.0, drag=1.0, lift=1.0).wrench(robot, q, np.zeros(robot.nv)), 0.0)
 
 
-@pytest.mark.parametrize("wrong", [dict(area=-1.0), dict(area=np.nan), dict(area=1.0, drag=-0.1), dict(area=1.0, wind=(1, 2))])
+@pytest.mark.parametrize(
+    "wrong", [dict(area=-1.0), dict(area=np.nan), dict(area=1.0, drag=-0.1), dict(area=1.0, wind=(1, 2))]
+)
 def test_what_is_no_force_element_is_refused(wrong):
     with pytest.raises(eq.ShapeError, match="aerodynamic force"):
         Aerodynamic("trunk", **wrong)

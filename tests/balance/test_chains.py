@@ -78,7 +78,9 @@ def trees(draw, kinds: tuple[str, ...] = KINDS, most: int = 7):
         named = "revolute" if kind == "follower" else kind
         joint_type = Screw(tuple(axis / np.linalg.norm(axis))) if kind == "screw" else named
         place = dict(position=rng.normal(size=3), rpy=rng.normal(size=3), child_position=rng.normal(size=3))
-        builder.joint(f"joint_{i}", joint_type, f"link_{min(parent, i - 1)}", f"link_{i}", axis=axis, mimic=mimic, **place)
+        builder.joint(
+            f"joint_{i}", joint_type, f"link_{min(parent, i - 1)}", f"link_{i}", axis=axis, mimic=mimic, **place
+        )
         if mimic is None and kind in ("revolute", "continuous", "prismatic"):
             leaders.append(f"joint_{i}")
     return builder.build()
@@ -226,7 +228,9 @@ def test_the_centre_of_mass_of_the_planar_example_is_the_papers(rng):
     absolute = np.cumsum(q, axis=1)
     x, z = np.cos(absolute) @ [5 / 6, 3 / 6, 1 / 6], np.sin(absolute) @ [5 / 6, 3 / 6, 1 / 6]
     chain = equivalent_chain(paper_arm()).robot
-    assert_allclose(traced(chain, "pose", q, frames="com")[:, :3, 3], np.stack([x, 0 * x, z], axis=1), rtol=0, atol=1e-15)
+    assert_allclose(
+        traced(chain, "pose", q, frames="com")[:, :3, 3], np.stack([x, 0 * x, z], axis=1), rtol=0, atol=1e-15
+    )
 
 
 @pytest.mark.paper("E1")
@@ -318,8 +322,8 @@ def test_branches_are_numbered_as_in_the_appendix():
 def vectors_of_the_appendix(tree) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """(t̄_01, vector of each body) by the bookkeeping of [EB98, App. A], branch after branch, revolute joints only.
 
-    k_j links at the start of branch j belong to an earlier branch: they have no mass here [Eq. (94)], and their terms are
-    added to those of that branch [Eq. (105)–(109)]. The total mass here is m, so that ν_j μ_i^j is m_i / m.
+    k_j links at the start of branch j belong to an earlier branch: they have no mass here [Eq. (94)], and their terms
+    are added to those of that branch [Eq. (105)–(109)]. The total mass here is m, so that ν_j μ_i^j is m_i / m.
     """
     parents = {body.parent for body in tree.bodies}
     order = appendix_order(tree)
@@ -444,7 +448,11 @@ def test_joints_that_come_back_follow_their_leader():
 
 def test_ball_joints_come_last(rng):
     builder = eq.RobotBuilder("limb", floating=False).link("trunk")
-    for name, kind, parent in (("shoulder", "ball", "trunk"), ("elbow", "revolute", "shoulder"), ("neck", "revolute", "trunk")):
+    for name, kind, parent in (
+        ("shoulder", "ball", "trunk"),
+        ("elbow", "revolute", "shoulder"),
+        ("neck", "revolute", "trunk"),
+    ):
         builder.link(name, mass=1.0, com=(0.1, 0.2, 0.3), inertia=INERTIA)
         builder.joint(name, kind, parent, name, position=rng.normal(size=3))
     robot = builder.build()
@@ -494,7 +502,8 @@ def test_a_robot_that_cannot_move_has_no_chain():
 
 @pytest.mark.paper("E6")
 def test_a_chain_carries_the_loops_of_its_robot(rng):
-    """{C'; h(q) = 0} [EB98, Sec. 4.4]: three rows of a four-bar, and motion that keeps them moves the mass as the chain says."""
+    """{C'; h(q) = 0} [EB98, Sec. 4.4]: three rows of a four-bar, and motion that keeps them moves the mass as the chain
+    says."""
     arm = eq.load("planar_chain", lengths=[0.5, 1.0, 0.8], masses=[1.0, 2.0, 1.5])
     q, X = np.array([1.0, 0.6, -1.9]), np.eye(4)
     X[:3, 3] = arm.pose(q, "tool")[:3, 3]

@@ -39,7 +39,13 @@ def menagerie(gravity=(0.5, -0.3, -9.0)) -> eq.Robot:
     )
     place = dict(position=(0.2, -0.1, 0.3), rpy=(0.4, -0.3, 0.8), child_position=(0.1, 0.2, 0.0))
     kinds = dict(
-        turn="revolute", slide="prismatic", roll="ball", glide="planar", fly="floating", spin="continuous", follow="revolute"
+        turn="revolute",
+        slide="prismatic",
+        roll="ball",
+        glide="planar",
+        fly="floating",
+        spin="continuous",
+        follow="revolute",
     )
     parents = dict(turn="root", slide="turn", roll="slide", glide="root", fly="glide", spin="fly", follow="roll")
     for k, (name, kind) in enumerate(kinds.items()):
@@ -145,7 +151,8 @@ def test_gravity_torques_are_those_of_pinocchio(name, rng):
 
 
 def random_system(rng: np.random.Generator, n: int, m: int, repeated: int = 0, batch: tuple[int, ...] = ()):
-    """(M, h, J, J̇v, tau), well conditioned, with `repeated` rows of J that are sums of the others, and agree with them."""
+    """(M, h, J, J̇v, tau), well conditioned, with `repeated` rows of J that are sums of the others, and agree with
+    them."""
     turn, mix = np.linalg.qr(rng.normal(size=(2, *batch, n, n)))[0], rng.normal(size=(repeated, m))
     M = turn[0] * rng.uniform(0.5, 5.0, n) @ np.swapaxes(turn[0], -1, -2)
     J, s = rng.uniform(0.5, 2.0, (m, 1)) * turn[1][..., :m, :], rng.normal(size=(*batch, m))

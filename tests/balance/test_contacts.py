@@ -1,4 +1,5 @@
-"""Contacts: coordinates and points, ranks and free directions, forces and torques of support; Pinocchio's word on forces."""
+"""Contacts: coordinates and points, ranks and free directions, forces and torques of support; Pinocchio's word on
+forces."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ def random_state(robot: eq.Robot, rng) -> tuple[Array, Array]:
     return q, v
 
 
-# --- H1: coordinates and points ----------------------------------------------------------------------------------------
+# --- H1: coordinates and points ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("H1")
@@ -139,7 +140,7 @@ def test_points_and_batches_agree_with_frames(rng):
             assert_allclose(bias[k], contact_bias(named, q[k], v[k], names, kind), atol=1e-12)
 
 
-# --- H2: analysis ------------------------------------------------------------------------------------------------------
+# --- H2: analysis -----------------------------------------------------------------------------------------------------
 
 # [ETH19, slide 14]: feet on the ground → rank J_c, rank J_c,b, internal constraints, uncontrollable directions
 QUADRUPED_TABLE = {0: (0, 0, 0, 6), 1: (3, 3, 0, 3), 2: (6, 5, 1, 1), 3: (9, 6, 3, 0), 4: (12, 6, 6, 0)}
@@ -186,7 +187,11 @@ ROW = [("trunk", (0.1, 0, 0)), ("trunk", (-0.1, 0, 0)), ("trunk", (0.2, 0, 0))]
         (FEET[:3], "z", [SLIDING, "rotation about the vertical axis"]),
         (FEET[:2], "z", [SLIDING, "rotation about every axis through front_left_foot across x"]),
         (FEET[:2], "xy", ["vertical translation", "rotation about every axis through front_left_foot across z"]),
-        (FEET[:2], "xz", ["translation along y", "rotation about the line through front_left_foot and front_right_foot"]),
+        (
+            FEET[:2],
+            "xz",
+            ["translation along y", "rotation about the line through front_left_foot and front_right_foot"],
+        ),
         (FEET, "x", ["translation in the plane across x", "rotation about the x axis"]),
         (ROW, "xyz", ["rotation about the line through trunk (0.1, 0, 0), trunk (-0.1, 0, 0) and trunk (0.2, 0, 0)"]),
     ],
@@ -205,7 +210,11 @@ def test_free_directions_in_words(contacts, axes, words):
     [
         ((1, 0, 0), 0.0, "rotation about the x axis through (0, 1, 2)"),
         ((0, 0, 1), 0.0, "rotation about the vertical axis through (3, 1, 0)"),
-        ((0, 0.6, 0.8), 0.1, "rotation about the (0, 0.6, 0.8) axis through (3, -0.32, 0.24), advancing 0.1 m per radian"),
+        (
+            (0, 0.6, 0.8),
+            0.1,
+            "rotation about the (0, 0.6, 0.8) axis through (3, -0.32, 0.24), advancing 0.1 m per radian",
+        ),
     ],
 )
 def test_rotations_about_places_that_are_no_contact_in_words(axis, pitch, words):
@@ -246,7 +255,8 @@ def test_the_wheel_of_the_lecture():
     assert_allclose(free / free[1], [r, 1], atol=1e-12)
 
 
-# [ETH19, slide 12]: what holds the tip of the pendulum → rank J_c, rank J_c,b; last, dimension of 𝒩(N_cᵀ Sᵀ) on slides 23–25
+# [ETH19, slide 12]: what holds the tip of the pendulum → rank J_c, rank J_c,b; last, dimension of 𝒩(N_cᵀ Sᵀ) on slides
+# 23–25
 CART_TABLE = {"xz": (2, 1, 1), "z": (1, 0, 1), "x": (1, 1, 0)}
 
 
@@ -280,7 +290,9 @@ def test_base_of_several_joints_in_words():
     q = robot.neutral()
     a = analyse_contacts(robot, q, [("platform_link", (0.3, 0.0, 0.0))], base=["platform"])
     assert a.words == ("1 of the combined motions of joints platform[1], platform[2]",)
-    assert analyse_contacts(robot, q, [], base=["platform"]).words == tuple(f"motion of joint platform[{i}]" for i in range(3))
+    assert analyse_contacts(robot, q, [], base=["platform"]).words == tuple(
+        f"motion of joint platform[{i}]" for i in range(3)
+    )
 
 
 @pytest.mark.parametrize(
@@ -303,7 +315,7 @@ def test_wrong_questions_are_answered(arguments, options, error, message):
         coordinate_rates(robot, np.zeros(5))
 
 
-# --- H4: support -------------------------------------------------------------------------------------------------------
+# --- H4: support ------------------------------------------------------------------------------------------------------
 
 
 def standing_state(robot: eq.Robot, rng, contacts) -> tuple[Array, Array]:
@@ -453,14 +465,15 @@ def test_selection_leaves_out_what_no_motor_drives():
     robot = quadruped()
     assert_allclose(selection(robot), np.hstack([np.zeros((12, 6)), np.eye(12)]))
     mixed = jointed()
-    assert selection(mixed).shape == (1 + 1, mixed.nv)  # by default neither the ball joint nor the planar one has motors
+    # by default neither the ball joint nor the planar one has motors
+    assert selection(mixed).shape == (1 + 1, mixed.nv)
     assert selection(mixed, list(mixed.joints)[:1]).shape == (mixed.joints[next(iter(mixed.joints))].type.nv, mixed.nv)
     assert_allclose(selection(mixed, ["tip"])[0], np.eye(mixed.nv)[mixed.joints["wrist"].v.start])
     with pytest.raises(eq.UnknownNameError, match="no joint named 'tail_2'"):
         selection(mixed, ["tail_2"])
 
 
-# --- the cart pendulum of slides 23–25 ---------------------------------------------------------------------------------
+# --- the cart pendulum of slides 23–25 --------------------------------------------------------------------------------
 
 
 def cart_support(axes: str, q: Array, v: Array) -> SupportDynamics:
@@ -500,7 +513,7 @@ def test_cart_pendulum_under_constraints(axes):
         assert np.abs(B).max() > 0.1
 
 
-# --- Pinocchio ---------------------------------------------------------------------------------------------------------
+# --- Pinocchio --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -562,7 +575,8 @@ def test_contact_forces_are_those_of_pinocchio(name, contacts, rng):
 
 @pytest.mark.paper("H4")
 def test_contact_wrenches_are_those_of_pinocchio(rng):
-    """Pinocchio holds the spatial acceleration of a frame, we p̈ and ω̇: the same where the velocity keeps the contact."""
+    """Pinocchio holds the spatial acceleration of a frame, we p̈ and ω̇: the same where the velocity keeps the
+    contact."""
     peer, foot = peer_of("quadruped"), ["front_left_foot"]
     q, v = peer.robot.random_state(rng)
     J = contact_jacobian(peer.robot, q, foot, "frame")
@@ -575,7 +589,7 @@ def test_contact_wrenches_are_those_of_pinocchio(rng):
     assert support.relative_error(s.contact_force(tau), wrench) < 1e-9
 
 
-# --- B7: a robot and what it handles, as one system --------------------------------------------------------------------
+# --- B7: a robot and what it handles, as one system -------------------------------------------------------------------
 
 
 HANDLING = """
@@ -628,7 +642,9 @@ def test_close_loops_brings_the_hand_to_a_parcel(rng):
     grasp = closure(free, "connect", "hand", "parcel")
     q = free.neutral()
     q[12:15] = 0.3, 0.3, 0.4
-    closed = close_loops(free, q, loops=[grasp], held=[name for name in free.joints if name not in ("shoulder", "elbow")])
+    closed = close_loops(
+        free, q, loops=[grasp], held=[name for name in free.joints if name not in ("shoulder", "elbow")]
+    )
     assert_allclose(closed[12:], q[12:], atol=1e-15)
     assert_allclose(free.pose(closed, "hand")[:3, 3], free.pose(closed, "parcel")[:3, 3], atol=1e-10)
 
@@ -671,7 +687,7 @@ def test_an_object_of_the_builder_floats_beside_a_fixed_arm(rng):
     assert (analysis.base_rank, analysis.internal_constraints) == (3, 0)
 
 
-# --- kinds and axes of their own; the slide's velocity -------------------------------------------------------------------
+# --- kinds and axes of their own; the slide's velocity ----------------------------------------------------------------
 
 
 @pytest.mark.paper("H2")
@@ -680,16 +696,25 @@ def test_every_contact_may_have_its_own_kind_and_axes(rng):
     robot = eq.load("human")
     q, v = robot.random_state(rng)
     slope = np.array([0.0, 0.6, 0.8])
-    flat, point, normal = Held("left_foot", kind="frame"), ("right_hand", (0, 0, -0.05)), Held("right_foot", axes=[slope])
+    flat, point, normal = (
+        Held("left_foot", kind="frame"),
+        ("right_hand", (0, 0, -0.05)),
+        Held("right_foot", axes=[slope]),
+    )
     floor = Held("left_hand", (0.0, 0.0, -0.1), axes="z")
-    J, bias = contact_jacobian(robot, q, [flat, point, normal, floor]), contact_bias(robot, q, v, [flat, point, normal, floor])
+    J, bias = (
+        contact_jacobian(robot, q, [flat, point, normal, floor]),
+        contact_bias(robot, q, v, [flat, point, normal, floor]),
+    )
     assert J.shape == (6 + 3 + 1 + 1, robot.nv)
     assert_allclose(J[:6], robot.jacobian(q, "left_foot"))
     assert_allclose(J[6:9], point_jacobian(robot, q, *point))
     assert_allclose(J[9], slope @ robot.jacobian(q, "right_foot")[:3], atol=1e-12)
     assert_allclose(J[10], point_jacobian(robot, q, "left_hand", (0.0, 0.0, -0.1))[2], atol=1e-12)
     h = 1e-5
-    ahead, behind = (contact_jacobian(robot, robot.integrate(q, v, t), [flat, point, normal, floor]) @ v for t in (h, -h))
+    ahead, behind = (
+        contact_jacobian(robot, robot.integrate(q, v, t), [flat, point, normal, floor]) @ v for t in (h, -h)
+    )
     assert_allclose(bias, (ahead - behind) / (2 * h), atol=1e-6 * np.abs(bias).max())
     found = analyse_contacts(robot, q, [flat, point, normal, floor])
     assert found.rank == 11
@@ -715,6 +740,8 @@ def test_the_slides_velocity_has_its_angular_part_in_body_axes(rng):
     assert_allclose(np.einsum("bij,bj->bi", E, u), np.einsum("bij,bj->bi", coordinate_rates(robot, q), v), atol=1e-12)
     assert_allclose(E_fb @ E, np.broadcast_to(np.eye(robot.nv), (4, robot.nv, robot.nv)), atol=1e-12)
     J = point_jacobian(robot, q, FEET[1], (0.1, 0.0, 0.2), angular="body")
-    assert_allclose(np.einsum("bij,bj->bi", J, u), np.einsum("bij,bj->bi", point_jacobian(robot, q, FEET[1], (0.1, 0.0, 0.2)), v))
+    assert_allclose(
+        np.einsum("bij,bj->bi", J, u), np.einsum("bij,bj->bi", point_jacobian(robot, q, FEET[1], (0.1, 0.0, 0.2)), v)
+    )
     with pytest.raises(eq.UnknownNameError, match="world"):
         coordinate_rates(robot, q, "base")

@@ -88,7 +88,8 @@ def test_a_point_mass_bounces_off_the_floor():
 
 @pytest.mark.paper("H5")
 def test_a_rod_that_is_caught_at_one_end():
-    """Struck at the end, a free uniform rod of length 2l that falls flat turns about it with ω = 3v/4l and loses a quarter."""
+    """Struck at the end, a free uniform rod of length 2l that falls flat turns about it with ω = 3v/4l and loses a
+    quarter."""
     builder = eq.RobotBuilder("rod")
     l, speed = 0.5, 2.0
     builder.link("rod", mass=1.0, inertia=(1e-6, l**2 / 3, l**2 / 3)).frame("end", "rod", position=(l, 0, 0))
@@ -100,7 +101,8 @@ def test_a_rod_that_is_caught_at_one_end():
 
 @pytest.mark.paper("H5")
 def test_redundant_contacts_share_the_impulse(rng):
-    """Four corners of a rigid foot: twelve rows of rank six; velocity as with the foot as a whole, impulse of least norm."""
+    """Four corners of a rigid foot: twelve rows of rank six; velocity as with the foot as a whole, impulse of least
+    norm."""
     robot = support.load("human")
     q, v = robot.random_state(rng)
     corners = [f"left_foot_corner_{k}" for k in range(4)]

@@ -1,4 +1,5 @@
-"""Support polygons against SciPy and brute force, areas against differences and the thesis, balance against other programs."""
+"""Support polygons against SciPy and brute force, areas against differences and the thesis, balance against other
+programs."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def slope(f, h=1e-4):
     return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
 
 
-# --- the polygon --------------------------------------------------------------------------------------------------------
+# --- the polygon ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q7")
@@ -53,12 +54,14 @@ def test_the_polygon_is_the_convex_hull_of_scipy(count, rng):
 @pytest.mark.paper("Q7")
 @pytest.mark.parametrize("rounding", [1e-13, 1e-11, 1e-10, 1e-9, 1e-7])
 def test_corners_on_one_line_but_for_rounding(rounding, rng):
-    """Two soles side by side, as a standing robot has them: whatever the rounding, the hull is the rectangle around both."""
+    """Two soles side by side, as a standing robot has them: whatever the rounding, the hull is the rectangle around
+    both."""
     soles = np.array([[x, y] for x in (-0.105, 0.145) for y in (-0.135, -0.04, 0.04, 0.135)])
     for _ in range(200):
         points = soles + rounding * rng.normal(size=soles.shape)
         found = support_polygon(points)
-        assert_allclose(found.area, 0.25 * 0.27, rtol=100 * rounding + 1e-8)  # corners dropped lie within 1e-9 of an edge
+        # corners dropped lie within 1e-9 of an edge
+        assert_allclose(found.area, 0.25 * 0.27, rtol=100 * rounding + 1e-8)
         assert found.margins(points).min() > -1e-9
     on_a_line = np.c_[np.linspace(0, 1, 6), np.linspace(0, 0.5, 6)] + 1e-13 * rng.normal(size=(6, 2))
     assert len(support_polygon(on_a_line).vertices) == 2
@@ -72,7 +75,8 @@ def test_the_rows_hold_exactly_the_hull_on_a_grid(points):
     if len(found.vertices) > 2:
         edges = np.roll(found.vertices, -1, axis=0) - found.vertices
         after = np.roll(edges, -1, axis=0)
-        assert (edges[:, 0] * after[:, 1] - edges[:, 1] * after[:, 0] >= 1).all()  # strictly convex: integers turn by 1 or more
+        # strictly convex: integers turn by 1 or more
+        assert (edges[:, 0] * after[:, 1] - edges[:, 1] * after[:, 0] >= 1).all()
     A, b = found.rows
     assert_allclose(np.linalg.norm(A, axis=1), 1)
     for point in np.array([[x, y] for x in np.arange(-3, 3.5, 0.5) for y in np.arange(-3, 3.5, 1.5)]):
@@ -118,7 +122,7 @@ def test_no_support_holds_nothing():
     assert nothing.area == 0 and nothing.margin([0, 0]) < 0 and [0, 0] not in nothing
 
 
-# --- area ---------------------------------------------------------------------------------------------------------------
+# --- area -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q7")
@@ -140,7 +144,10 @@ def test_the_four_points_of_the_thesis_are_a_special_case(rng):
         assert_allclose(J, area_gradient(found.vertices)[list(found.indices).index(2)], atol=1e-12)
         assert_allclose(
             J,
-            [slope(lambda h, e=e, p=(a, b, c, d): four_point_area(p[0], p[1], p[2] + h * e, p[3])[0]) for e in np.eye(2)],
+            [
+                slope(lambda h, e=e, p=(a, b, c, d): four_point_area(p[0], p[1], p[2] + h * e, p[3])[0])
+                for e in np.eye(2)
+            ],
             atol=1e-9,
         )
 
@@ -171,7 +178,7 @@ def test_an_area_without_extent_has_no_slope(rng):
         assert now.value == 0 and not now.J.any()
 
 
-# --- zero-moment point --------------------------------------------------------------------------------------------------
+# --- zero-moment point ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q7")
@@ -209,12 +216,12 @@ def test_in_flight_there_is_no_zero_moment_point():
     assert np.isnan(both[0]).all() and np.allclose(both[1], [-0.5, 0, 0])  # along the force to the ground
 
 
-# --- static balance on any ground ---------------------------------------------------------------------------------------
+# --- static balance on any ground -------------------------------------------------------------------------------------
 
 
 def balanced(points, normals, mu, c, sides=8, largest=None):
-    """Whether forces in the pyramids hold a body of weight 1 with its centre of mass above c: by non-negative least squares,
-    whose unknowns are the same forces and whose method is another one."""
+    """Whether forces in the pyramids hold a body of weight 1 with its centre of mass above c: by non-negative least
+    squares, whose unknowns are the same forces and whose method is another one."""
     columns, slack = [], []
     for k, (p, n) in enumerate(zip(points, normals, strict=True)):
         helper = np.eye(3)[np.abs(n).argmin()]

@@ -39,7 +39,9 @@ def fake(tmp_path):
     command = children.command_of(PeerKind("none", (), "fake"), sys.executable)
     program = tmp_path / "fake.py"
     program.write_text(FAKE)
-    command[2] = command[2].replace('runpy.run_module(module, run_name="__main__")', f"runpy.run_path({str(program)!r})")
+    command[2] = command[2].replace(
+        'runpy.run_module(module, run_name="__main__")', f"runpy.run_path({str(program)!r})"
+    )
     return command
 
 
@@ -159,7 +161,11 @@ def test_checks_accept_a_true_solution_and_count_its_active_rows(talos):
 def test_corner_forces_and_their_wrench_are_one_load(talos):
     mu = talos.problem.friction
     corners = np.array([[10, 0, 100], [mu * 100, 0, 100], [mu * 50, -mu * 50, 50], [0, 0, 0]], dtype=float)
-    solution = {"torque": np.zeros(32), "acceleration": np.zeros(38), "corners": dict.fromkeys(talos.problem.feet, corners)}
+    solution = {
+        "torque": np.zeros(32),
+        "acceleration": np.zeros(38),
+        "corners": dict.fromkeys(talos.problem.feet, corners),
+    }
     assert checks.active(talos, 0, solution)["force"] == 2 * (0 + 1 + 2 + 3)
     F = checks.sole_wrenches(talos, 0, solution)["left_sole"]
     R = talos.frames["left_sole"][:3, :3]
@@ -200,7 +206,7 @@ def test_cycles_run_on_consecutive_states_and_wrap_around():
     assert len(answer["ns"]) == 4
 
 
-# --- benchmark ------------------------------------------------------------------------------------------------------------
+# --- benchmark --------------------------------------------------------------------------------------------------------
 
 
 class Clock:

@@ -46,7 +46,9 @@ _TALOS_HANDS = ("gripper_left_base_link", "gripper_right_base_link")
 # Robots of the package and of example-robot-data, by name.
 NAMED = {
     "human": Known("human", _two("left_foot", "right_foot"), hands=("left_hand", "right_hand")),
-    "quadruped": Known("quadruped", _four("front_left_shank", "front_right_shank", "hind_left_shank", "hind_right_shank")),
+    "quadruped": Known(
+        "quadruped", _four("front_left_shank", "front_right_shank", "hind_left_shank", "hind_right_shank")
+    ),
     "jvrc1": Known("jvrc1", _two("L_ANKLE_P_S", "R_ANKLE_P_S"), hands=("L_WRIST_Y_S", "R_WRIST_Y_S")),
     "talos": Known("talos", _TALOS, hands=_TALOS_HANDS),
     "talos_full": Known("talos_full", _TALOS, hands=_TALOS_HANDS),
@@ -77,7 +79,9 @@ FILES = {
         "human_description/robots/human.urdf", _two("left_foot", "right_foot"), hands=("left_hand", "right_hand")
     ),  # y up
     "pybullet_quadruped": Known(
-        "quadruped_description/urdf/quadruped.urdf", _four("FL_shank", "FR_shank", "BL_shank", "BR_shank"), (0.0, 1.0, 0.0)
+        "quadruped_description/urdf/quadruped.urdf",
+        _four("FL_shank", "FR_shank", "BL_shank", "BR_shank"),
+        (0.0, 1.0, 0.0),
     ),
     "alexander": Known("alexander_description/urdf/alexander_v1.lowerBodyOnly.urdf", _two("LEFT_FOOT", "RIGHT_FOOT")),
 }
@@ -87,9 +91,14 @@ OTHERS = {
     "cassie_mjcf": Known("cassie/mjcf/cassie_nomesh.xml", _two("left-foot", "right-foot")),
     "anymal_mjcf": Known("anymal_c/mjcf/anymal_c_nomesh.xml", _four("LF_SHANK", "RF_SHANK", "LH_SHANK", "RH_SHANK")),
     "hrp2": Known("hrp2/hrp2.urdf", _two("LLEG_LINK5", "RLEG_LINK5"), hands=("LARM_LINK6", "RARM_LINK6")),
-    "hrp4c": Known("hrp4c/HRP4Cmain.urdf", _two("L_ANKLE_R_LINK", "R_ANKLE_R_LINK"), hands=("L_WRIST_R_LINK", "R_WRIST_R_LINK")),
+    "hrp4c": Known(
+        "hrp4c/HRP4Cmain.urdf", _two("L_ANKLE_R_LINK", "R_ANKLE_R_LINK"), hands=("L_WRIST_R_LINK", "R_WRIST_R_LINK")
+    ),
     "poppy": Known(
-        "poppy_humanoid/Poppy_Humanoid.urdf", _two("l_foot", "r_foot"), (0.0, -1.0, 0.0), hands=("l_forearm", "r_forearm")
+        "poppy_humanoid/Poppy_Humanoid.urdf",
+        _two("l_foot", "r_foot"),
+        (0.0, -1.0, 0.0),
+        hands=("l_forearm", "r_forearm"),
     ),
     "jvrc1_file": Known("jvrc1/jvrc1.urdf", _two("L_ANKLE_P_S", "R_ANKLE_P_S"), hands=("L_WRIST_Y_S", "R_WRIST_Y_S")),
     "solo12_file": Known("solo12/solo12.urdf", _SOLO),
@@ -103,10 +112,21 @@ OTHERS = {
 ALL = {**NAMED, **FILES, **OTHERS}
 # Robots without feet, with what they are.
 FOOTLESS = {
-    "arm6": "arm", "arm7": "arm", "ur5": "arm", "panda": "arm", "kinova": "arm", "so100": "arm", "tiago": "mobile manipulator",
-    "tiago_dual": "mobile manipulator", "tiago_pro": "mobile manipulator", "centauro": "mobile manipulator", "pr2": "2 arms",
-    "baxter": "2 arms", "alex": "2 arms", "iris": "no limbs",
-}  # fmt: skip
+    "arm6": "arm",
+    "arm7": "arm",
+    "ur5": "arm",
+    "panda": "arm",
+    "kinova": "arm",
+    "so100": "arm",
+    "tiago": "mobile manipulator",
+    "tiago_dual": "mobile manipulator",
+    "tiago_pro": "mobile manipulator",
+    "centauro": "mobile manipulator",
+    "pr2": "2 arms",
+    "baxter": "2 arms",
+    "alex": "2 arms",
+    "iris": "no limbs",
+}
 
 
 @cache

@@ -32,7 +32,13 @@ def tried(name: str) -> dict[str, object]:
             refused = ""
         except eq.BodyError as error:
             rows, refused = [], str(error)
-    return {"robot": name, "rows": rows, "refused": refused, "wall": time.time() - begin, "cpu": time.process_time() - cpu}
+    return {
+        "robot": name,
+        "rows": rows,
+        "refused": refused,
+        "wall": time.time() - begin,
+        "cpu": time.process_time() - cpu,
+    }
 
 
 def line(result: dict) -> str:

@@ -35,7 +35,8 @@ def test_robots_without_feet_say_so(name):
 
 @pytest.mark.parametrize("name", ["g1", "jvrc1", "icub", "go2", "solo12", "poppy"])
 def test_names_are_the_last_argument(name):
-    """With every name of links and joints made meaningless, feet and sides are the same; the front where soles or x tell."""
+    """With every name of links and joints made meaningless, feet and sides are the same; the front where soles or x
+    tell."""
     robot = zoo.robot(name)
     links = {link: f"part{k}" for k, link in enumerate(robot.model.links)}
     joints = {joint: f"axis{k}" for k, joint in enumerate(robot.model.joints)}
@@ -45,7 +46,9 @@ def test_names_are_the_last_argument(name):
     assert sorted(part.link for part in plain.feet.values()) == wanted
     if known.front == (1.0, 0.0, 0.0):
         assert_allclose(plain.front, known.front, atol=1e-6)
-        assert {role: part.link for role, part in plain.feet.items()} == {r: links[link] for r, link in known.feet.items()}
+        assert {role: part.link for role, part in plain.feet.items()} == {
+            r: links[link] for r, link in known.feet.items()
+        }
 
 
 def _renamed(robot, links, joints):

@@ -42,7 +42,9 @@ class Maker:
             last = k == len(chain) - 1
             self.builder.link(link, mass=mass, com=(0, 0, 0), inertia=INERTIA, shapes=list(end) if last else [])
             limits = {} if kind == "continuous" and last else {"lower": lower, "upper": upper}
-            self.builder.joint(f"{link}_joint", kind if last else "revolute", parent, link, axis=axis, position=offset, **limits)
+            self.builder.joint(
+                f"{link}_joint", kind if last else "revolute", parent, link, axis=axis, position=offset, **limits
+            )
             parent = link
         return self
 
@@ -91,14 +93,18 @@ def mobile():
     for k, (x, y) in enumerate([(0.2, 0.25), (0.2, -0.25), (-0.2, 0.25), (-0.2, -0.25)]):
         wheel = (s.cylinder(0.1, 0.04, (0, 0, 0), (np.pi / 2, 0, 0)),)
         made.chain(f"roller{k}", "trunk", [(Y, (x, y, 0.1))], wheel, kind="continuous")
-    return made.chain("link", "trunk", [(Z, (0, 0, 0.3)), (Y, (0, 0, 0.1)), (Y, (0, 0, 0.4)), (Y, (0, 0, 0.4)), (Z, (0, 0, 0.1))])
+    return made.chain(
+        "link", "trunk", [(Z, (0, 0, 0.3)), (Y, (0, 0, 0.1)), (Y, (0, 0, 0.4)), (Y, (0, 0, 0.4)), (Z, (0, 0, 0.1))]
+    )
 
 
 def wheel_legs():
     made = Maker().trunk()
     for k, y in enumerate((0.15, -0.15)):
         wheel = (s.cylinder(0.08, 0.04, (0, 0, 0), (np.pi / 2, 0, 0)),)
-        made.chain(f"l{k}", "trunk", [(Y, (0, y, -0.1)), (Y, (0.2, 0, -0.2)), (Y, (-0.2, 0, -0.2))], wheel, kind="continuous")
+        made.chain(
+            f"l{k}", "trunk", [(Y, (0, y, -0.1)), (Y, (0.2, 0, -0.2)), (Y, (-0.2, 0, -0.2))], wheel, kind="continuous"
+        )
     return made
 
 
@@ -162,12 +168,19 @@ CASES = {
     "no meshes found": Case(missing_meshes, "biped", 2, "give corners in [parts.'left foot']"),
     "one leg": Case(lambda: Maker().trunk().chain("leg", "trunk", leg(0, 0), SOLE).build(), "one-legged", 1),
     "a snake": Case(
-        lambda: Maker().trunk(mass=1.0).chain("part", "trunk", [((Y, Z)[k % 2], (-0.1, 0, 0)) for k in range(12)]).build(),
+        lambda: (
+            Maker().trunk(mass=1.0).chain("part", "trunk", [((Y, Z)[k % 2], (-0.1, 0, 0)) for k in range(12)]).build()
+        ),
         "arm",
         0,
     ),
     "an arm": Case(
-        lambda: Maker().trunk(mass=4.0).chain("link", "trunk", [(Z, (0, 0, 0.2)), (Y, (0, 0, 0.1)), (Y, (0.4, 0, 0))]).build(),
+        lambda: (
+            Maker()
+            .trunk(mass=4.0)
+            .chain("link", "trunk", [(Z, (0, 0, 0.2)), (Y, (0, 0, 0.1)), (Y, (0.4, 0, 0))])
+            .build()
+        ),
         "arm",
         0,
     ),
@@ -219,7 +232,10 @@ def test_long_fingers_are_fingers():
         made.chain(f"{name}_arm", "trunk", [(Y, (0, 3 * y, 0.3)), (Y, (0, 0, -0.4)), (X, (0, 0, -0.35))])
         for k in range(3):
             made.chain(
-                f"{name}_digit{k}_", f"{name}_arm2", [(Y, (0.02 * k, 0, -0.05)), (Y, (0, 0, -0.12)), (Y, (0, 0, -0.12))], mass=0.1
+                f"{name}_digit{k}_",
+                f"{name}_arm2",
+                [(Y, (0.02 * k, 0, -0.05)), (Y, (0, 0, -0.12)), (Y, (0, 0, -0.12))],
+                mass=0.1,
             )
     body = eq.Body.of(made.build(), search=False)
     assert body.kind == "biped" and {role: part.link for role, part in body.hands.items()} == {
@@ -265,7 +281,10 @@ def test_names_of_the_sides_speak_for_one_front_and_against_the_other():
     legs = [limb for limb in limbs_of(skeleton, trunk_of(skeleton)) if "leg" in limb.joints[0]]
     soles = [Patch("point", -Z_AXIS, np.zeros((1, 3)), "test")] * 2
     for way in (1.0, -1.0):
-        found = {argument.what: argument.weight for argument in evidence(np.array([way, 0.0, 0.0]), legs, soles, np.eye(3)[0])}
+        found = {
+            argument.what: argument.weight
+            for argument in evidence(np.array([way, 0.0, 0.0]), legs, soles, np.eye(3)[0])
+        }
         assert found == {"x axis of the base": way * BASE, "names of the sides": way * SIDES}
 
 

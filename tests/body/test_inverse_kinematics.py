@@ -1,4 +1,5 @@
-"""`eq.solve_ik`: targets that can be reached are reached, limits hold, and what cannot be reached is said with its reason."""
+"""`eq.solve_ik`: targets that can be reached are reached, limits hold, and what cannot be reached is said with its
+reason."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ TIP = list(ARM.frames)[-1]
 
 def within_limits(robot, q) -> bool:
     singles = [j for j in robot.joints.values() if j.mimic is None and j.type.nq == 1]
-    return all((q[..., j.q] >= j.limits.lower - 1e-12).all() and (q[..., j.q] <= j.limits.upper + 1e-12).all() for j in singles)
+    return all(
+        (q[..., j.q] >= j.limits.lower - 1e-12).all() and (q[..., j.q] <= j.limits.upper + 1e-12).all() for j in singles
+    )
 
 
 def test_a_pose_that_was_somewhere_is_reached_again():
@@ -65,7 +68,9 @@ def test_what_cannot_be_reached_is_said_with_its_reason():
     reach = np.linalg.norm(ARM.pose(found.q, TIP)[:3, 3])
     assert_allclose(found.residuals[TIP][0], np.linalg.norm(ARM.pose(found.q, TIP)[:3, 3] - (9, 0, 0)))
     assert reach > 0.8  # stretched towards it
-    many = eq.solve_ik(ARM, {TIP: np.array([[9.0, 0, 0], ARM.pose(ARM.neutral(), TIP)[:3, 3]])}, ARM.neutral(), attempts=2)
+    many = eq.solve_ik(
+        ARM, {TIP: np.array([[9.0, 0, 0], ARM.pose(ARM.neutral(), TIP)[:3, 3]])}, ARM.neutral(), attempts=2
+    )
     assert_array_equal(many.converged, [False, True])
     assert "1 of 2 did not converge" in many.reason
 

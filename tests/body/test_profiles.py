@@ -22,7 +22,9 @@ def test_a_saved_body_is_the_same_body(name, tmp_path):
     path = body.save(tmp_path / "mine.toml")
     again = eq.Body.load(path, legged.robot(name))
     assert again.profile == profile.read(profile.text(body.profile))
-    assert dict(again.parts) == dict(body.parts) and again.findings == tuple(sorted(body.findings, key=lambda f: f.confidence))
+    assert dict(again.parts) == dict(body.parts) and again.findings == tuple(
+        sorted(body.findings, key=lambda f: f.confidence)
+    )
     assert_allclose(again.standing, body.standing, atol=1e-12)
     assert tomllib.loads(path.read_text())["robot"] == body.robot.name
 
@@ -138,7 +140,7 @@ def test_fingers_are_locked_and_everything_else_moves():
     assert legged.body("go2").still() is legged.body("go2")
 
 
-# --- SRDF ---------------------------------------------------------------------------------------------------------------------
+# --- SRDF -------------------------------------------------------------------------------------------------------------
 
 SRDF = """<robot name="mine">
   <group name="leg"><chain base_link="base" tip_link="FL_foot"/></group>
@@ -201,24 +203,27 @@ def test_an_srdf_that_cannot_be_read_is_as_good_as_none(mine):
     assert eq.Body.of(load(mine)).kind == "quadruped"
 
 
-# --- gains --------------------------------------------------------------------------------------------------------------------
+# --- gains ------------------------------------------------------------------------------------------------------------
 
 
 def test_gains_scale_as_similar_bodies_do():
-    """Twice the size at the same density: time goes by √2, mass by 8; all errors decay over the same part of a swing."""
+    """Twice the size at the same density: time goes by √2, mass by 8; all errors decay over the same part of a
+    swing."""
     one, two = BodyGains.of(10.0, 0.5), BodyGains.of(80.0, 1.0)
     for name in ("rate", "com", "torso", "hand", "posture"):
         assert_allclose(getattr(one, name) / getattr(two, name), np.sqrt(2), rtol=1e-12)
     assert_allclose(one.force_weight * (10.0 * 9.8) ** 2, two.force_weight * (80.0 * 9.8) ** 2)
     with pytest.raises(eq.BodyError, match="no feet"):
         _ = legged.body("ur5").gains
-    # Weights compare unlike accelerations: angular ones by the square of the length, momenta and forces by those of m h and m.
+    # Weights compare unlike accelerations: angular ones by the square of the length, momenta and forces by those of m h
+    # and m.
     for name, ratio in {"torso": 4.0, "posture": 4.0, "hand": 1.0, "spin": 1 / 256, "force": 1 / 64}.items():
         assert_allclose(getattr(two, f"{name}_weight") / getattr(one, f"{name}_weight"), ratio, rtol=1e-12)
 
 
 def test_pairs_that_may_collide_are_those_from_where_it_stands_and_are_cached(monkeypatch):
-    """Hands and thighs of the human can hit; what the profile calls touching is left out; a second call searches nothing."""
+    """Hands and thighs of the human can hit; what the profile calls touching is left out; a second call searches
+    nothing."""
     import equipoise.geometry.collisions as collisions
 
     body = eq.Body.of(eq.load("human"))
@@ -231,4 +236,6 @@ def test_pairs_that_may_collide_are_those_from_where_it_stands_and_are_cached(mo
     assert {frozenset((a.frame, b.frame)) for a, b in again} == frames
     monkeypatch.undo()
     apart = eq.Body.of(eq.load("human"), 'touching = [["left_hand", "left_thigh"]]\n')
-    assert frozenset(("left_hand", "left_thigh")) not in {frozenset((a.frame, b.frame)) for a, b in apart.collision_pairs()}
+    assert frozenset(("left_hand", "left_thigh")) not in {
+        frozenset((a.frame, b.frame)) for a, b in apart.collision_pairs()
+    }

@@ -47,7 +47,9 @@ def foot(builder, shapes):
         parent = "pelvis"
         for name, axis, z in LEG:
             link = f"{side}_{name}"
-            builder.link(link, mass=1.0, com=(0, 0, 0), inertia=(0.01, 0.01, 0.01), shapes=shapes if name == "foot" else [])
+            builder.link(
+                link, mass=1.0, com=(0, 0, 0), inertia=(0.01, 0.01, 0.01), shapes=shapes if name == "foot" else []
+            )
             place = (0.0, y, 0.0) if parent == "pelvis" else (0.0, 0.0, z)
             builder.joint(f"{link}_joint", "revolute", parent, link, axis=axis, position=place, lower=-1.5, upper=2.0)
             parent = link

@@ -18,7 +18,8 @@ SHAPED = [name for name in legged.ALL if name not in ("simple_humanoid", "hrp4c"
 
 @pytest.mark.parametrize("name", ["human", "g1", "go2", "tiago", "cassie_mjcf", "arm7"])
 def test_the_skeleton_moves_as_the_kernels_say(name, rng):
-    """Poses, Jacobians and the centre of mass on plain arrays against the compiled ones, mimic and ball joints included."""
+    """Poses, Jacobians and the centre of mass on plain arrays against the compiled ones, mimic and ball joints
+    included."""
     robot = legged.robot(name)
     skeleton = Skeleton(robot)
     q, v = robot.random_state(rng)

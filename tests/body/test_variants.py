@@ -1,4 +1,5 @@
-"""Robots that nobody has seen: known ones made strange. Feet, sides and front stay, and each has a posture that stands."""
+"""Robots that nobody has seen: known ones made strange. Feet, sides and front stay, and each has a posture that
+stands."""
 
 from __future__ import annotations
 
@@ -58,7 +59,9 @@ def test_frames_of_links_say_nothing(name, base, rng):
     stands(body)
 
 
-@pytest.mark.parametrize(("name", "size"), some([("g1", 0.4), ("go2", 0.5)], [("human", 0.3), ("talos", 1.25), ("hyq", 1.3)]))
+@pytest.mark.parametrize(
+    ("name", "size"), some([("g1", 0.4), ("go2", 0.5)], [("human", 0.3), ("talos", 1.25), ("hyq", 1.3)])
+)
 def test_size_says_nothing(name, size):
     """From 2 to 185 kg: postures are the same, gains go with √(g / h)."""
     robot, known = zoo.robot(name), zoo.ALL[name]
@@ -83,8 +86,8 @@ def test_names_frames_and_size_together_say_nothing(name, rng):
 def test_an_ankle_without_roll_stands(name):
     """The last joint of both legs locked: soles can still be flat, as the hips roll.
 
-    Both soles of the iCub's description lie 30 mm to the right of their ankles. Without ankles that roll its centre of mass stays
-    14 mm beside their middle, and it is reported.
+    Both soles of the iCub's description lie 30 mm to the right of their ankles. Without ankles that roll its centre of
+    mass stays 14 mm beside their middle, and it is reported.
     """
     robot = zoo.robot(name)
     ankles = [part.joints[-1] for part in zoo.body(name).feet.values()]

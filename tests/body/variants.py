@@ -28,7 +28,8 @@ def _pose(R):
 
 
 def scaled(robot, s):
-    """All lengths times s, masses times s³, inertias s⁵: the same robot seen from farther away; limits of forces follow."""
+    """All lengths times s, masses times s³, inertias s⁵: the same robot seen from farther away; limits of forces
+    follow."""
 
     def moved(X):
         X = X.copy()
@@ -44,7 +45,12 @@ def scaled(robot, s):
             link.inertia, mass=s**3 * link.inertia.mass, com=s * link.inertia.com, matrix=s**5 * link.inertia.matrix
         )
         links.append(
-            replace(link, inertia=inertia, visuals=tuple(map(shape, link.visuals)), collisions=tuple(map(shape, link.collisions)))
+            replace(
+                link,
+                inertia=inertia,
+                visuals=tuple(map(shape, link.visuals)),
+                collisions=tuple(map(shape, link.collisions)),
+            )
         )
     joints = []
     for joint in robot.model.joints.values():
@@ -68,7 +74,9 @@ def reframed(robot, rng, base):
     links = []
     for name, link in robot.model.links.items():
         R = turns[name]
-        inertia = link.inertia and replace(link.inertia, com=R.T @ link.inertia.com, matrix=R.T @ link.inertia.matrix @ R)
+        inertia = link.inertia and replace(
+            link.inertia, com=R.T @ link.inertia.com, matrix=R.T @ link.inertia.matrix @ R
+        )
         visuals, collisions = (tuple(shape(one, R) for one in shapes) for shapes in (link.visuals, link.collisions))
         links.append(replace(link, inertia=inertia, visuals=visuals, collisions=collisions))
     joints = []
@@ -102,7 +110,9 @@ def renamed(robot):
 
 def without_collisions(robot):
     """Nothing but what is drawn."""
-    links = [replace(link, collisions=(), visuals=link.visuals or link.collisions) for link in robot.model.links.values()]
+    links = [
+        replace(link, collisions=(), visuals=link.visuals or link.collisions) for link in robot.model.links.values()
+    ]
     return _made(robot, links, list(robot.model.joints.values()), f"{robot.name} drawn")
 
 
@@ -116,7 +126,10 @@ def turned_knees(robot, knees, by):
         return replace(joint, limits=replace(joint.limits, lower=low, upper=high))
 
     return _made(
-        robot, list(robot.model.links.values()), [change(j) for j in robot.model.joints.values()], f"{robot.name} turned"
+        robot,
+        list(robot.model.links.values()),
+        [change(j) for j in robot.model.joints.values()],
+        f"{robot.name} turned",
     )
 
 

@@ -1,4 +1,5 @@
-"""Small robots and one way to look at what tasks, contacts and barriers write on symbols, without compiling anything."""
+"""Small robots and one way to look at what tasks, contacts and barriers write on symbols, without compiling
+anything."""
 
 from __future__ import annotations
 
@@ -27,10 +28,14 @@ def tripod() -> eq.Robot:
         builder.link(f"thigh_{k}", mass=1.5, com=(0, 0, -0.15), inertia=(0.015, 0.015, 2e-3))
         builder.link(f"shank_{k}", mass=0.8, com=(0, 0, -0.15), inertia=(8e-3, 8e-3, 1e-3))
         limits = {"lower": -1.5, "upper": 1.5, "velocity": 8.0, "effort": 120.0}
-        builder.joint(f"turn_{k}", "revolute", "trunk", f"hip_{k}", axis=(0, 0, 1), position=hip, rpy=(0, 0, angle), **limits)
+        builder.joint(
+            f"turn_{k}", "revolute", "trunk", f"hip_{k}", axis=(0, 0, 1), position=hip, rpy=(0, 0, angle), **limits
+        )
         builder.joint(f"lift_{k}", "revolute", f"hip_{k}", f"thigh_{k}", axis=(0, 1, 0), **limits)
         knee = limits | {"lower": -2.5, "upper": 2.5}
-        builder.joint(f"knee_{k}", "revolute", f"thigh_{k}", f"shank_{k}", axis=(0, 1, 0), position=(0, 0, -0.3), **knee)
+        builder.joint(
+            f"knee_{k}", "revolute", f"thigh_{k}", f"shank_{k}", axis=(0, 1, 0), position=(0, 0, -0.3), **knee
+        )
         builder.frame(f"foot_{k}", f"shank_{k}", position=(0, 0, -0.3))
     return builder.build()
 
@@ -52,7 +57,9 @@ def monopod() -> eq.Robot:
     for name, on, axis in (("shoulder", "trunk", (0, 1, 0)), ("elbow", "shoulder", (1, 0, 0))):
         builder.link(name, mass=1.0, com=(0.15, 0, 0), inertia=(2e-3, 0.01, 0.01))
         at = (0.0, -0.2, 0.2) if on == "trunk" else (0.3, 0, 0)
-        builder.joint(name, "revolute", on, name, axis=axis, position=at, lower=-2.0, upper=2.0, velocity=10.0, effort=60.0)
+        builder.joint(
+            name, "revolute", on, name, axis=axis, position=at, lower=-2.0, upper=2.0, velocity=10.0, effort=60.0
+        )
     builder.frame("hand", "elbow", position=(0.3, 0, 0))
     return builder.build()
 
@@ -70,7 +77,9 @@ def standing(robot: eq.Robot) -> Array:
     return q
 
 
-def swaying(robot: eq.Robot, rng: np.random.Generator, frames: tuple[str, ...], rows: slice, speed: float = 0.3) -> Array:
+def swaying(
+    robot: eq.Robot, rng: np.random.Generator, frames: tuple[str, ...], rows: slice, speed: float = 0.3
+) -> Array:
     """A velocity that moves the trunk while the contacts stand."""
     from scipy.linalg import null_space
 

@@ -11,7 +11,13 @@ GROUND = eq.Plane((0.0, 0.0, 1.0))
 HANDSTAND = {
     f"{side}_{joint}": position
     for side in ("left", "right")
-    for joint, position in {"shoulder_pitch": -3.0, "elbow": -0.1, "hip_pitch": 0.0, "knee": 0.05, "ankle_pitch": 0.5}.items()
+    for joint, position in {
+        "shoulder_pitch": -3.0,
+        "elbow": -0.1,
+        "hip_pitch": 0.0,
+        "knee": 0.05,
+        "ankle_pitch": 0.5,
+    }.items()
 } | {"left_wrist_roll": 1.4, "right_wrist_roll": -1.4}
 
 

@@ -29,7 +29,9 @@ def random_problem(rng, n=10, n_R=6, n_E=3, n_A=12, tight=0.3, weight=1e-2) -> N
     lower, upper = A @ x - tight * rng.exponential(size=n_A), A @ x + tight * rng.exponential(size=n_A)
     lower[rng.random(n_A) < 0.3], upper[rng.random(n_A) < 0.3] = -np.inf, np.inf
     weights = weight * rng.uniform(0.5, 2.0, n)
-    return dict(zip(FIELDS, (R, 3 * rng.normal(size=n_R), weights, rng.normal(size=n), E, E @ x, A, lower, upper), strict=True))
+    return dict(
+        zip(FIELDS, (R, 3 * rng.normal(size=n_R), weights, rng.normal(size=n), E, E @ x, A, lower, upper), strict=True)
+    )
 
 
 def solver_of(p: Numbers, **options) -> CompiledSolver:
@@ -68,11 +70,13 @@ def agrees(answer: Result, p: Numbers, solver: CompiledSolver, atol=1e-7) -> Non
     assert reference.solved and answer.solved
     assert_allclose(answer.x, reference.x, rtol=0, atol=atol * (1 + np.abs(reference.x).max()))
     assert kkt_residuals(program, answer.x, answer.multipliers, np.zeros(len(answer.x))).worst <= 1e-7
-    assert_allclose(answer.values, program.A @ answer.x, rtol=0, atol=1e-9 * (1 + np.abs(answer.values).max(initial=0.0)))
+    assert_allclose(
+        answer.values, program.A @ answer.x, rtol=0, atol=1e-9 * (1 + np.abs(answer.values).max(initial=0.0))
+    )
     assert answer.active == np.count_nonzero(answer.multipliers[len(p["E"]) :])
 
 
-# --- feasible, weighted ------------------------------------------------------------------------------------------------------
+# --- feasible, weighted -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("guesses", [0, 3, 10])
@@ -141,7 +145,7 @@ def test_rows_of_a_that_are_equalities(rng):
         agrees(solved(solver, p), p, solver)
 
 
-# --- from one to the next ----------------------------------------------------------------------------------------------------
+# --- from one to the next ---------------------------------------------------------------------------------------------
 
 
 def test_the_last_active_set_is_the_first_guess(rng):
@@ -201,7 +205,7 @@ def test_memory_does_not_grow(rng):
     assert after - before < 4096
 
 
-# --- some unknowns and rows only ---------------------------------------------------------------------------------------------
+# --- some unknowns and rows only --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -258,7 +262,7 @@ def test_a_selection_comes_and_goes(rng):
         solver.select(x=np.zeros(0, int))
 
 
-# --- contradictions ----------------------------------------------------------------------------------------------------------
+# --- contradictions ---------------------------------------------------------------------------------------------------
 
 
 def broken_problem(rng, n, n_E, n_A, classes, apart=1.5) -> tuple[Numbers, dict]:
@@ -328,7 +332,9 @@ def _truth(strict, numbers) -> None:
 def distances(x: np.ndarray, program: QuadraticProgram) -> list[float]:
     """Violations of each class, then the distance from each level, then the cost."""
     rows = Rows(program.A, program.lower, program.upper)
-    classes = [np.linalg.norm(rows.distance(x)[program.classes == k]) for k in range(int(program.classes.max(initial=0)) + 1)]
+    classes = [
+        np.linalg.norm(rows.distance(x)[program.classes == k]) for k in range(int(program.classes.max(initial=0)) + 1)
+    ]
     return [*classes, *(np.linalg.norm(level.distance(x)) for level in program.levels), program.objective(x)]
 
 
@@ -341,7 +347,9 @@ def test_the_lexicographic_optimum_is_that_of_the_cascade(strict):
         rng = np.random.default_rng(seed)
         p, options = broken_problem(rng, 9, 3, 14, 2)
         order = rng.permutation(6)
-        options |= {"levels": (order[:2].tolist(), order[2:].tolist()), "strict": True, "diagonal": seed % 2} if strict else {}
+        options |= (
+            {"levels": (order[:2].tolist(), order[2:].tolist()), "strict": True, "diagonal": seed % 2} if strict else {}
+        )
         solver = solver_of(p, **options)
         program = stated(p, solver)
         answer, reference = solved(solver, p), DaqpSolver().solve(program)
@@ -382,7 +390,7 @@ def test_equalities_that_nearly_repeat_each_other_do_not_blow_up(rng):
     assert exact.dependent == 0 and np.abs(exact.x).max() > 10
 
 
-# --- strict priorities -------------------------------------------------------------------------------------------------------
+# --- strict priorities ------------------------------------------------------------------------------------------------
 
 
 def strict_problem(rng, n=12, tight=0.2) -> tuple[Numbers, dict]:
@@ -410,7 +418,9 @@ def test_strict_levels_are_optimal_one_after_the_other(tight, rng):
         reference = DaqpSolver().solve(program)
         if reference.solved:
             for level in program.levels:
-                assert_allclose(level.A @ ours.x, level.A @ reference.x, rtol=0, atol=1e-6 * (1 + np.abs(level.lower).max()))
+                assert_allclose(
+                    level.A @ ours.x, level.A @ reference.x, rtol=0, atol=1e-6 * (1 + np.abs(level.lower).max())
+                )
     assert active > 0
 
 
@@ -432,7 +442,7 @@ def test_one_level_alone_may_be_strict(rng):
     assert np.abs(p["R"] @ summed.x - p["r"]).max() > 1e-3
 
 
-# --- numbers that are none, and limits ---------------------------------------------------------------------------------------
+# --- numbers that are none, and limits --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("strict", [False, True])

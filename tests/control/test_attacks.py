@@ -35,7 +35,7 @@ def on_tripod(**options):
     )
 
 
-# --- the bound of the iterations ----------------------------------------------------------------------------------------------
+# --- the bound of the iterations --------------------------------------------------------------------------------------
 
 
 def test_at_the_bound_of_iterations_the_best_point_so_far_is_used_and_said_so(monkeypatch, rng):
@@ -69,7 +69,7 @@ def test_at_the_bound_of_iterations_the_best_point_so_far_is_used_and_said_so(mo
     assert short.counts["optimal"] == seen.count(ControlStatus.OPTIMAL) and whole.counts["inaccurate"] == 0
 
 
-# --- obstacles at velocity level ----------------------------------------------------------------------------------------------
+# --- obstacles at velocity level --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("given", [lambda ball: ball, lambda ball: ball.at], ids=["primitive", "function"])
@@ -84,7 +84,9 @@ def test_velocities_count_with_the_motion_of_the_obstacle(kind, given):
     start = robot.pose(HOME, "tool")[:3, 3] + [0.2 if away else -0.06, 0, 0]
     ball = eq.Sphere(start, 0.05, velocity=(-speed, 0, 0))
     safe = 0.05 if away else 0.02
-    item = kind(eq.Sphere((0, 0, 0), 0.05, "tool"), given(ball), safe=safe, name="it", gains=eq.Gains.of_rates(eta, 20.0))
+    item = kind(
+        eq.Sphere((0, 0, 0), 0.05, "tool"), given(ball), safe=safe, name="it", gains=eq.Gains.of_rates(eta, 20.0)
+    )
     controller = eq.WholeBodyController(robot, [eq.PostureTask(HOME)], constraints=[item], level="velocity", dt=dt)
 
     def clearance(q, t):
@@ -104,7 +106,7 @@ def test_velocities_count_with_the_motion_of_the_obstacle(kind, given):
     assert active > 100 and d > -1e-5
 
 
-# --- nothing raises, and every command is finite ------------------------------------------------------------------------------
+# --- nothing raises, and every command is finite ----------------------------------------------------------------------
 
 
 def test_times_beyond_all_numbers_are_told():
@@ -134,7 +136,8 @@ def test_the_fallback_is_finite_at_any_rate(level):
 
 
 def test_torques_that_are_not_finite_do_not_leave():
-    """Rates whose squares are numbers and whose centrifugal forces are not: the program is finite, the torques are not."""
+    """Rates whose squares are numbers and whose centrifugal forces are not: the program is finite, the torques are
+    not."""
     robot = load("arm7")
     controller = eq.WholeBodyController(robot, [eq.PostureTask(gain=0.0)])
     good = controller(0.0, HOME, REST)
@@ -145,7 +148,7 @@ def test_torques_that_are_not_finite_do_not_leave():
     assert_allclose(controller(0.2, SPOILT, REST).torque, good.torque)  # and the last good ones are remembered
 
 
-# --- the fallback and the last torques ----------------------------------------------------------------------------------------
+# --- the fallback and the last torques --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("first", ["limits", "rate"])
@@ -184,7 +187,7 @@ def test_the_fallback_remembers_its_own_torques():
     assert_allclose(controller(0.2, SPOILT, REST).torque, kept)
 
 
-# --- contacts that come and go ------------------------------------------------------------------------------------------------
+# --- contacts that come and go ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
@@ -218,7 +221,7 @@ def test_contacts_that_cannot_be_made_are_not():
     assert set(controller(0.1, q, np.zeros(robot.nv)).forces) == set(FEET[:2])
 
 
-# --- settings that are functions, and that grow ---------------------------------------------------------------------------------
+# --- settings that are functions, and that grow -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("settings", [{"braking": lambda t: 2.0}, {"gains": lambda t: eq.Gains.of_rates(5.0, 20.0)}])
@@ -239,7 +242,8 @@ def test_the_start_is_reported_with_settings_that_are_functions(settings):
 
 @pytest.mark.parametrize("late", [False, True], ids=["set outside", "a function of time"])
 def test_a_safe_distance_does_not_ask_for_the_obstacle(late):
-    """A function that gives an obstacle is asked once in a step, at its time; what it does is no reason to refuse `safe`."""
+    """A function that gives an obstacle is asked once in a step, at its time; what it does is no reason to refuse
+    `safe`."""
     robot, asked = load("arm7"), []
 
     def ball(t):
@@ -283,7 +287,7 @@ def test_pairs_are_seen_within_range_of_a_safe_distance_that_grew():
     assert_allclose(one.acceleration, other.acceleration, rtol=0, atol=1e-6 * np.abs(other.acceleration).max())
 
 
-# --- items of a user in the cache -----------------------------------------------------------------------------------------------
+# --- items of a user in the cache -------------------------------------------------------------------------------------
 
 OWN = """
 from dataclasses import dataclass
@@ -303,7 +307,8 @@ class Mine(eq.Task):
         return VectorReference(self.label, 1, scalar=True)
     def terms(self, scene, reference):
         J, drift = scene.rows_of(FACTOR * scene.q[0])
-        return Terms(reference.value - FACTOR * scene.q[0], J, J @ scene.v, drift, reference.rate, reference.acceleration)
+        e = reference.value - FACTOR * scene.q[0]
+        return Terms(e, J, J @ scene.v, drift, reference.rate, reference.acceleration)
 """
 
 

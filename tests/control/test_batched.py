@@ -18,7 +18,9 @@ def standing():
     feet = [name for name in robot.frames if name.endswith("_foot")]
     tasks = [eq.CoMTask(gain=3.0), eq.PostureTask(weight=0.1)]
     limits = [eq.TorqueLimits(), eq.JointLimits()]
-    controller = eq.WholeBodyController(robot, tasks, [eq.PointContact(foot) for foot in feet], limits, slip_limit=np.inf)
+    controller = eq.WholeBodyController(
+        robot, tasks, [eq.PointContact(foot) for foot in feet], limits, slip_limit=np.inf
+    )
     controller(0.0, robot.standing(), np.zeros(robot.nv))
     return robot, controller
 
@@ -60,7 +62,7 @@ def drawn(count, n=12, equalities=3, rows=30, seed=0, reach=1.0):
     return Programs(H, 3 * rng.normal(size=(count, n)), E, np.einsum("bmn,bn->bm", E, inside), A, lower, upper)
 
 
-# --- quadratic programs ------------------------------------------------------------------------------------------------
+# --- quadratic programs -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("equalities", [0, 3, 11])
@@ -122,7 +124,7 @@ def test_every_condition_is_seen_by_the_certificate():
     assert certificate(free, x, mu, lam)[2] > 1e-3  # pushes at a distance
 
 
-# --- controllers ---------------------------------------------------------------------------------------------------------
+# --- controllers ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("size", "pushed"), [(2e-3, 0.1), (0.03, 0.9)])
@@ -147,7 +149,9 @@ def test_torques_and_accelerations_obey_the_equations_of_motion(standing):
     answer = BatchedController(controller, iterations=3)(q, v)
     assert not answer.solved.all()
     for k in range(5):
-        forces = {c.label: c.wrench(robot, q[k], answer.x[k][controller.layout.forces[c.label]]) for c in controller.contacts}
+        forces = {
+            c.label: c.wrench(robot, q[k], answer.x[k][controller.layout.forces[c.label]]) for c in controller.contacts
+        }
         tau = robot.inverse_dynamics(q[k], v[k], answer.acceleration[k], forces)
         assert_allclose(tau, answer.torque[k], atol=1e-8 * np.abs(tau).max())
 

@@ -31,13 +31,18 @@ def feet(human):
 
 
 def test_a_pendulum_stops_above_its_capture_point(rng):
-    """c̈ = (g/h)(c − p) with the pressure p at the capture point comes to rest there; its margin is the margin of that place."""
+    """c̈ = (g/h)(c − p) with the pressure p at the capture point comes to rest there; its margin is the margin of that
+    place."""
     support = Support(SOLE, 0.2, G)
     for _ in range(5):
         com, velocity = np.array([*rng.uniform(-0.05, 0.05, 2), 1.0]), np.array([*rng.uniform(-0.2, 0.2, 2), 0.3])
         p = com[:2] + velocity[:2] * np.sqrt(0.8 / G)
         path = solve_ivp(
-            lambda t, x, p=p: [*x[2:], *(G / 0.8 * (x[:2] - p))], (0, 2.5), [*com[:2], *velocity[:2]], rtol=1e-12, atol=1e-14
+            lambda t, x, p=p: [*x[2:], *(G / 0.8 * (x[:2] - p))],
+            (0, 2.5),
+            [*com[:2], *velocity[:2]],
+            rtol=1e-12,
+            atol=1e-14,
         )
         assert_allclose(path.y[:2, -1], p, atol=1e-3)
         assert support.margin(com, velocity) == pytest.approx(SOLE.margin(p), abs=1e-12)
@@ -74,7 +79,7 @@ def test_the_model_says_when_it_does_not_tell(human, feet):
     assert support_of(human, {"wall": wall}, [("wall", np.eye(4))]) is None and support_of(human, contacts, []) is None
 
 
-# --- endings ------------------------------------------------------------------------------------------------------------------
+# --- endings ----------------------------------------------------------------------------------------------------------
 
 
 def standing(human, feet, **options):
@@ -106,7 +111,9 @@ def test_a_robot_that_sways_has_not_ended(human, feet):
 def test_a_push_within_what_ankles_can_do_is_answered(human, feet):
     """Its capture point comes near the edge once; references start anew, the robot stands."""
     machine = standing(human, feet, capture_margin=0.04)
-    run = eq.simulate(human, machine, q0=machine.q0, duration=2.2, pushes=[eq.Push("thorax", (0.0, -300.0, 0.0), 0.1, 0.1)])
+    run = eq.simulate(
+        human, machine, q0=machine.q0, duration=2.2, pushes=[eq.Push("thorax", (0.0, -300.0, 0.0), 0.1, 0.1)]
+    )
     kinds = [event.kind for event in machine.log]
     assert run.outcome == "completed" and machine.outcome is Outcome.COMPLETED
     assert kinds.count(EventKind.PUSHED) == 1 and EventKind.ENDED not in kinds
@@ -114,7 +121,9 @@ def test_a_push_within_what_ankles_can_do_is_answered(human, feet):
 
 def test_a_motion_that_is_ended_and_stands_says_both(human, feet):
     machine = standing(human, feet, retries=0, capture_margin=0.04)
-    run = eq.simulate(human, machine, q0=machine.q0, duration=1.5, pushes=[eq.Push("thorax", (0.0, -300.0, 0.0), 0.1, 0.1)])
+    run = eq.simulate(
+        human, machine, q0=machine.q0, duration=1.5, pushes=[eq.Push("thorax", (0.0, -300.0, 0.0), 0.1, 0.1)]
+    )
     pushed, ended, stands = machine.log
     assert [pushed.kind, ended.kind, stands.kind] == [EventKind.PUSHED, EventKind.ENDED, EventKind.STANDS]
     assert stands.t == pytest.approx(ended.t + 1.0, abs=0.01) and machine.outcome is Outcome.STOPPED
@@ -124,7 +133,9 @@ def test_a_motion_that_is_ended_and_stands_says_both(human, feet):
 def test_a_fall_is_told_long_before_it(human, feet):
     """No word of safety: the capture point is outside at 0.2 s, the body on the ground a second later."""
     machine = standing(human, feet)
-    run = eq.simulate(human, machine, q0=machine.q0, duration=2.0, pushes=[eq.Push("thorax", (0.0, -400.0, 0.0), 0.1, 0.1)])
+    run = eq.simulate(
+        human, machine, q0=machine.q0, duration=2.0, pushes=[eq.Push("thorax", (0.0, -400.0, 0.0), 0.1, 0.1)]
+    )
     assert run.outcome == "fell" and machine.outcome is Outcome.FAILED
     kinds = [event.kind for event in machine.log]
     assert EventKind.STANDS not in kinds and EventKind.COMPLETED not in kinds

@@ -1,4 +1,5 @@
-"""The whole-body program in charts [BK12, Eqs. (36)–(38)]: bounds, soles, problems without solution; and in the controller."""
+"""The whole-body program in charts [BK12, Eqs. (36)–(38)]: bounds, soles, problems without solution; and in the
+controller."""
 
 from __future__ import annotations
 
@@ -58,14 +59,16 @@ def swaying():
 
 
 def test_a_chart_of_a_users_own_serves_the_controller(swaying):
-    """Nine numbers with nine constraints, three of which repeat others, in plain NumPy: the same answer as without a chart."""
+    """Nine numbers with nine constraints, three of which repeat others, in plain NumPy: the same answer as without a
+    chart."""
     robot, q, v, items = swaying
     chart = eq.charts.Chart(lambda R: R.reshape(3, 3), 9, lambda R: R.reshape(3, 3).T @ R.reshape(3, 3) - np.eye(3))
     plain = eq.WholeBodyController(robot, *items)(0.0, q, v)
     controller = eq.WholeBodyController(robot, *items, chart=chart)
     answer = controller(0.0, q, v)
     assert answer.status.name == plain.status.name == "OPTIMAL"
-    assert_allclose(answer.acceleration, plain.acceleration, atol=1e-6)  # weights of 1e-12 on torques are all that differs
+    # weights of 1e-12 on torques are all that differs
+    assert_allclose(answer.acceleration, plain.acceleration, atol=1e-6)
     assert_allclose(answer.torque, plain.torque, atol=1e-3)
     tau = robot.inverse_dynamics(q, v, answer.acceleration, wrenches=answer.forces)
     assert_allclose(tau, answer.torque, atol=1e-7)
@@ -124,12 +127,16 @@ def test_soles_may_be_flat_contacts(form):
     assert answer.status.name == "OPTIMAL"
     X = [robot.pose(q, contact.frame) for contact in contacts]
     wrenches = {
-        c.frame: c.wrench_map(Y) @ answer["f"][6 * k : 6 * k + 6] for k, (c, Y) in enumerate(zip(contacts, X, strict=True))
+        c.frame: c.wrench_map(Y) @ answer["f"][6 * k : 6 * k + 6]
+        for k, (c, Y) in enumerate(zip(contacts, X, strict=True))
     }
     tau = robot.inverse_dynamics(q, v, answer["a"], wrenches=wrenches)
     assert_allclose(tau, np.concatenate([np.zeros(6), answer["u"]]), atol=1e-6)
     h = 1e-4
     for contact in contacts:  # a point of the sole does not accelerate, by differences along the motion
         s = np.append(np.asarray(contact.centre, dtype=float), 1.0)
-        way = [(robot.pose(robot.integrate(q, v * t + answer["a"] * t * t / 2, 1.0), contact.frame) @ s)[:3] for t in (-h, 0, h)]
+        way = [
+            (robot.pose(robot.integrate(q, v * t + answer["a"] * t * t / 2, 1.0), contact.frame) @ s)[:3]
+            for t in (-h, 0, h)
+        ]
         assert_allclose((way[0] - 2 * way[1] + way[2]) / h**2, 0.0, atol=1e-5)

@@ -89,7 +89,8 @@ def test_commanded_accelerations_keep_loops_closed(robot, controller, rng):
         q = robot.integrate(q, 0.01 * rng.normal(size=robot.nv), 1.0)
         a, rows = controller(0.0, q, v).acceleration, loop_constraints(robot, q, v)
         wanted = -rows.bias - 2 * CLOSING * rows.J @ v - CLOSING**2 * rows.violation
-        assert_allclose((rows.J @ a)[[0, 2]], wanted[[0, 2]], atol=1e-4 * (1 + np.abs(a).max()))  # the middle row is redundant
+        # the middle row is redundant
+        assert_allclose((rows.J @ a)[[0, 2]], wanted[[0, 2]], atol=1e-4 * (1 + np.abs(a).max()))
         controller.reset()
 
 
@@ -113,7 +114,8 @@ def test_a_linkage_is_held_where_it_should_be_and_stays_closed_in_mujoco(robot, 
     controller.reset()
     run = eq.simulate(robot, controller, q0=q0, duration=0.6)
     assert run.outcome == "completed"
-    assert_allclose(run.q[-1][7:], q0[7:], atol=2e-3)  # where springs and weight would have taken the crank without a motor
+    # where springs and weight would have taken the crank without a motor
+    assert_allclose(run.q[-1][7:], q0[7:], atol=2e-3)
     opened = [np.abs(loop_constraints(robot, q, np.zeros(robot.nv)).violation).max() for q in run.q[::50]]
     assert max(opened) < 1e-4
     free = eq.simulate(robot, idle(robot), q0=q0, duration=0.6, contacts=controller.contacts)

@@ -45,12 +45,13 @@ def flow(robot, q, rate, steps=100, dt=1e-2):
     return np.array(path)
 
 
-# --- priorities ----------------------------------------------------------------------------------------------------------
+# --- priorities -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("E8")
 def test_the_centre_of_mass_converges_whatever_the_beak_wants():
-    """ė₁ = −λ e₁ exactly, while the beak gets near its goal and the posture takes what is left [EB98, Eq. (76)–(79)]."""
+    """ė₁ = −λ e₁ exactly, while the beak gets near its goal and the posture takes what is left [EB98, Eq.
+    (76)–(79)]."""
     robot = load("bird")
     q = robot.standing()
     target, goal = robot.com(q)[:1] + 0.01, robot.pose(q, "beak")[:3, 3] + [-0.04, 0, 0.06]
@@ -82,7 +83,9 @@ def test_the_second_error_falls_where_the_first_is_zero():
 
     e_1, J_1, e_2, J_2 = parts(q)
     along, *_ = np.linalg.lstsq(J_1.T, J_2.T @ e_2, rcond=None)
-    assert_allclose(prioritised_error(0 * e_1, J_1, e_2, J_2, 3.0), 3.0 * (J_2.T @ e_2 - J_1.T @ along), rtol=0, atol=1e-14)
+    assert_allclose(
+        prioritised_error(0 * e_1, J_1, e_2, J_2, 3.0), 3.0 * (J_2.T @ e_2 - J_1.T @ along), rtol=0, atol=1e-14
+    )
     path = flow(robot, q, lambda q: -20 * prioritised_error(*parts(q)), steps=200)
     misses = np.linalg.norm(robot.pose(path, "beak")[:, :3, 3] - goal, axis=1)
     assert (np.diff(misses) < 0).all() and misses[-1] < 0.9 * misses[0]
@@ -151,7 +154,7 @@ def test_criteria_leave_the_base_and_unlimited_joints_alone(rng):
     assert_allclose(PostureCriterion.mid_range(chain).weight, 0)
 
 
-# --- the safe ellipse ----------------------------------------------------------------------------------------------------
+# --- the safe ellipse -------------------------------------------------------------------------------------------------
 
 WIDE = SafeEllipse(0.1, weight=np.diag([1.0, 4.0]), stiffness=1e-3, exponent=6)
 
@@ -198,7 +201,8 @@ def test_its_jacobian_lacks_only_what_the_paper_leaves_out(rng):
 
 @pytest.mark.paper("E9")
 def test_the_beak_uses_the_freedom_that_the_ellipse_gives():
-    """With a point the beak misses its goal; with an ellipse it comes nearer, and the centre of mass stays near the border."""
+    """With a point the beak misses its goal; with an ellipse it comes nearer, and the centre of mass stays near the
+    border."""
     robot = load("bird")
     q = robot.standing()
     target, goal = robot.com(q)[:1], robot.pose(q, "beak")[:3, 3] + [0.13, 0, -0.21]
@@ -226,7 +230,7 @@ def test_impossible_ellipses_are_refused():
         SafeEllipse(0.1, weight=np.diag([1.0, -1.0]))
 
 
-# --- either order --------------------------------------------------------------------------------------------------------
+# --- either order -----------------------------------------------------------------------------------------------------
 
 SPOTS = {"above": (0.20, 0.0, 0.35), "ground": (0.25, 0.0, 0.03), "own back": (-0.02, 0.0, 0.21)}  # m, for the beak
 
@@ -243,13 +247,16 @@ def test_the_first_task_has_its_velocity_and_the_second_what_is_left(rng):
         written = np.linalg.pinv(J_1) @ w_1 + (np.eye(15) - np.linalg.pinv(J_1) @ J_1) @ np.linalg.pinv(J_2) @ w_2
         assert_allclose(v, written, rtol=0, atol=1e-11)
         damped = prioritised_velocity(J_1, w_1, J_2, w_2, damping=0.1)
-        assert_allclose(J_1 @ damped, J_1 @ prioritised_velocity(J_1, w_1, J_2, 0 * w_2, damping=0.1), rtol=0, atol=1e-12)
+        assert_allclose(
+            J_1 @ damped, J_1 @ prioritised_velocity(J_1, w_1, J_2, 0 * w_2, damping=0.1), rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.paper("E10")
 @pytest.mark.parametrize("spot", SPOTS)
 def test_the_bird_reaches_while_its_mass_goes_back_to_the_line(spot):
-    """[EB98, Fig. 12]: without control of the centre of mass it leaves the line; in the null space of the beak it returns."""
+    """[EB98, Fig. 12]: without control of the centre of mass it leaves the line; in the null space of the beak it
+    returns."""
     robot = load("bird")
     q = robot.standing()
     line = robot.com(q)[:1]
@@ -274,11 +281,14 @@ def test_balance_first_keeps_the_line_all_the_way():
 
 @pytest.mark.paper("E10")
 def test_out_of_reach_the_first_task_wins():
-    """A spot that the balanced bird cannot reach: with balance first it stays balanced, with the beak first it leans over."""
+    """A spot that the balanced bird cannot reach: with balance first it stays balanced, with the beak first it leans
+    over."""
     robot = load("bird")
     q, spot = robot.standing(), (0.55, 0.0, 0.15)
     line = robot.com(q)[:1]
-    balanced, leaning = (reach(robot, q, "beak", spot, line, first=first, axes="x", steps=600) for first in ("com", "effector"))
+    balanced, leaning = (
+        reach(robot, q, "beak", spot, line, first=first, axes="x", steps=600) for first in ("com", "effector")
+    )
     assert balanced.com_error[-1] < 1e-3 < leaning.com_error[-1]
     assert leaning.effector_error[-1] < balanced.effector_error[-1]
     assert np.isfinite(leaning.q).all() and np.abs(np.diff(leaning.q, axis=0)).max() < 2.0  # damping keeps steps small
@@ -302,7 +312,9 @@ def test_the_flower_stands_in_balance():
 def test_the_base_of_a_floating_robot_is_held(rng):
     robot = load("quadruped")
     q = robot.standing()
-    found = reach(robot, q, "front_left_foot", robot.pose(q, "front_left_foot")[:3, 3] + [0.03, 0, 0.05], robot.com(q)[:2])
+    found = reach(
+        robot, q, "front_left_foot", robot.pose(q, "front_left_foot")[:3, 3] + [0.03, 0, 0.05], robot.com(q)[:2]
+    )
     assert_allclose(found.q[:, :7], np.tile(q[:7], (len(found.q), 1)), rtol=0, atol=1e-12)
     assert found.q.shape == (301, robot.nq)
     with pytest.raises(eq.UnknownNameError, match="no task that may come first named 'hand'"):
@@ -326,7 +338,9 @@ def test_the_jacobian_of_the_safe_ellipse_in_full(weight, rng):
     K_1 = curvature(robot, q, lambda at: robot.com_jacobian(at)[:2], ellipse.pull(e_1))
     K_2 = curvature(robot, q, lambda at: hand(at)[1], e_2)
     h, units = 1e-5, np.eye(robot.nv)
-    ends = [[ellipse.error(*com_error(robot, q + s * h * u, target), *hand(q + s * h * u)) for s in (1, -1)] for u in units]
+    ends = [
+        [ellipse.error(*com_error(robot, q + s * h * u, target), *hand(q + s * h * u)) for s in (1, -1)] for u in units
+    ]
     slope = np.array([(ahead - behind) / (2 * h) for ahead, behind in ends]).T
     assert_allclose(ellipse.exact_jacobian(e_1, J_1, J_2, K_1, K_2), slope, atol=1e-6 * np.abs(slope).max())
     assert_allclose(K_1, K_1.T, atol=1e-9)  # second derivatives of joints that do not turn in SO(3) are symmetric

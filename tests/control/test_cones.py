@@ -37,7 +37,7 @@ def upright(rng: np.random.Generator):
     return robot, q, values
 
 
-# --- the inequality itself -----------------------------------------------------------------------------------------------
+# --- the inequality itself --------------------------------------------------------------------------------------------
 
 
 def test_the_chord_of_a_safe_angle_that_moves():
@@ -50,7 +50,8 @@ def test_the_chord_of_a_safe_angle_that_moves():
 
 
 def test_rows_say_what_the_inequalities_say(rng):
-    """J v ≤ bound is f̃' ≤ −η f̃ and J a ≤ bound is f̃'' ≤ −η₁ f̃' − η₂ f̃, with a line that turns and a cone that opens."""
+    """J v ≤ bound is f̃' ≤ −η f̃ and J a ≤ bound is f̃'' ≤ −η₁ f̃' − η₂ f̃, with a line that turns and a cone that
+    opens."""
     robot = load("arm7")
     q, v = robot.random_state(rng)
     a, V, V_dot = rng.normal(size=7), rng.normal(size=6), rng.normal(size=6)
@@ -66,7 +67,7 @@ def test_rows_say_what_the_inequalities_say(rng):
     assert first.lower[0] == -np.inf
 
 
-# --- closed loops --------------------------------------------------------------------------------------------------------
+# --- closed loops -----------------------------------------------------------------------------------------------------
 
 
 def test_velocities_keep_the_cup_upright(rng):
@@ -122,15 +123,18 @@ def test_from_outside_the_cone_is_entered_like_an_exponential(rng):
     assert left == pytest.approx(first * np.exp(-eta * 0.25), rel=2e-2)
 
 
-# --- joint limits --------------------------------------------------------------------------------------------------------
+# --- joint limits -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["arm7", "quadruped", "bimanual"])
 def test_joint_limits_are_angles_between_lines(name, rng):
-    """f = 2 − 2 cos(q − q_mid) and J = 2 sin(q − q_mid) in the joint's own column, zero elsewhere; any pose of the base."""
+    """f = 2 − 2 cos(q − q_mid) and J = 2 sin(q − q_mid) in the joint's own column, zero elsewhere; any pose of the
+    base."""
     robot = load(name)
     joints = [
-        j for j in list(robot.joints.values())[:8] if np.isfinite(j.limits.upper) and j.limits.upper - j.limits.lower < 6.28
+        j
+        for j in list(robot.joints.values())[:8]
+        if np.isfinite(j.limits.upper) and j.limits.upper - j.limits.lower < 6.28
     ]
     pairs = [joint_limit_angle(robot, j.name) for j in joints]
     q, v = robot.random_state(rng)
@@ -148,9 +152,13 @@ def test_joint_limits_are_angles_between_lines(name, rng):
 def test_the_lines_of_a_joint_that_stands_askew(rng):
     """Placements turned on both sides, an oblique axis, a middle that is not zero."""
     builder = (
-        eq.RobotBuilder("askew").link("body", mass=1.0, inertia=(0.1, 0.1, 0.1)).link("arm", mass=1.0, inertia=(0.1, 0.1, 0.1))
+        eq.RobotBuilder("askew")
+        .link("body", mass=1.0, inertia=(0.1, 0.1, 0.1))
+        .link("arm", mass=1.0, inertia=(0.1, 0.1, 0.1))
     )
-    turned = dict(position=(0.1, 0.2, 0.3), rpy=(0.4, -0.3, 0.8), child_rpy=(-0.7, 0.5, 0.2), child_position=(0.1, 0, 0))
+    turned = dict(
+        position=(0.1, 0.2, 0.3), rpy=(0.4, -0.3, 0.8), child_rpy=(-0.7, 0.5, 0.2), child_position=(0.1, 0, 0)
+    )
     robot = builder.joint("hinge", "revolute", "body", "arm", axis=(1, 2, -2), lower=-0.4, upper=1.8, **turned).build()
     measured, safe = joint_limit_angle(robot, "hinge")
     q, v = robot.random_state(rng)
@@ -188,11 +196,12 @@ def test_joints_without_such_an_angle_are_refused():
         joint_limit_angle(load("human"), "left_hip_roll")
 
 
-# --- the ends ------------------------------------------------------------------------------------------------------------
+# --- the ends ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_slope_is_zero_at_both_ends_of_the_range():
-    """[QO21, Lemma 4.2] is about values: at 0 the row asks nothing; at π no velocity can satisfy it, and the solver says so."""
+    """[QO21, Lemma 4.2] is about values: at 0 the row asks nothing; at π no velocity can satisfy it, and the solver
+    says so."""
     robot = load("planar_chain")
     q, v = np.zeros(3), np.array([0.3, -0.2, 0.5])
     along, against = (eq.Line((0, 0, 0), (sign, 0, 0)) for sign in (1, -1))

@@ -24,9 +24,13 @@ def circling(t: float):
 
 
 BARRIERS: dict[str, BarrierConstraint] = {
-    "sphere away from sphere": eq.KeepOut(eq.Sphere((0.1, 0, 0), 0.05, "shank_0"), eq.Sphere((1.0, 1, 1), 0.2), safe=0.02),
+    "sphere away from sphere": eq.KeepOut(
+        eq.Sphere((0.1, 0, 0), 0.05, "shank_0"), eq.Sphere((1.0, 1, 1), 0.2), safe=0.02
+    ),
     "sphere away from a moving one": eq.KeepOut(
-        eq.Sphere((0.1, 0, 0), 0.05, "shank_0"), eq.Sphere((1.0, 1, 1), 0.2, velocity=(0.3, -0.2, 0.1, 0, 0, 0)), name="moving"
+        eq.Sphere((0.1, 0, 0), 0.05, "shank_0"),
+        eq.Sphere((1.0, 1, 1), 0.2, velocity=(0.3, -0.2, 0.1, 0, 0, 0)),
+        name="moving",
     ),
     "sphere away from a circling one": eq.KeepOut(eq.Sphere((0.1, 0, 0), 0.05, "shank_1"), circling, safe=0.1),
     "plane": eq.KeepOut(eq.Point((0, 0, -0.3), "shank_2"), eq.Plane((0.1, 0, 1.0), -2.0), safe=0.05),
@@ -41,7 +45,9 @@ BARRIERS: dict[str, BarrierConstraint] = {
     "support": eq.CoMInSupport(POLYGON, margin=0.02),
     "ellipse": eq.control.CoMInEllipse((0.1, -0.2), radius=2.0, shape=((1.0, 0.3), (0.3, 2.0))),
     "moving ellipse": eq.control.CoMInEllipse(
-        lambda t: (np.array([0.1 + t, t * t]), np.array([1.0, 2 * t]), np.array([0.0, 2.0])), radius=2.0, name="moving ellipse"
+        lambda t: (np.array([0.1 + t, t * t]), np.array([1.0, 2 * t]), np.array([0.0, 2.0])),
+        radius=2.0,
+        name="moving ellipse",
     ),
     "joint cones": eq.control.JointCones(margin=0.1),
 }
@@ -130,7 +136,9 @@ def test_barriers_measure_what_they_say(rng):
     controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[*BARRIERS.values()], level="velocity")
     margins = controller(0.3, q, np.zeros(robot.nv)).margins
     where = (robot.pose(q, "shank_0") @ [0.1, 0, 0, 1])[:3]
-    assert margins[BARRIERS["sphere away from sphere"].label] == pytest.approx(np.linalg.norm(where - 1) - 0.27, abs=1e-12)
+    assert margins[BARRIERS["sphere away from sphere"].label] == pytest.approx(
+        np.linalg.norm(where - 1) - 0.27, abs=1e-12
+    )
     moved = np.array([1.0, 1, 1]) + 0.3 * np.array([0.3, -0.2, 0.1])
     assert margins[BARRIERS["sphere away from a moving one"].label] == pytest.approx(
         np.linalg.norm(where - moved) - 0.25, abs=1e-12
@@ -166,7 +174,10 @@ def test_barriers_measure_what_they_say(rng):
         (eq.JointLimits(acceleration=-1.0), "acceleration must be positive"),
         (eq.JointLimits(margin=3.0), "no room"),
         (eq.MomentumLimits(linear=-1.0), "must be positive"),
-        (eq.KeepOut(eq.Point((0, 0, 0), "foot"), eq.Plane((0, 0, 1.0), 0.0), gains=eq.Gains.of_rates(5.0, 2000.0)), "too fast"),
+        (
+            eq.KeepOut(eq.Point((0, 0, 0), "foot"), eq.Plane((0, 0, 1.0), 0.0), gains=eq.Gains.of_rates(5.0, 2000.0)),
+            "too fast",
+        ),
     ],
 )
 def test_bad_constraints_are_refused_with_the_reason(constraint, words):
@@ -182,7 +193,7 @@ def test_constraints_on_torques_need_the_torque_level():
         eq.WholeBodyController(monopod(), [], level="torqe")
 
 
-# --- limits in the controller ---------------------------------------------------------------------------------------------------
+# --- limits in the controller -----------------------------------------------------------------------------------------
 
 
 def pulled(robot, q_to, level, constraints, q, v, dt=1e-3, steps=600, **options):
@@ -216,7 +227,9 @@ def test_joints_pulled_beyond_their_limits_stop_there(level):
 def test_starting_outside_a_limit_is_recovered_from(level):
     robot = load("arm7")
     start = robot.limits.upper + np.array([0.2, 0, 0, -0.5, 0, 0, -0.3])
-    run = list(pulled(robot, start, level, [eq.JointLimits(acceleration=50.0)], start.copy(), np.full(7, -0.1), steps=500))
+    run = list(
+        pulled(robot, start, level, [eq.JointLimits(acceleration=50.0)], start.copy(), np.full(7, -0.1), steps=500)
+    )
     assert all(solution.status.ok for _, _, solution in run)
     assert any("starts 0.2 outside" in str(event) for event in run[0][2].events)
     assert not run[1][2].events
@@ -282,7 +295,10 @@ def test_the_centre_of_mass_stays_over_its_polygon():
     robot, q, dt = tripod(), standing(tripod()), 2e-3
     v, com = np.zeros(robot.nv), robot.com(standing(tripod()))
     square = com[:2] + 0.03 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
-    tasks, contacts = [eq.CoMTask(com + np.array([0.1, 0.05, 0.0]), gain=8.0), eq.PostureTask()], [_rough(foot) for foot in FEET]
+    tasks, contacts = (
+        [eq.CoMTask(com + np.array([0.1, 0.05, 0.0]), gain=8.0), eq.PostureTask()],
+        [_rough(foot) for foot in FEET],
+    )
     controller = eq.WholeBodyController(robot, tasks, contacts, [eq.CoMInSupport(square), eq.TorqueLimits()], dt=dt)
     for k in range(500):
         solution = controller(k * dt, q, v)
@@ -292,14 +308,15 @@ def test_the_centre_of_mass_stays_over_its_polygon():
     assert robot.com(q)[0] - com[0] > 0.028
 
 
-# --- safety with the whole controller -----------------------------------------------------------------------------------------
+# --- safety with the whole controller ---------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q4")
 @pytest.mark.parametrize("moving", [False, True], ids=["static", "moving"])
 @pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3, 1e-2])
 def test_admitted_starts_never_enter_an_obstacle(dt, moving, rng):
-    """An arm pulled through a sphere, static or flying; looked at ten times within every step [docs/safety.md, Theorem 2]."""
+    """An arm pulled through a sphere, static or flying; looked at ten times within every step [docs/safety.md, Theorem
+    2]."""
     worst = _worst_clearance(load("arm7"), dt, moving, rng, starts=2, duration=0.7)
     assert worst >= -1e-6
     if dt == 1e-3 and not moving:
@@ -333,7 +350,8 @@ class Flight:
 
 
 def _worst_clearance(robot, dt, moving, rng, starts, duration):
-    """Least true clearance over runs. σ is that of docs/safety.md for the speeds and accelerations that the limits allow."""
+    """Least true clearance over runs. σ is that of docs/safety.md for the speeds and accelerations that the limits
+    allow."""
     from equipoise.control.safety.vfi import chain_rates, rigid_variation
 
     ball = Flight((0.0, 0.3, 0.0) if moving else np.zeros(3))
@@ -372,7 +390,7 @@ def _least_clearance(robot, controller, ball, q, v, steps):
     return least
 
 
-# --- rows as they are stated ----------------------------------------------------------------------------------------------------
+# --- rows as they are stated ------------------------------------------------------------------------------------------
 
 
 def rows_of(solution, name):

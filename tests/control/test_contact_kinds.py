@@ -1,4 +1,5 @@
-"""Contacts: which motions they forbid, which wrenches they can make, and that forces and motions obey the equations of motion."""
+"""Contacts: which motions they forbid, which wrenches they can make, and that forces and motions obey the equations of
+motion."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def test_forbidden_motion_and_its_drift_along_a_motion(contact, rng):
 
 @pytest.mark.paper("B7")
 def test_a_contact_between_two_bodies(rng):
-    """Motion and drift along a motion of both, by differences; forces on one are on the other: no net wrench, no work."""
+    """Motion and drift along a motion of both, by differences; forces on one are on the other: no net wrench, no
+    work."""
     robot = monopod()
     contact = eq.FlatContact("hand", against="foot", corners=SOLE, centre=(0.01, 0.02, -0.05), normal=(0.1, 0.2, 1.0))
     q, v = robot.random_state(rng)
@@ -109,7 +111,9 @@ def test_forces_that_hold_do_no_work_and_sliding_ones_do(contact, rng):
     n = robot.pose(q, contact.frame)[:3, :3] @ axes_from_normal("", contact.normal)[:, 2]
     F = (now["N"] @ forces)[:3]
     along = F - n * (n @ F)
-    assert np.linalg.norm(along) == pytest.approx(forces[0] * contact.friction * np.linalg.norm(_in_plane(contact, n)), rel=1e-12)
+    assert np.linalg.norm(along) == pytest.approx(
+        forces[0] * contact.friction * np.linalg.norm(_in_plane(contact, n)), rel=1e-12
+    )
     assert along @ np.array(contact.direction) < 0  # against the motion
 
 
@@ -118,7 +122,7 @@ def _in_plane(contact, n):
     return d - n * (n @ d)
 
 
-# --- cones -----------------------------------------------------------------------------------------------------------------
+# --- cones ------------------------------------------------------------------------------------------------------------
 
 
 def reachable(corners, edges, wrench) -> bool:
@@ -162,7 +166,8 @@ def test_cones_of_any_friction_are_those_of_one_scaled(name, friction, rng):
     edges = CONTACTS[name].pyramid(friction)
     corners = np.zeros((1, 3)) if name == "point" else CONTACTS[name].local_corners
     rays = np.concatenate(
-        [np.tile(edges, (len(corners), 1)), np.cross(np.repeat(corners, 4, axis=0), np.tile(edges, (len(corners), 1)))], 1
+        [np.tile(edges, (len(corners), 1)), np.cross(np.repeat(corners, 4, axis=0), np.tile(edges, (len(corners), 1)))],
+        1,
     )
     rays = rays[:, : G.shape[1]]
     assert (G @ rays.T).max() <= 1e-9  # every ray is inside
@@ -183,7 +188,8 @@ def test_the_centre_of_pressure_stays_in_the_sole(rng):
 
 
 def test_a_margin_keeps_the_centre_of_pressure_off_all_edges(rng):
-    """Of a rectangle 20 cm by 10 cm, the short way by the margin itself, the long way in proportion; the points stay."""
+    """Of a rectangle 20 cm by 10 cm, the short way by the margin itself, the long way in proportion; the points
+    stay."""
     corners = np.array([(0.15, 0.05), (-0.05, 0.05), (-0.05, -0.05), (0.15, -0.05)])
     contact = eq.FlatContact("foot", corners=corners, margin=0.01)
     assert_allclose(contact.points[:, :2], corners)
@@ -247,7 +253,7 @@ def test_bad_contacts_are_refused_with_the_reason(contact, words):
     assert words in str(caught.value)
 
 
-# --- in the controller --------------------------------------------------------------------------------------------------------
+# --- in the controller ------------------------------------------------------------------------------------------------
 
 
 def obeyed(robot, controller, q, v, solution) -> None:
@@ -265,7 +271,9 @@ def test_forces_torques_and_accelerations_obey_the_equations_of_motion_on_a_sole
     robot, q = monopod(), standing(monopod())
     v = swaying(robot, rng, ("foot",), slice(0, 6))
     contact = eq.FlatContact("foot", corners=SOLE, friction=0.6, normal=(0, 0.05, 1))
-    controller = eq.WholeBodyController(robot, [eq.CoMTask(robot.com(q)), eq.PostureTask(q)], [contact], [eq.TorqueLimits()])
+    controller = eq.WholeBodyController(
+        robot, [eq.CoMTask(robot.com(q)), eq.PostureTask(q)], [contact], [eq.TorqueLimits()]
+    )
     solution = controller(0.0, q, v)
     assert solution.status.ok
     obeyed(robot, controller, q, v, solution)

@@ -42,7 +42,7 @@ def swaying_tripod(rng, speed=0.3):
     return robot, q, swaying(robot, rng, FEET, slice(0, 3), speed)
 
 
-# --- optimality, against a program assembled with the robot's own methods ----------------------------------------------------
+# --- optimality, against a program assembled with the robot's own methods ---------------------------------------------
 
 
 def independent(robot, q, v, tasks, contacts, limit, dt=1e-3):
@@ -85,12 +85,21 @@ def test_the_optimum_is_that_of_the_full_program(limit, friction, shift, rng):
     com, trunk = robot.com(q) + np.array([shift, shift / 2, 0.0]), robot.pose(q, "trunk")
     target = q.copy()
     target[7:] += 0.3
-    tasks = [eq.CoMTask(com, weight=3.0), eq.FrameTask("trunk", trunk, axes="orientation", gain=7.0), eq.PostureTask(target)]
+    tasks = [
+        eq.CoMTask(com, weight=3.0),
+        eq.FrameTask("trunk", trunk, axes="orientation", gain=7.0),
+        eq.PostureTask(target),
+    ]
     tasks.append(eq.MomentumTask(0.2, weight=0.5))
     solution = eq.WholeBodyController(robot, tasks, contacts, [eq.TorqueLimits(limits=limit)])(0.0, q, v)
     w = robot.velocity(q, v, "trunk")[3:]
     wanted = [
-        (robot.com_jacobian(q), robot.com_bias(q, v), 100 * (com - robot.com(q)) - 20 * (robot.com_jacobian(q) @ v), 3.0),
+        (
+            robot.com_jacobian(q),
+            robot.com_bias(q, v),
+            100 * (com - robot.com(q)) - 20 * (robot.com_jacobian(q) @ v),
+            3.0,
+        ),
         (robot.jacobian(q, "trunk")[3:], robot.bias_acceleration(q, v, "trunk")[3:], -14.0 * w, 1.0),
         (np.eye(robot.nv)[6:], 0.0, 25 * robot.difference(q, target)[6:] - 10 * v[6:], 1e-3),
         (robot.momentum_matrix(q)[3:], robot.momentum_bias(q, v)[3:], 5 * (0.2 - robot.momentum(q, v)[3:]), 0.5),
@@ -137,7 +146,7 @@ def test_points_of_contact_may_be_anywhere_on_a_body(rng):
     assert_allclose(answer["a"], solution.acceleration, rtol=0, atol=1e-7 * (1 + np.abs(answer["a"]).max()))
 
 
-# --- levels and priorities ---------------------------------------------------------------------------------------------------
+# --- levels and priorities --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q3")
@@ -160,7 +169,9 @@ def test_torques_and_accelerations_agree_on_contacts(rng):
     tasks = [eq.CoMTask(robot.com(q) + 0.01), eq.FrameTask("trunk", axes="orientation"), eq.PostureTask(weight=1e-2)]
     options = {"motion_weight": 1e-9, "force_weight": 1e-13}
     made = [
-        eq.WholeBodyController(robot, tasks, on_feet(friction=50.0, stiffness=0, damping=0), level=level, **options)(0.0, q, v)
+        eq.WholeBodyController(robot, tasks, on_feet(friction=50.0, stiffness=0, damping=0), level=level, **options)(
+            0.0, q, v
+        )
         for level in ("torque", "acceleration")
     ]
     assert not made[0].active
@@ -177,9 +188,15 @@ def test_velocities_are_what_accelerations_lead_to_in_one_step(rng):
     goal[:3, 3] += 0.05
 
     def tasks(**gains):
-        return [eq.FrameTask("foot_1", goal, **gains), eq.CoMTask(robot.com(q) + 0.02, **gains), eq.PostureTask(**gains)]
+        return [
+            eq.FrameTask("foot_1", goal, **gains),
+            eq.CoMTask(robot.com(q) + 0.02, **gains),
+            eq.PostureTask(**gains),
+        ]
 
-    fast = eq.WholeBodyController(robot, tasks(stiffness=k / dt, damping=1 / dt), level="acceleration", dt=dt)(0.0, q, still)
+    fast = eq.WholeBodyController(robot, tasks(stiffness=k / dt, damping=1 / dt), level="acceleration", dt=dt)(
+        0.0, q, still
+    )
     slow = eq.WholeBodyController(robot, tasks(gain=k), level="velocity", dt=dt)(0.0, q, still)
     assert_allclose(fast.acceleration * dt, slow.velocity, rtol=0, atol=1e-7 * np.abs(slow.velocity).max())
     assert_allclose(slow.acceleration, slow.velocity / dt, rtol=1e-12)
@@ -192,9 +209,11 @@ def strict_tasks(robot, q):
     far[:3, 3] += [0.0, 0.0, 0.4]
     com = robot.com(q) + np.array([0.05, -0.03, 0.0])
     return [
-        eq.CoMTask(com, priority=0, gain=8.0), eq.FrameTask("trunk", far, priority=1), eq.FrameTask("thigh_2", far, priority=2),
+        eq.CoMTask(com, priority=0, gain=8.0),
+        eq.FrameTask("trunk", far, priority=1),
+        eq.FrameTask("thigh_2", far, priority=2),
         eq.PostureTask(priority=3),
-    ]  # fmt: skip
+    ]
 
 
 def levels_of(controller, solution):
@@ -205,7 +224,10 @@ def levels_of(controller, solution):
         start += size
     used = np.flatnonzero(d["weights"])
     rows = np.eye(layout.unknowns)[used] * np.sqrt(d["weights"][used])[:, None]
-    levels[-1] = np.vstack((levels[-1][0], rows)), np.append(levels[-1][1], d["pulls"][used] / np.sqrt(d["weights"][used]))
+    levels[-1] = (
+        np.vstack((levels[-1][0], rows)),
+        np.append(levels[-1][1], d["pulls"][used] / np.sqrt(d["weights"][used])),
+    )
     return [Rows.equal(R, r) for R, r in levels]
 
 
@@ -215,7 +237,9 @@ def test_strict_priorities_agree_with_a_cascade(limit, rng):
     robot, q, v = swaying_tripod(rng)
     tasks = strict_tasks(robot, q)
     limits = [eq.TorqueLimits(limits=limit)]
-    controller = eq.WholeBodyController(robot, tasks, on_feet(friction=1.0), limits, priorities="strict", force_weight=1e-3)
+    controller = eq.WholeBodyController(
+        robot, tasks, on_feet(friction=1.0), limits, priorities="strict", force_weight=1e-3
+    )
     solution = controller(0.0, q, v)
     assert solution.status.ok
     levels, program = levels_of(controller, solution), solution.program
@@ -231,7 +255,9 @@ def test_strict_priorities_agree_with_a_cascade(limit, rng):
 @pytest.mark.paper("H6")
 def test_weights_far_apart_tend_to_strict_priorities(rng):
     robot, q, v = swaying_tripod(rng)
-    strict = eq.WholeBodyController(robot, strict_tasks(robot, q), on_feet(), priorities="strict")(0.0, q, v).acceleration
+    strict = eq.WholeBodyController(robot, strict_tasks(robot, q), on_feet(), priorities="strict")(
+        0.0, q, v
+    ).acceleration
     errors = []
     for ratio in (1e2, 1e3):
         tasks = [replace(task, weight=ratio ** (2 - k)) for k, task in enumerate(strict_tasks(robot, q)[:3])]
@@ -245,8 +271,12 @@ def test_weights_far_apart_tend_to_strict_priorities(rng):
 @pytest.mark.paper("H6")
 def test_a_lower_priority_never_disturbs_a_higher_one(rng):
     robot, q, v = swaying_tripod(rng)
-    alone = eq.WholeBodyController(robot, strict_tasks(robot, q)[:1], on_feet(friction=9.0), priorities="strict")(0.0, q, v)
-    all_four = eq.WholeBodyController(robot, strict_tasks(robot, q), on_feet(friction=9.0), priorities="strict")(0.0, q, v)
+    alone = eq.WholeBodyController(robot, strict_tasks(robot, q)[:1], on_feet(friction=9.0), priorities="strict")(
+        0.0, q, v
+    )
+    all_four = eq.WholeBodyController(robot, strict_tasks(robot, q), on_feet(friction=9.0), priorities="strict")(
+        0.0, q, v
+    )
     J = robot.com_jacobian(q)
     assert_allclose(J @ alone.acceleration, J @ all_four.acceleration, rtol=0, atol=1e-7)
     assert np.abs(alone.acceleration - all_four.acceleration).max() > 0.1
@@ -265,7 +295,7 @@ def test_two_postures_of_different_priority_are_both_served(priorities, rng):
     assert_allclose(a[3:], -5.0, rtol=1e-6)
 
 
-# --- special cases -----------------------------------------------------------------------------------------------------------
+# --- special cases ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("H6")
@@ -284,7 +314,8 @@ def test_task_inverse_dynamics_is_the_case_of_one_hard_task(rng):
 
 @dataclass(frozen=True, eq=False)
 class LeastConstraint(Task):
-    """A task of a user: (τ − τ₀)ᵀ M⁻¹ (τ − τ₀), the measure of operational-space control, as squares of R a + R⁻ᵀ (h − τ₀)."""
+    """A task of a user: (τ − τ₀)ᵀ M⁻¹ (τ − τ₀), the measure of operational-space control, as squares of R a + R⁻ᵀ (h −
+    τ₀)."""
 
     target: object = None
 
@@ -336,7 +367,7 @@ def test_decoupling_control_is_the_case_of_as_many_rows_as_freedoms(rng):
     assert_allclose(solution.torque, torque, rtol=0, atol=1e-6 * (1 + np.abs(torque).max()))
 
 
-# --- in the loop -------------------------------------------------------------------------------------------------------------
+# --- in the loop ------------------------------------------------------------------------------------------------------
 
 
 def test_fewer_contacts_are_a_controller_built_with_fewer(rng):
@@ -384,7 +415,9 @@ def test_a_warm_start_changes_nothing_but_the_work(priorities, rng):
     tasks = [eq.CoMTask(com), eq.FrameTask("trunk", axes="orientation", priority=1), eq.PostureTask(priority=2)]
 
     def cold(tasks, priorities, robot):
-        made = eq.WholeBodyController(robot, tasks, on_feet(friction=0.4), [eq.TorqueLimits(limits=30.0)], priorities=priorities)
+        made = eq.WholeBodyController(
+            robot, tasks, on_feet(friction=0.4), [eq.TorqueLimits(limits=30.0)], priorities=priorities
+        )
         made(0.0, q, np.zeros(robot.nv))  # anchors
         made._solver.forget()
         return made
@@ -423,7 +456,11 @@ def test_a_state_that_is_none_holds_the_joints_and_is_counted(level):
     held = controller(0.2, twisted, np.zeros(robot.nv))
     assert held.status is ControlStatus.NOT_UNIT and "length 1" in held.explain()
     assert controller(0.3, q, np.zeros(robot.nv)).status.ok
-    assert controller.counts["not_finite"] == 4 and controller.counts["not_unit"] == 1 and controller.counts["optimal"] == 2
+    assert (
+        controller.counts["not_finite"] == 4
+        and controller.counts["not_unit"] == 1
+        and controller.counts["optimal"] == 2
+    )
     controller.reset()
     assert controller(0.0, twisted, np.zeros(robot.nv)).status is ControlStatus.NOT_UNIT
 
@@ -487,7 +524,11 @@ def test_a_target_that_cannot_be_is_refused_and_the_last_one_stays():
     for spoilt in (np.full((4, 4), np.nan), 2 * goal, np.zeros(5)):
         now["target"] = spoilt
         solution = controller(0.1, HOME, np.zeros(7))
-        assert solution.status.ok and "refused" in str(solution.events[0]) and "Target of tool refused" in solution.explain()
+        assert (
+            solution.status.ok
+            and "refused" in str(solution.events[0])
+            and "Target of tool refused" in solution.explain()
+        )
         assert_allclose(solution.acceleration, good.acceleration)
     assert controller.counts["target_refused"] == 3
 
@@ -620,7 +661,9 @@ def test_kernels_are_named_by_structure_and_not_by_numbers():
     assert key_of(eq.CoMTask()) != key_of(eq.CoMTask(axes="x y"))
     assert key_of(eq.CoMTask()) != key_of(eq.CoMTask(hard=True))
     assert key_of(eq.TorqueTask(1.0)) == key_of(eq.TorqueTask(2.0))
-    assert key_of(eq.PointContact("tool", friction=0.5)) == key_of(eq.PointContact("tool", friction=0.6, normal=(1, 0, 0)))
+    assert key_of(eq.PointContact("tool", friction=0.5)) == key_of(
+        eq.PointContact("tool", friction=0.6, normal=(1, 0, 0))
+    )
     assert key_of(eq.PointContact("tool", edges=4)) != key_of(eq.PointContact("tool", edges=8))
     ball, plane = eq.Sphere((0, 0, 0), 0.05, "tool"), eq.Plane((0, 0, 1.0), 0.1)
     assert key_of(eq.KeepOut(ball, plane, safe=0.1)) == key_of(eq.KeepOut(ball, eq.Plane((1.0, 0, 0), 0.3)))
@@ -645,11 +688,14 @@ def test_a_second_start_does_not_import_casadi():
     code = (
         "import sys, numpy as np, equipoise as eq\n"
         "robot = eq.load('arm7')\n"
-        "c = eq.WholeBodyController(robot, [eq.FrameTask('tool'), eq.PostureTask()], (), [eq.TorqueLimits(), eq.JointLimits()])\n"
+        "c = eq.WholeBodyController(robot, [eq.FrameTask('tool'), eq.PostureTask()], (), [eq.TorqueLimits(), "
+        "eq.JointLimits()])\n"
         "assert c(0.0, robot.neutral(), np.zeros(robot.nv)).status.ok\n"
         "print('casadi' in sys.modules)"
     )
-    first, second = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2))
+    first, second = (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)
+    )
     assert second.stdout.strip() == "False", first.stdout
 
 
@@ -661,7 +707,8 @@ def test_memory_of_the_solver_is_that_of_the_kernel():
 
 
 def test_a_task_that_others_outweigh_says_so_once():
-    """A squat of 80 mm under a heavy posture task moves nothing and is optimal: an event names both; with weight, none."""
+    """A squat of 80 mm under a heavy posture task moves nothing and is optimal: an event names both; with weight,
+    none."""
     from equipoise.control.events import ControlEventKind
 
     robot = eq.load("quadruped")

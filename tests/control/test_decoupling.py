@@ -1,4 +1,5 @@
-"""Decoupling control: each output is a linear oscillator of its own, on a fixed base, in closed chains and on contacts."""
+"""Decoupling control: each output is a linear oscillator of its own, on a fixed base, in closed chains and on
+contacts."""
 
 from __future__ import annotations
 
@@ -92,11 +93,18 @@ def test_a_closed_chain_decouples_with_one_motor():
 
 
 def test_a_quadruped_on_four_feet_decouples(rng):
-    """Twelve rows of contacts that nobody controls, six outputs, twelve motors: more torques than outputs, as in Eq. (75)."""
+    """Twelve rows of contacts that nobody controls, six outputs, twelve motors: more torques than outputs, as in Eq.
+    (75)."""
     robot, q, v, _ = standing(rng)
-    marked = robot.with_frame("nose", "trunk", np.block([[np.eye(3), np.array([[0.3], [0], [0]])], [np.zeros((1, 3)), 1]]))
+    marked = robot.with_frame(
+        "nose", "trunk", np.block([[np.eye(3), np.array([[0.3], [0], [0]])], [np.zeros((1, 3)), 1]])
+    )
     goal = np.array(
-        [*robot.com(q) + np.array([0.01, -0.02, 0.02]), *marked.pose(q, "nose")[1:3, 3], robot.pose(q, "front_left_thigh")[2, 3]]
+        [
+            *robot.com(q) + np.array([0.01, -0.02, 0.02]),
+            *marked.pose(q, "nose")[1:3, 3],
+            robot.pose(q, "front_left_thigh")[2, 3],
+        ]
     )
     B = selection(robot).T
 
@@ -120,7 +128,8 @@ def test_a_quadruped_on_four_feet_decouples(rng):
 
 
 def test_slow_motion_leaves_velocities_out():
-    """[EB98, Eq. (84)] with the matrices that (73) gives: at rest it is the full law; with ∂²e/∂t² the goal may accelerate."""
+    """[EB98, Eq. (84)] with the matrices that (73) gives: at rest it is the full law; with ∂²e/∂t² the goal may
+    accelerate."""
     robot = four_bar()
     q, v, e_tt = np.array([0.4, 0.9, -0.7]), np.array([0.3, -0.5, 0.7]), np.array([-0.4])
     C, s = robot.jacobian(q, "tool")[[0, 2]], robot.bias_acceleration(q, v, "tool")[[0, 2]]

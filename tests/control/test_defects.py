@@ -38,7 +38,7 @@ def feasible(program, without=()) -> bool:
     return answer.status == 0
 
 
-# --- 1: strict priorities and NaN ---------------------------------------------------------------------------------------------
+# --- 1: strict priorities and NaN -------------------------------------------------------------------------------------
 
 
 def test_strict_priorities_are_finite_at_every_state(rng):
@@ -57,14 +57,16 @@ def test_a_program_that_is_not_finite_is_answered_by_the_fallback():
     robot, q = load("bimanual"), load("bimanual").neutral()
     frames = [name for name in robot.frames if "tool" in name or "hand" in name][:2]
     huge = np.full(robot.nv, 1e200)
-    controller = eq.WholeBodyController(robot, [eq.AbsoluteTask(*frames), eq.PostureTask()], constraints=[eq.TorqueLimits()])
+    controller = eq.WholeBodyController(
+        robot, [eq.AbsoluteTask(*frames), eq.PostureTask()], constraints=[eq.TorqueLimits()]
+    )
     assert np.isfinite(controller(0.0, q, np.zeros(robot.nv)).torque).all()
     solution = controller(0.1, q, huge)
     assert solution.status.fallback and np.isfinite(solution.torque).all()
     assert (np.abs(solution.torque) <= robot.limits.effort * (1 + 1e-9)).all() and solution.explain()
 
 
-# --- 2: FAILED and RELAXED are true -------------------------------------------------------------------------------------------
+# --- 2: FAILED and RELAXED are true -----------------------------------------------------------------------------------
 
 
 def test_a_hard_task_that_cannot_hold_is_relaxed_and_not_called_a_failure(rng):
@@ -89,7 +91,7 @@ def test_a_hard_task_that_cannot_hold_is_relaxed_and_not_called_a_failure(rng):
             assert "never relaxed" not in solution.explain()
 
 
-# --- 3 and 4: users' functions ------------------------------------------------------------------------------------------------
+# --- 3 and 4: users' functions ----------------------------------------------------------------------------------------
 
 
 def bad(value):
@@ -98,7 +100,17 @@ def bad(value):
     return value
 
 
-BAD = [ValueError, ZeroDivisionError, KeyError, "there", [[1.0], [2.0, 3.0]], None, object(), np.full(3, np.nan), np.zeros(7)]
+BAD = [
+    ValueError,
+    ZeroDivisionError,
+    KeyError,
+    "there",
+    [[1.0], [2.0, 3.0]],
+    None,
+    object(),
+    np.full(3, np.nan),
+    np.zeros(7),
+]
 
 
 @pytest.mark.parametrize("value", BAD, ids=lambda x: getattr(x, "__name__", str(type(x).__name__)))
@@ -140,22 +152,40 @@ def test_a_function_that_calls_its_own_controller_is_answered(rng):
     assert outer.status.ok and inner[0].status.fallback and inner[0].events[0].kind is ControlEventKind.BUSY
 
 
-# --- 5: everything can be read after every status -----------------------------------------------------------------------------
+# --- 5: everything can be read after every status ---------------------------------------------------------------------
 
 
 def test_every_field_can_be_read_after_every_status():
     robot, q = tripod(), standing(tripod())
     feet = [eq.PointContact(foot) for foot in FEET]
     keep = eq.KeepOut(eq.Point((0, 0, 0), "trunk"), eq.Plane((0, 0, 1.0)))
-    controller = eq.WholeBodyController(robot, [eq.CoMTask(hard=True), eq.PostureTask()], feet, [eq.TorqueLimits(), keep])
+    controller = eq.WholeBodyController(
+        robot, [eq.CoMTask(hard=True), eq.PostureTask()], feet, [eq.TorqueLimits(), keep]
+    )
     v, twisted = np.zeros(robot.nv), q * np.r_[np.ones(3), 1.2 * np.ones(4), np.ones(robot.nq - 7)]
     still = controller(0.0, q, v)
     controller.set_target("centre of mass", np.array([9.0, 0, 0]))
-    solutions = [still, controller(0.1, q, v), controller(0.2, np.full(robot.nq, np.nan), v), controller(0.3, twisted, v)]
+    solutions = [
+        still,
+        controller(0.1, q, v),
+        controller(0.2, np.full(robot.nq, np.nan), v),
+        controller(0.3, twisted, v),
+    ]
     solutions += [controller(0.4, q[1:], v), controller(0.5, q, np.full(robot.nv, 1e300))]
     assert len({s.status for s in solutions}) >= 5
     for s in solutions:
-        parts = (s.forces, s.task_errors, s.margins, s.active, s.relaxed, s.conflict, s.explain(), s.x, s.multipliers, repr(s))
+        parts = (
+            s.forces,
+            s.task_errors,
+            s.margins,
+            s.active,
+            s.relaxed,
+            s.conflict,
+            s.explain(),
+            s.x,
+            s.multipliers,
+            repr(s),
+        )
         assert all(part is not None for part in parts)
         assert np.isfinite(s.torque).all() and np.isfinite(s.acceleration).all() and np.isfinite(s.velocity).all()
 
@@ -187,7 +217,7 @@ def test_a_plant_whose_quaternion_drifts_does_not_end_a_simulation():
     assert_allclose(np.linalg.norm(run.q[:, 3:7], axis=1), 1.0, atol=1e-9)
 
 
-# --- 6: obstacles that move ---------------------------------------------------------------------------------------------------
+# --- 6: obstacles that move -------------------------------------------------------------------------------------------
 
 MOTION = {"velocity": (0.3, -0.2, 0.1, 0.4, -0.3, 0.5), "acceleration": (0.2, 0.5, -0.4, -0.2, 0.6, 0.3)}
 MOVING = {
@@ -206,9 +236,15 @@ MOVING = {
 def test_an_obstacle_that_moves_is_the_same_given_as_a_function_of_time(obstacle, level, rng):
     """Rows, bounds and margins at several times: the world's own motion is in them."""
     robot = load("arm7")
-    tool = eq.Sphere((0, 0, 0), 0.05, "tool") if obstacle.thickness or obstacle.core == "plane" else eq.Point((0, 0, 0), "tool")
+    tool = (
+        eq.Sphere((0, 0, 0), 0.05, "tool")
+        if obstacle.thickness or obstacle.core == "plane"
+        else eq.Point((0, 0, 0), "tool")
+    )
     made = [
-        eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[eq.KeepOut(tool, b, safe=0.02, name="it")], level=level)
+        eq.WholeBodyController(
+            robot, [eq.PostureTask()], constraints=[eq.KeepOut(tool, b, safe=0.02, name="it")], level=level
+        )
         for b in (obstacle, obstacle.at)
     ]
     q, v = robot.random_state(rng)
@@ -246,7 +282,9 @@ def test_safe_distances_and_angles_may_change_with_their_rates(kind):
         item = eq.KeepOut(eq.Sphere((0, 0, 0), 0.05, "tool"), ball, safe=lambda t: (0.2 * t, 0.2, 0.0), name="it")
     else:
         axis = eq.Line((0, 0, 0), robot.pose(HOME, "tool")[:3, 2])
-        item = eq.Cone(eq.Line((0, 0, 0), (0.3, 0, 1.0), "tool"), axis, angle=lambda t: (0.6 - 0.2 * t, -0.2, 0.0), name="it")
+        item = eq.Cone(
+            eq.Line((0, 0, 0), (0.3, 0, 1.0), "tool"), axis, angle=lambda t: (0.6 - 0.2 * t, -0.2, 0.0), name="it"
+        )
     controller = eq.WholeBodyController(robot, [eq.PostureTask(HOME)], constraints=[item], level="acceleration", dt=dt)
     q, v, least = HOME.copy(), np.zeros(7), np.inf
     for k in range(2000):
@@ -272,7 +310,7 @@ def test_a_sphere_that_accelerates_towards_the_tool_is_not_entered():
     assert -1e-4 < least < 0.01  # the barrier is at work
 
 
-# --- 7: a free object has no motors -------------------------------------------------------------------------------------------
+# --- 7: a free object has no motors -----------------------------------------------------------------------------------
 
 
 def parcel_and_arm():
@@ -281,7 +319,9 @@ def parcel_and_arm():
     parent = "base"
     for k, axis in enumerate([(0, 0, 1), (0, 1, 0), (0, 1, 0)]):
         builder.link(f"link_{k}", mass=1.0, com=(0, 0, 0.15), inertia=(0.01, 0.01, 0.005))
-        builder.joint(f"joint_{k}", "revolute", parent, f"link_{k}", axis=axis, position=(0, 0, 0.3), effort=100.0, velocity=9.0)
+        builder.joint(
+            f"joint_{k}", "revolute", parent, f"link_{k}", axis=axis, position=(0, 0, 0.3), effort=100.0, velocity=9.0
+        )
         parent = f"link_{k}"
     builder.link("parcel", mass=2.0, inertia=(0.02, 0.03, 0.04))
     builder.joint("parcel", "floating", "base", "parcel", position=(1.0, 0, 1.0))
@@ -308,7 +348,9 @@ def test_a_free_object_falls():
 
 def test_joints_without_motors_get_no_torque(rng):
     robot = load("arm7").with_passive(["joint_3"])
-    controller = eq.WholeBodyController(robot, [eq.FrameTask("tool", axes="position"), eq.PostureTask()], (), [eq.TorqueLimits()])
+    controller = eq.WholeBodyController(
+        robot, [eq.FrameTask("tool", axes="position"), eq.PostureTask()], (), [eq.TorqueLimits()]
+    )
     q, v = robot.random_state(rng)
     solution = controller(0.0, q, v)
     assert solution.torque[robot.joints["joint_3"].v] == 0.0
@@ -316,7 +358,7 @@ def test_joints_without_motors_get_no_torque(rng):
     assert not any("joint_3" in name for name in solution.program.names if name.startswith("torque limit"))
 
 
-# --- 9: contacts that are not independent -------------------------------------------------------------------------------------
+# --- 9: contacts that are not independent -----------------------------------------------------------------------------
 
 
 def test_contacts_that_depend_on_each_other_stand_quietly():
@@ -329,10 +371,12 @@ def test_contacts_that_depend_on_each_other_stand_quietly():
     assert any("depend" in line for line in controller.start_report)
 
 
-# --- 10: numbers that cannot be -----------------------------------------------------------------------------------------------
+# --- 10: numbers that cannot be ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{"hold_damping": np.nan}, {"hold_damping": -1.0}, {"dt": np.inf}, {"slip_limit": np.nan}])
+@pytest.mark.parametrize(
+    "options", [{"hold_damping": np.nan}, {"hold_damping": -1.0}, {"dt": np.inf}, {"slip_limit": np.nan}]
+)
 def test_options_that_are_not_numbers_are_refused(options):
     with pytest.raises(TaskError):
         eq.WholeBodyController(load("arm7"), [eq.PostureTask()], **options)
@@ -351,7 +395,9 @@ def test_a_margin_that_leaves_no_room_is_refused_everywhere():
     builder = eq.RobotBuilder("stiff", floating=False)
     builder.link("base", mass=1.0, inertia=(1, 1, 1))
     builder.link("tip", mass=1.0, inertia=(1, 1, 1))
-    builder.joint("hinge", "revolute", "base", "tip", axis=(0, 0, 1), lower=-0.001, upper=0.001, effort=1.0, velocity=1.0)
+    builder.joint(
+        "hinge", "revolute", "base", "tip", axis=(0, 0, 1), lower=-0.001, upper=0.001, effort=1.0, velocity=1.0
+    )
     robot = builder.build()
     with pytest.raises(TaskError, match="'hinge' no room"):
         eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[eq.JointLimits(margin=0.05)])
@@ -359,7 +405,7 @@ def test_a_margin_that_leaves_no_room_is_refused_everywhere():
         eq.find_posture(robot, {}, {"tip": np.zeros(3)}, constraints=[eq.JointLimits(margin=0.05)])
 
 
-# --- 11: the area is that of the hull -----------------------------------------------------------------------------------------
+# --- 11: the area is that of the hull ---------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q7")
@@ -368,7 +414,9 @@ def test_the_support_area_is_that_of_the_hull(rng):
     robot = tripod()
     inner = [(foot, (0.02 * k, 0.01, 0.0)) for k, foot in enumerate(FEET)]
     corners = (*((foot, (0.0, 0.0, 0.0)) for foot in reversed(FEET)), *inner, ("trunk", (0.0, 0.0, 0.0)))
-    controller = eq.WholeBodyController(robot, [eq.SupportAreaTask(corners, 0.0), eq.PostureTask()], level="acceleration")
+    controller = eq.WholeBodyController(
+        robot, [eq.SupportAreaTask(corners, 0.0), eq.PostureTask()], level="acceleration"
+    )
     for _ in range(30):
         q, v = robot.random_state(rng)
         points = [(robot.pose(q, frame) @ [*s, 1.0])[:2] for frame, s in corners]
@@ -383,12 +431,14 @@ def test_aligned_and_coincident_corners_count_once():
     assert controller(0.0, q, np.zeros(robot.nv)).task_errors["support area"] == pytest.approx(1.0, rel=1e-9)
 
 
-# --- 13: the fallback ---------------------------------------------------------------------------------------------------------
+# --- 13: the fallback -------------------------------------------------------------------------------------------------
 
 
 def test_the_fallback_stays_within_limits():
     robot = load("arm7")
-    controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[eq.TorqueLimits(limits=2.0)], hold_damping=100.0)
+    controller = eq.WholeBodyController(
+        robot, [eq.PostureTask()], constraints=[eq.TorqueLimits(limits=2.0)], hold_damping=100.0
+    )
     controller(0.0, HOME, np.zeros(7))
     q = HOME.copy()
     q[0] = np.nan
@@ -398,7 +448,8 @@ def test_the_fallback_stays_within_limits():
         assert_allclose(solution.torque, -2.0 * np.sign(v))
     free = eq.WholeBodyController(robot, [eq.PostureTask()], hold_damping=1e6)
     free(0.0, HOME, np.zeros(7))
-    assert_allclose(np.abs(free(0.1, q, np.full(7, 3.0)).torque), robot.limits.effort)  # the robot's own where none are given
+    # the robot's own where none are given
+    assert_allclose(np.abs(free(0.1, q, np.full(7, 3.0)).torque), robot.limits.effort)
 
 
 def test_torques_change_no_faster_than_their_rate(rng):
@@ -417,14 +468,16 @@ def test_torques_change_no_faster_than_their_rate(rng):
     assert (np.abs(spoilt.torque - last) <= 0.5 * (1 + 1e-9)).all()
 
 
-# --- 14: threads, pickles, copies ---------------------------------------------------------------------------------------------
+# --- 14: threads, pickles, copies -------------------------------------------------------------------------------------
 
 
 def test_threads_on_one_controller_get_their_own_answers(rng):
     robot, q = load("human"), load("human").standing()
     controller = eq.WholeBodyController(robot, [eq.CoMTask(), eq.PostureTask()], human_feet(), [eq.TorqueLimits()])
     controller(0.0, q, np.zeros(robot.nv))
-    states = [(robot.integrate(q, 1e-3 * rng.normal(size=robot.nv)), 0.05 * rng.normal(size=robot.nv)) for _ in range(40)]
+    states = [
+        (robot.integrate(q, 1e-3 * rng.normal(size=robot.nv)), 0.05 * rng.normal(size=robot.nv)) for _ in range(40)
+    ]
     wanted = [controller(0.0, *state).torque for state in states]
     wrong = []
 
@@ -455,7 +508,11 @@ def test_controllers_and_solutions_are_copied(copied, priorities, rng):
     solution = controller(0.0, q, v)
     other, same = copied(controller), copied(solution)
     assert_array_equal(same.torque, solution.torque)
-    assert same.explain() == solution.explain() and same.status is solution.status and list(same.forces) == list(solution.forces)
+    assert (
+        same.explain() == solution.explain()
+        and same.status is solution.status
+        and list(same.forces) == list(solution.forces)
+    )
     assert_allclose(
         other(0.0, q, v).torque, controller(0.0, q, v).torque, rtol=0, atol=1e-9 * (1 + np.abs(solution.torque).max())
     )

@@ -1,4 +1,5 @@
-"""Prioritised least squares over accelerations, forces and torques: laws of priority, then SciPy and quadratic programs."""
+"""Prioritised least squares over accelerations, forces and torques: laws of priority, then SciPy and quadratic
+programs."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def standing(rng: np.random.Generator, feet=FEET, v_scale: float = 0.3):
     return robot, q, v, support_dynamics(robot, q, v, feet)
 
 
-# --- the recursion -------------------------------------------------------------------------------------------------------
+# --- the recursion ----------------------------------------------------------------------------------------------------
 
 
 def test_one_level_is_the_shortest_least_squares_solution(rng):
@@ -89,7 +90,7 @@ def test_what_cannot_be_a_level_is_refused(rng):
         prioritised_least_squares([Rows.equal(A, [0, np.nan])])
 
 
-# --- a quadruped on its feet ---------------------------------------------------------------------------------------------
+# --- a quadruped on its feet ------------------------------------------------------------------------------------------
 
 
 def behaviour(robot, q, v, support, rng):
@@ -115,7 +116,8 @@ def test_a_solution_moves_the_robot_as_it_says(rng):
     for k in (0, 1, 3):  # four feet hold six motions of the base: the centre of mass and the forces get what they want
         assert_allclose(found.residuals[k], 0, rtol=0, atol=1e-9)
     assert_allclose(found.force[[0, 2]], [15, 80], rtol=0, atol=1e-9)
-    assert np.abs(found.residuals[2]).max() > 0.01  # the origin of the trunk cannot go elsewhere than the centre of mass
+    # the origin of the trunk cannot go elsewhere than the centre of mass
+    assert np.abs(found.residuals[2]).max() > 0.01
 
 
 @pytest.mark.parametrize("solver", [ActiveSetSolver, DaqpSolver])
@@ -137,7 +139,8 @@ def test_the_order_of_levels_matters(rng):
 
 
 def test_torques_are_the_least_where_nothing_else_is_asked(rng):
-    """Without forces asked for, the last level decides internal forces: no other torques with that motion are smaller."""
+    """Without forces asked for, the last level decides internal forces: no other torques with that motion are
+    smaller."""
     robot, q, v, support = standing(rng)
     body = WholeBody(support)
     motion = frame_motion(robot, q, v, "trunk", turning=True)
@@ -156,7 +159,9 @@ def test_any_number_of_levels(rng):
     met = [k for k in range(robot.nv) if abs(found.acceleration[k] - target[k]) < 1e-9]
     assert len(met) == 6  # as many as the feet leave
     assert met[0] == 0  # the first has the first say
-    residual = robot.inverse_dynamics(q, v, found.acceleration) - found.torque @ support.S - support.jacobian.T @ found.force
+    residual = (
+        robot.inverse_dynamics(q, v, found.acceleration) - found.torque @ support.S - support.jacobian.T @ found.force
+    )
     assert_allclose(residual, 0, rtol=0, atol=1e-9)
 
 
@@ -169,7 +174,12 @@ def test_the_centre_of_mass_follows_the_law_it_is_given(rng):
         support = support_dynamics(robot, q, v, FEET, consistency=1e-4)  # what integration lets the feet drift
         body, com = WholeBody(support), com_motion(robot, q, v)
         wanted = -k_p * (robot.com(q) - goal) - k_v * com.J @ v
-        levels = [[body.equation_of_motion(), body.contacts()], body.motion(com, wanted), body.posture(-5 * v), body.torque()]
+        levels = [
+            [body.equation_of_motion(), body.contacts()],
+            body.motion(com, wanted),
+            body.posture(-5 * v),
+            body.torque(),
+        ]
         return support.acceleration(body.solve(levels).torque)
 
     e, e_dot = robot.com(q) - goal, robot.com_jacobian(q) @ v

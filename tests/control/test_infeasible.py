@@ -1,4 +1,5 @@
-"""Problems that cannot be solved as stated, made on purpose: each is named, something gives way, and control goes on."""
+"""Problems that cannot be solved as stated, made on purpose: each is named, something gives way, and control goes
+on."""
 
 from __future__ import annotations
 
@@ -117,42 +118,63 @@ UP = eq.Line((0, 0, 0), (0, 0, 1.0), "tool")
 
 KINDS: dict[str, Kind] = {
     "hard task, torque limits": Kind(
-        **target("tool", away), names=("tool task", r"torque limit of \w+"),
-        tasks=lambda: [tool(hard=True), eq.PostureTask()], constraints=lambda: [eq.TorqueLimits()],
+        **target("tool", away),
+        names=("tool task", r"torque limit of \w+"),
+        tasks=lambda: [tool(hard=True), eq.PostureTask()],
+        constraints=lambda: [eq.TorqueLimits()],
     ),
     "hard task, joint limits": Kind(
-        **target("tool", away), names=("tool task", r"joint limit of \w+"), options={"level": "acceleration"},
-        tasks=lambda: [tool(hard=True), eq.PostureTask()], constraints=lambda: [eq.JointLimits(acceleration=30.0)],
+        **target("tool", away),
+        names=("tool task", r"joint limit of \w+"),
+        options={"level": "acceleration"},
+        tasks=lambda: [tool(hard=True), eq.PostureTask()],
+        constraints=lambda: [eq.JointLimits(acceleration=30.0)],
     ),
     "hard task, joint limits, velocities": Kind(
-        **target("tool", away), names=("tool task", r"joint limit of \w+"), options={"level": "velocity"},
-        tasks=lambda: [tool(hard=True), eq.PostureTask()], constraints=lambda: [eq.JointLimits()],
+        **target("tool", away),
+        names=("tool task", r"joint limit of \w+"),
+        options={"level": "velocity"},
+        tasks=lambda: [tool(hard=True), eq.PostureTask()],
+        constraints=lambda: [eq.JointLimits()],
     ),
     "two hard tasks": Kind(
-        **target("one", away), names=("one task", "two task"), options={"level": "acceleration"},
+        **target("one", away),
+        names=("one task", "two task"),
+        options={"level": "acceleration"},
         tasks=lambda: [tool(name="one", hard=True), tool(name="two", hard=True), eq.PostureTask()],
     ),
     "hard task, obstacle": Kind(
-        **target("tool", away), names=("tool task", "table"), options={"level": "acceleration"},
+        **target("tool", away),
+        names=("tool task", "table"),
+        options={"level": "acceleration"},
         tasks=lambda: [tool(hard=True), eq.PostureTask()],
-        constraints=lambda: [eq.KeepIn(eq.Point((0, 0, 0), "tool"), eq.Plane((0, 0, 1.0), 0.0), safe=1.3, name="table")],
+        constraints=lambda: [
+            eq.KeepIn(eq.Point((0, 0, 0), "tool"), eq.Plane((0, 0, 1.0), 0.0), safe=1.3, name="table")
+        ],
     ),
     "hard task, region": Kind(
-        **target("tool", lambda: away(0.5)), names=("tool task", "region"), options={"level": "acceleration"},
+        **target("tool", lambda: away(0.5)),
+        names=("tool task", "region"),
+        options={"level": "acceleration"},
         tasks=lambda: [tool(hard=True, gain=50.0), eq.PostureTask()],
         constraints=lambda: [eq.KeepIn(TOOL, ball((0, 0, 0.3)), safe=1.4, name="region")],
     ),
     "floor and ceiling": Kind(
-        **obstacle(FLOOR, lambda: (0, 0, 2.0), (0, 0, -2.0)), names=("floor", "ceiling"), options={"level": "acceleration"},
+        **obstacle(FLOOR, lambda: (0, 0, 2.0), (0, 0, -2.0)),
+        names=("floor", "ceiling"),
+        options={"level": "acceleration"},
         constraints=lambda: [
             eq.KeepIn(eq.Point((0, 0, 0), "tool"), eq.Plane((0, 0, 1.0), 0.0), safe=1.5, name="ceiling"),
             eq.KeepOut(eq.Point((0, 0, 0), "tool"), FLOOR.plane, name="floor"),
         ],
     ),
     "obstacle, joint limits": Kind(
-        **obstacle(BALL, at_tool), names=("ball", r"joint limit of \w+"), options={"level": "velocity"},
+        **obstacle(BALL, at_tool),
+        names=("ball", r"joint limit of \w+"),
+        options={"level": "velocity"},
         constraints=lambda: [
-            eq.KeepOut(TOOL, BALL, safe=0.5, name="ball", gains=eq.Gains.of_rates(200.0, 400.0)), eq.JointLimits(velocity=0.1),
+            eq.KeepOut(TOOL, BALL, safe=0.5, name="ball", gains=eq.Gains.of_rates(200.0, 400.0)),
+            eq.JointLimits(velocity=0.1),
         ],
     ),
     "gravity, torque limits, joint limits": Kind(
@@ -162,26 +184,33 @@ KINDS: dict[str, Kind] = {
         constraints=lambda: [eq.TorqueLimits(limits=500.0), eq.JointLimits(acceleration=1.0)],
     ),
     "hard orientation, cone": Kind(
-        **target("turn", lambda: _turned()), names=("turn task", "cup"), options={"level": "acceleration"},
+        **target("turn", lambda: _turned()),
+        names=("turn task", "cup"),
+        options={"level": "acceleration"},
         tasks=lambda: [eq.FrameTask("tool", name="turn", axes="orientation", hard=True, gain=60.0), eq.PostureTask()],
         constraints=lambda: [eq.Cone(UP, eq.Line((0, 0, 0), _leaning()), 0.2, name="cup")],
     ),
     "hard momentum, its limits": Kind(
-        **target("momentum", [3.0, 0, 0], 0.0), names=("momentum task", r"momentum limit \(x, angular\)"),
-        robot=tripod, options={"level": "acceleration"},
+        **target("momentum", [3.0, 0, 0], 0.0),
+        names=("momentum task", r"momentum limit \(x, angular\)"),
+        robot=tripod,
+        options={"level": "acceleration"},
         tasks=lambda: [eq.MomentumTask(0.0, hard=True, gain=900.0), eq.PostureTask()],
         constraints=lambda: [eq.MomentumLimits(angular=0.5)],
     ),
     "hard centre of mass, support": Kind(
-        **target("centre of mass", com_shift(tripod, (5.0, 0, 0))), names=("centre of mass task", r"centre of mass in support.*"),
+        **target("centre of mass", com_shift(tripod, (5.0, 0, 0))),
+        names=("centre of mass task", r"centre of mass in support.*"),
         **on_feet(options={"level": "acceleration"}, constraints=lambda: [eq.CoMInSupport(SQUARE)]),
     ),
     "hard centre of mass, friction": Kind(
-        **target("centre of mass", com_shift(tripod, (0.2, 0, 0))), **on_feet(),
+        **target("centre of mass", com_shift(tripod, (0.2, 0, 0))),
+        **on_feet(),
         names=("centre of mass task", r"foot_\d friction"),
     ),
     "feet cannot pull": Kind(
-        **target("centre of mass", com_shift(tripod, (0, 0, -0.2))), **on_feet(),
+        **target("centre of mass", com_shift(tripod, (0, 0, -0.2))),
+        **on_feet(),
         names=("centre of mass task", r"foot_\d (friction|normal force)"),
     ),
     "feet pressed too hard": Kind(
@@ -191,53 +220,75 @@ KINDS: dict[str, Kind] = {
         **bounds(FEET, 0.0, 20.0), names=("centre of mass task", r"foot_\d normal force"), **on_feet()
     ),
     "hard centre of mass, centre of pressure": Kind(
-        **target("centre of mass", com_shift(monopod, (0.08, 0, 0))), robot=monopod,
+        **target("centre of mass", com_shift(monopod, (0.08, 0, 0))),
+        robot=monopod,
         names=("centre of mass task", "angular task", "foot centre of pressure"),
         contacts=lambda: [eq.FlatContact("foot", friction=3.0)],
         tasks=lambda: [eq.CoMTask(hard=True), eq.MomentumTask(hard=True, name="angular"), eq.PostureTask()],
     ),
     "hard force, friction": Kind(
-        spoil=lambda c: c.set_force_bounds("foot_0", 0.0, 1.0), mend=lambda c: c.set_force_bounds("foot_0", 0.0, np.inf),
-        names=("push task", "foot_0 normal force"), robot=tripod, contacts=feet,
+        spoil=lambda c: c.set_force_bounds("foot_0", 0.0, 1.0),
+        mend=lambda c: c.set_force_bounds("foot_0", 0.0, np.inf),
+        names=("push task", "foot_0 normal force"),
+        robot=tripod,
+        contacts=feet,
         tasks=lambda: [eq.ForceTask("foot_0", (3.0, 0, 20.0), name="push", hard=True), eq.CoMTask(), eq.PostureTask()],
     ),
     "hard torques, torque limits": Kind(
         spoil=lambda c: c.set("torque limit", limits=5.0),
         mend=lambda c: c.set("torque limit", limits=500.0),
-        names=("torques task", r"torque limit of \w+"), tasks=lambda: [eq.TorqueTask(10.0, hard=True), eq.PostureTask()],
+        names=("torques task", r"torque limit of \w+"),
+        tasks=lambda: [eq.TorqueTask(10.0, hard=True), eq.PostureTask()],
         constraints=lambda: [eq.TorqueLimits(limits=500.0)],
     ),
     "contacts that disagree": Kind(
-        spoil=lambda c: _shift_anchor(c, "b", 0.01), mend=lambda c: _shift_anchor(c, "b", -0.01), names=("a holds", "b holds"),
-        robot=tripod, options={"level": "acceleration"},
+        spoil=lambda c: _shift_anchor(c, "b", 0.01),
+        mend=lambda c: _shift_anchor(c, "b", -0.01),
+        names=("a holds", "b holds"),
+        robot=tripod,
+        options={"level": "acceleration"},
         contacts=lambda: [eq.PointContact("foot_0", name="a"), eq.PointContact("foot_0", name="b")],
     ),
     "hard posture, joint limits": Kind(
-        **target("posture", HOME + 3.0), names=("posture task", r"joint limit of \w+"), options={"level": "acceleration"},
-        tasks=lambda: [eq.PostureTask(hard=True, gain=20.0)], constraints=lambda: [eq.JointLimits(acceleration=50.0)],
+        **target("posture", HOME + 3.0),
+        names=("posture task", r"joint limit of \w+"),
+        options={"level": "acceleration"},
+        tasks=lambda: [eq.PostureTask(hard=True, gain=20.0)],
+        constraints=lambda: [eq.JointLimits(acceleration=50.0)],
     ),
     "hard relative pose, legs that touch": Kind(
-        **target("close", lambda: np.eye(4)), names=("close task", r"self-collision of \w+ and \w+"), robot=tripod,
+        **target("close", lambda: np.eye(4)),
+        names=("close task", r"self-collision of \w+ and \w+"),
+        robot=tripod,
         options={"level": "acceleration"},
         tasks=lambda: [eq.RelativeTask("foot_0", "foot_1", name="close", hard=True, gain=40.0), eq.PostureTask()],
         constraints=lambda: [eq.SelfCollision([(_shank(0), _shank(1))], safe=0.1, range=1.0)],
     ),
     "feet let go last": Kind(
-        **bounds(FEET, 0.0, 20.0), names=(r"foot_\d normal force", "fall", r"foot_\d (holds|friction)"),
+        **bounds(FEET, 0.0, 20.0),
+        names=(r"foot_\d normal force", "fall", r"foot_\d (holds|friction)"),
         **on_feet(
             tasks=lambda: [eq.CoMTask(), eq.PostureTask()],
-            constraints=lambda: [eq.KeepOut(
-                eq.Point((0, 0, 0), "trunk"), eq.Plane((0, 0, 1.0), standing(tripod())[2]), safe=-1e-3, rank=0, name="fall",
-                gains=eq.Gains.of_rates(20.0, 40.0))],
+            constraints=lambda: [
+                eq.KeepOut(
+                    eq.Point((0, 0, 0), "trunk"),
+                    eq.Plane((0, 0, 1.0), standing(tripod())[2]),
+                    safe=-1e-3,
+                    rank=0,
+                    name="fall",
+                    gains=eq.Gains.of_rates(20.0, 40.0),
+                )
+            ],
         ),
     ),
     "what never gives way": Kind(
         spoil=lambda c: c.set("torque limit", limits=3.0),
         mend=lambda c: c.set("torque limit", limits=500.0),
-        names=(r"torque limit of \w+", r"joint limit of \w+"), status=ControlStatus.FAILED,
+        names=(r"torque limit of \w+", r"joint limit of \w+"),
+        status=ControlStatus.FAILED,
         constraints=lambda: [eq.TorqueLimits(limits=500.0), eq.JointLimits(acceleration=1.0, rank=0)],
     ),
-}  # fmt: skip
+}
 
 
 def _leaning():
@@ -313,7 +364,7 @@ def test_each_name_of_a_conflict_is_needed(kind):
         assert feasible(solver, only(program, others)), left_out
 
 
-# --- what gives way in which order -------------------------------------------------------------------------------------------
+# --- what gives way in which order ------------------------------------------------------------------------------------
 
 
 def test_higher_ranks_give_way_first(rng):
@@ -346,7 +397,9 @@ def test_what_does_not_give_way_still_holds(priorities):
     solution = controller(0.0, HOME, np.zeros(7))
     assert solution.status is ControlStatus.RELAXED and set(solution.relaxed) == {"far task"}
     assert (np.abs(solution.torque) <= 0.5 * robot.limits.effort + 1e-6).all()
-    assert_allclose(robot.inverse_dynamics(HOME, np.zeros(7), solution.acceleration), solution.torque, rtol=0, atol=1e-7)
+    assert_allclose(
+        robot.inverse_dynamics(HOME, np.zeros(7), solution.acceleration), solution.torque, rtol=0, atol=1e-7
+    )
     assert any(name.startswith("torque limit") for name in solution.active)
 
 

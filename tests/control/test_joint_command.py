@@ -39,14 +39,16 @@ def test_targets_are_the_models_motion_at_half_the_step(standing, rng):
     assert_allclose(command.torque, solution.torque, atol=0)
     assert command.kp.shape == command.kd.shape == (robot.nv - 6,)
     s = np.linspace(0, DT, 1001)[:, None]
-    added = 100 * (command.position - (q[7:] + v[joints] * s + a * s**2 / 2)) + 2 * (command.velocity - (v[joints] + a * s))
+    added = 100 * (command.position - (q[7:] + v[joints] * s + a * s**2 / 2)) + 2 * (
+        command.velocity - (v[joints] + a * s)
+    )
     mean = added.mean(axis=0)
     assert np.abs(mean).max() < 1e-3 * np.abs(added).max() + 100 * np.abs(a).max() * DT**2
 
 
 def test_targets_go_on_from_the_last_ones(arm, rng):
-    """With `previous` targets integrate the wanted motion, and leak to what is measured: a joint that is held back is led by
-    about (v + a / leak) / leak, and its drive pushes."""
+    """With `previous` targets integrate the wanted motion, and leak to what is measured: a joint that is held back is
+    led by about (v + a / leak) / leak, and its drive pushes."""
     controller = eq.WholeBodyController(arm, [eq.PostureTask(arm.random_state(rng)[0], weight=1.0)], dt=DT)
     q, v = arm.random_state(rng)
     solution, command = controller(0.0, q, v), None
@@ -55,7 +57,9 @@ def test_targets_go_on_from_the_last_ones(arm, rng):
     a, leaks = solution.acceleration, np.expm1(5.0 * DT)
     assert_allclose(command.velocity - (v + a * DT / 2), a * DT / leaks, rtol=1e-6, atol=1e-9)
     ahead = command.velocity * DT / leaks
-    assert_allclose(command.position - (q + v * DT / 2 + solution.acceleration * DT**2 / 8), ahead, rtol=1e-6, atol=1e-9)
+    assert_allclose(
+        command.position - (q + v * DT / 2 + solution.acceleration * DT**2 / 8), ahead, rtol=1e-6, atol=1e-9
+    )
 
 
 def test_a_fallback_only_damps(standing):
@@ -85,8 +89,8 @@ def test_gains_by_joint_and_what_cannot_be_one(standing, arm):
 @pytest.mark.paper("X6")
 @pytest.mark.parametrize("plant", ["hard", "mujoco"])
 def test_plants_take_joint_commands(standing, plant):
-    """Motors with dry friction that the controller does not know: at 500 Hz, with a loop at 1 kHz in the drives, the robot
-    stands; the record has what the controller answered."""
+    """Motors with dry friction that the controller does not know: at 500 Hz, with a loop at 1 kHz in the drives, the
+    robot stands; the record has what the controller answered."""
     robot, controller = standing
     drives = JointCommander(controller, kp=80.0, kd=2.0)
     assert drives.dt == DT
@@ -101,7 +105,9 @@ def test_plants_take_joint_commands(standing, plant):
 def test_drives_close_their_loop_in_every_step_of_the_plant(arm):
     """The torque of the plant is feed-forward + kp (position − q) + kd (velocity − v) at each of its own steps."""
     q0 = arm.standing() + 0.1
-    said = SimpleNamespace(torque=np.arange(7.0), position=q0 + 0.01, velocity=np.full(7, 0.2), kp=np.full(7, 3.0), kd=0.02)
+    said = SimpleNamespace(
+        torque=np.arange(7.0), position=q0 + 0.01, velocity=np.full(7, 0.2), kp=np.full(7, 3.0), kd=0.02
+    )
 
     def controller(t, q, v):
         return said
@@ -113,7 +119,7 @@ def test_drives_close_their_loop_in_every_step_of_the_plant(arm):
     assert_allclose(late.torque, np.arange(7.0) + 3 * (q0 + 0.01 - late.q) + 0.02 * (0.2 - late.v), atol=1e-12)
 
 
-# --- torque limits that depend on speed -----------------------------------------------------------------------------------
+# --- torque limits that depend on speed -------------------------------------------------------------------------------
 
 
 def curve(limit, top, corner, power, speed):
@@ -146,7 +152,9 @@ def test_torque_falls_with_speed(arm, rng):
 
 
 def test_the_curve_is_a_parameter_and_the_fallback_obeys_it(arm, rng):
-    controller = eq.WholeBodyController(arm, [eq.PostureTask(arm.neutral() + 50.0)], constraints=[eq.TorqueLimits(limits=20.0)])
+    controller = eq.WholeBodyController(
+        arm, [eq.PostureTask(arm.neutral() + 50.0)], constraints=[eq.TorqueLimits(limits=20.0)]
+    )
     q, v = arm.random_state(rng)[0], np.full(7, 1.5)
     free = controller(0.0, q, v)
     controller.set("torque limit", no_load_speed=2.0, corner_speed=1.0)
@@ -177,7 +185,9 @@ def test_actuators_say_what_a_controller_may_ask_of_them(arm):
             asked.append(controller(t, q, v))
             return asked[-1]
 
-        run = eq.simulate(arm, heard, plant="ideal", duration=0.4, q0=arm.standing(), v0=np.full(7, 0.1), actuators=motors)
+        run = eq.simulate(
+            arm, heard, plant="ideal", duration=0.4, q0=arm.standing(), v0=np.full(7, 0.1), actuators=motors
+        )
         return np.abs(run.torque - np.array([s.torque for s in asked])).max()
 
     assert cut(motors.torque_limits(arm)) < 1e-6

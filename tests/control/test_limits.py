@@ -160,7 +160,9 @@ def test_symbols_and_arrays_give_the_same(rng):
     assert_allclose(acceleration_interval(q, v, lower, upper, V, A, dt), (now.lower, now.upper), rtol=1e-12)
     x, w = casadi.SX.sym("q", n), casadi.SX.sym("v", n)
     low, high = acceleration_interval(x, w, lower, upper, V, A, dt, piecewise.symbols())
-    for symbolic, number in zip(casadi.Function("bounds", [x, w], [low, high])(q, v), (now.lower, now.upper), strict=True):
+    for symbolic, number in zip(
+        casadi.Function("bounds", [x, w], [low, high])(q, v), (now.lower, now.upper), strict=True
+    ):
         assert_allclose(symbolic.full().ravel(), number, rtol=1e-11, atol=1e-9)
     batch = JointBounds.of(lower, upper, V, A, dt)(np.stack([q, q]), np.stack([v, v]))
     assert_allclose(batch.upper, np.stack([now.upper, now.upper]))
@@ -175,7 +177,7 @@ def test_errors_teach():
         velocity_bounds(0.0, -1.0, 1.0, 1.0, 1e-3, previous=0.0)
 
 
-# --- velocity level -------------------------------------------------------------------------------------------------------
+# --- velocity level ---------------------------------------------------------------------------------------------------
 
 
 def stopping_way(v: float, A: float, dt: float) -> float:
@@ -220,7 +222,7 @@ def test_velocities_without_acceleration_limit_and_from_outside():
     assert_allclose(low, [-2.0, -2.0, -2.0])
 
 
-# --- what torques can do --------------------------------------------------------------------------------------------------
+# --- what torques can do ----------------------------------------------------------------------------------------------
 
 
 def test_every_acceleration_of_the_box_is_within_the_torques(rng):

@@ -1,4 +1,5 @@
-"""The multi-contact strategy of [QO21, Fig. 4.13]: which attempt fulfils a task, and what holds on every step of the way."""
+"""The multi-contact strategy of [QO21, Fig. 4.13]: which attempt fulfils a task, and what holds on every step of the
+way."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def corners(robot, q, frame):
 
 
 def assert_kept(machine, report):
-    """On the whole way: feet stay, joints within limits, and the centre of mass above feet, or feet and the hand on the table."""
+    """On the whole way: feet stay, joints within limits, and the centre of mass above feet, or feet and the hand on the
+    table."""
     robot = machine.robot
     start = [robot.pose(report.path[0], name) for name in FEET]
     relative = np.linalg.inv(start[0]) @ start[1]
@@ -72,7 +74,11 @@ def assert_kept(machine, report):
 @pytest.mark.paper("Q8")
 @pytest.mark.parametrize(
     ("x", "step"),
-    [(1.0, 1), (1.2, 2), *(pytest.param(x, step, marks=pytest.mark.slow) for x, step in ((1.32, 3), (1.36, 4), (1.8, 0)))],
+    [
+        (1.0, 1),
+        (1.2, 2),
+        *(pytest.param(x, step, marks=pytest.mark.slow) for x, step in ((1.32, 3), (1.36, 4), (1.8, 0))),
+    ],
 )
 def test_each_attempt_reaches_farther(human, machine, x, step):
     report = reached(machine, x)
@@ -144,7 +150,10 @@ def test_tasks_are_consistent_with_motion(human, rng, kind):
     if kind == "surface":
         assert_allclose(-(e1 - e0) / (2 * h), J @ v, rtol=1e-6, atol=1e-7)
     else:
-        g, corners = p[:4].reshape(2, 2), lambda q: np.array([(human.pose(q, "left_hand") @ [*s, 1.0])[:2] for s in points])
+        g, corners = (
+            p[:4].reshape(2, 2),
+            lambda q: np.array([(human.pose(q, "left_hand") @ [*s, 1.0])[:2] for s in points]),
+        )
         rate = np.sum(g * (corners(human.integrate(q, v, h)) - corners(human.integrate(q, v, -h)))) / (2 * h)
         assert_allclose((J @ v)[0], rate, rtol=1e-6)
 
@@ -173,7 +182,8 @@ def test_wrong_input_is_told(human):
 
 
 def test_edges_move_with_the_points_of_the_hand(rng):
-    """The distance of the centre of mass from each edge changes by n · (ċ − (1 − s) ȧ − s ḃ), and the area by Σ ∂A/∂x ẋ."""
+    """The distance of the centre of mass from each edge changes by n · (ċ − (1 − s) ȧ − s ḃ), and the area by Σ ∂A/∂x
+    ẋ."""
     feet = np.array([[0.0, 0.0], [0.0, 0.3], [-0.2, 0.3], [-0.2, 0.0]])
     hand = np.array([[0.5, 0.1], [0.5, 0.2], [0.42, 0.15]])
     com, velocity, rates, h = np.array([0.1, 0.15]), rng.normal(size=2), rng.normal(size=(3, 2)), 1e-6
@@ -207,7 +217,8 @@ def test_a_state_that_is_not_finite_does_not_raise(human, machine):
 
 
 def test_three_dampings_are_those_of_the_table(human, rng):
-    """[QO21, Table 6.2]: a weight w beside λ² damps by λ / √w; with one number all three states keep their usual weights."""
+    """[QO21, Table 6.2]: a weight w beside λ² damps by λ / √w; with one number all three states keep their usual
+    weights."""
     weights, last = multi_contact._weights_of((0.05, 0.1, 0.08))
     assert last == 0.08
     assert_allclose([last / np.sqrt(w) for w in weights.values()], [0.05, 0.1])

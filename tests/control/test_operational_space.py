@@ -34,7 +34,9 @@ def test_on_a_fixed_base_the_inertia_is_that_of_pinocchio(rng):
         J = pin.computeFrameJacobian(model, data, there, frame, pin.LOCAL_WORLD_ALIGNED)
         T = eq.convert.velocity_map_pinocchio(robot, model, q)
         space = operational_dynamics(robot, q, v, frame_motion(robot, q, v, "tool", turning=True))
-        assert_allclose(np.linalg.inv(space.inertia), J @ M_inverse @ J.T, rtol=0, atol=1e-8 * np.abs(space.mobility).max())
+        assert_allclose(
+            np.linalg.inv(space.inertia), J @ M_inverse @ J.T, rtol=0, atol=1e-8 * np.abs(space.mobility).max()
+        )
         assert_allclose(space.jacobian, J @ T, rtol=0, atol=1e-8)
 
 

@@ -62,7 +62,7 @@ def crawl(robot, feet, distance, stride, start=None, **options):
     return eq.Stances(robot, stances, feet, start=q, **{**FAST, **options}), at
 
 
-# --- postures ---------------------------------------------------------------------------------------------------------------
+# --- postures ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("support", [0.3, 0.6, 1.0])
@@ -108,15 +108,19 @@ def test_a_sliding_contact_is_no_place_to_rest(robot):
         eq.find_posture(robot, {eq.SlidingContact("hind_left_foot"): None})
 
 
-# --- the plan and the watch -------------------------------------------------------------------------------------------------
+# --- the plan and the watch -------------------------------------------------------------------------------------------
 
 
 def test_feet_that_only_turn_stay(robot, lift):
     """The legs turn about their points by far more than a sole might; no contact is made anew."""
     assert [step.kind for step in lift.plan[1].way] == [StepKind.MOVE, StepKind.UNLOAD, StepKind.MOVE]
-    turned = robot.pose(lift.plan[0].q, "hind_left_foot")[:3, :3].T @ robot.pose(lift.plan[1].q, "hind_left_foot")[:3, :3]
+    turned = (
+        robot.pose(lift.plan[0].q, "hind_left_foot")[:3, :3].T @ robot.pose(lift.plan[1].q, "hind_left_foot")[:3, :3]
+    )
     assert np.arccos((np.trace(turned) - 1) / 2) > 0.05
-    assert_allclose(robot.pose(lift.plan[1].q, "hind_left_foot")[:3, 3], robot.pose(lift.q0, "hind_left_foot")[:3, 3], atol=1e-7)
+    assert_allclose(
+        robot.pose(lift.plan[1].q, "hind_left_foot")[:3, 3], robot.pose(lift.q0, "hind_left_foot")[:3, 3], atol=1e-7
+    )
 
 
 def test_a_foot_that_goes_elsewhere_is_released_and_made_again(robot, feet):
@@ -160,7 +164,7 @@ def test_a_turn_of_the_whole_robot_about_one_foot_slips_the_others(robot, lift):
     assert first.names != ("front_left_foot",) and first.distance > lift.slip_limit
 
 
-# --- in MuJoCo --------------------------------------------------------------------------------------------------------------
+# --- in MuJoCo --------------------------------------------------------------------------------------------------------
 
 
 def test_a_leg_is_lifted_and_put_down(robot, lift):
@@ -261,7 +265,9 @@ def test_a_human_kneels_on_points_and_lifts_a_toe():
     robot = eq.load("human")
     corners = {side: [robot.frames[f"{side}_foot_corner_{k}"].X[:3, 3] for k in (0, 3)] for side in ("left", "right")}
     knees = [eq.PointContact(f"{side}_shank", name=f"{side}_knee", point=(0.06, 0.0, 0.0)) for side in corners]
-    toes = [eq.PointContact(f"{side}_foot", name=f"{side}_toe", point=np.mean(x, axis=0)) for side, x in corners.items()]
+    toes = [
+        eq.PointContact(f"{side}_foot", name=f"{side}_toe", point=np.mean(x, axis=0)) for side, x in corners.items()
+    ]
     bent = {"hip_pitch": -0.1, "knee": 1.75, "ankle_pitch": -0.3}
     posture = {f"{side}_{joint}": x for side in corners for joint, x in bent.items()}
     every = [*knees, *toes]
@@ -275,7 +281,7 @@ def test_a_human_kneels_on_points_and_lifts_a_toe():
     assert EventKind.RELEASED in [event.kind for event in machine.log]
 
 
-# --- postures of bodies ---------------------------------------------------------------------------------------------------
+# --- postures of bodies -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -322,7 +328,9 @@ def test_roles_touch_without_carrying_and_postures_are_by_joint(human_body):
 
 def test_a_line_is_two_points_of_a_posture(human_body):
     """A narrow foot touches at toe and heel, which may be named, and one place cannot be that of both."""
-    feet = {role: replace(part, contact="line", corners=((0.1, 0.0), (-0.1, 0.0))) for role, part in human_body.feet.items()}
+    feet = {
+        role: replace(part, contact="line", corners=((0.1, 0.0), (-0.1, 0.0))) for role, part in human_body.feet.items()
+    }
     body = replace(human_body, profile=replace(human_body.profile, parts={**human_body.profile.parts, **feet}))
     found = contacts_by_role(body, {"left foot": None, "right foot heel": None})
     assert [contact.label for contact in found] == ["left foot toe", "left foot heel", "right foot heel"]

@@ -1,4 +1,5 @@
-"""Static postures: the laws of rest, by other functions than those that found them; what is said where there is none."""
+"""Static postures: the laws of rest, by other functions than those that found them; what is said where there is
+none."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def contacts(human):
 
 
 def assert_rests(robot, contacts, result, *, strength=1.0):
-    """Newton's law from the robot's own inverse dynamics, the cones from the contacts' facets, limits from the description."""
+    """Newton's law from the robot's own inverse dynamics, the cones from the contacts' facets, limits from the
+    description."""
     assert result.converged, result.reason
     q, still = result.q, np.zeros(robot.nv)
     frames = {contacts[name].frame: wrench for name, wrench in result.forces.items()}
@@ -43,7 +45,9 @@ def assert_rests(robot, contacts, result, *, strength=1.0):
 @pytest.mark.paper("B6")
 @pytest.mark.parametrize("names", [("left_foot", "right_foot"), ("left_foot",), ("right_foot",)])
 def test_feet_carry_the_robot(human, contacts, names):
-    lifted = {f: human.pose(human.standing(), f)[:3, 3] + [0, 0, 0.1] for f in ("left_foot", "right_foot") if f not in names}
+    lifted = {
+        f: human.pose(human.standing(), f)[:3, 3] + [0, 0, 0.1] for f in ("left_foot", "right_foot") if f not in names
+    }
     result = eq.find_posture(human, {contacts[name]: None for name in names}, lifted)
     assert_rests(human, contacts, result)
     for name in names:
@@ -71,7 +75,11 @@ def test_a_handstand_can_go_from_two_hands_to_one(human, contacts):
     two = eq.find_posture(human, {contacts[n]: X for n, X in places.items()}, posture=hc.HANDSTAND)
     assert_rests(human, contacts, two)
     one = eq.find_posture(
-        human, {contacts["left_hand"]: places["left_hand"]}, {"right_hand": places["right_hand"]}, posture=two.q, start=two.q
+        human,
+        {contacts["left_hand"]: places["left_hand"]},
+        {"right_hand": places["right_hand"]},
+        posture=two.q,
+        start=two.q,
     )
     assert_rests(human, contacts, one)
     assert_allclose(human.pose(one.q, "right_hand"), places["right_hand"], atol=1e-8)
@@ -85,7 +93,9 @@ def test_the_wanted_posture_is_kept_where_it_rests(human, contacts):
 
 
 def test_the_same_seed_finds_the_same(human, contacts):
-    results = [eq.find_posture(human, {contacts["left_hand"]: hc.GROUND}, posture=hc.HANDSTAND, seed=3) for _ in range(2)]
+    results = [
+        eq.find_posture(human, {contacts["left_hand"]: hc.GROUND}, posture=hc.HANDSTAND, seed=3) for _ in range(2)
+    ]
     assert_allclose(results[0].q, results[1].q, rtol=0, atol=0)
 
 
@@ -125,7 +135,9 @@ def test_an_unreachable_target_is_named_with_what_is_in_the_way(human, contacts)
 def test_weak_joints_are_named(human, contacts):
     at = {contacts["left_hand"]: hc.flat_at(0, 0.13)}
     target = {"right_hand": hc.flat_at(0, -0.13)}
-    result = eq.find_posture(human, at, target, posture=hc.HANDSTAND, constraints=[eq.TorqueLimits(scale=0.1)], attempts=2)
+    result = eq.find_posture(
+        human, at, target, posture=hc.HANDSTAND, constraints=[eq.TorqueLimits(scale=0.1)], attempts=2
+    )
     assert not result and "torque" in result.reason
 
 

@@ -1,4 +1,5 @@
-"""Quadratic programs: laws of optimality, relaxation and strict priorities over all solvers; SciPy and HiGHS as oracles."""
+"""Quadratic programs: laws of optimality, relaxation and strict priorities over all solvers; SciPy and HiGHS as
+oracles."""
 
 from __future__ import annotations
 
@@ -29,12 +30,17 @@ from equipoise.errors import MissingPackageError, ShapeError, UnknownNameError
 
 seeds = st.integers(0, 2**32 - 1)
 quick = settings(max_examples=60, deadline=None, derandomize=True)
-SOLVERS = {"compiled": ActiveSetSolver, "daqp": DaqpSolver, "piqp": lambda: QpsolversSolver("piqp", eps_abs=1e-11, eps_rel=1e-11)}
+SOLVERS = {
+    "compiled": ActiveSetSolver,
+    "daqp": DaqpSolver,
+    "piqp": lambda: QpsolversSolver("piqp", eps_abs=1e-11, eps_rel=1e-11),
+}
 solvers = pytest.mark.parametrize("make", SOLVERS.values(), ids=SOLVERS)
 
 
 def random_program(rng: np.random.Generator, *, rank: int | None = None, rows: int | None = None, equalities: int = 0):
-    """A program that is feasible by construction around a random point, with duplicated, scaled and zero rows among its own."""
+    """A program that is feasible by construction around a random point, with duplicated, scaled and zero rows among its
+    own."""
     n = int(rng.integers(2, 9))
     G = rng.normal(size=(n if rank is None else min(rank, n), n))
     H, inside = G.T @ G + (0.1 * np.eye(n) if rank is None else 0), rng.normal(size=n)
@@ -75,7 +81,7 @@ def without(problem: QuadraticProgram, *names: str) -> QuadraticProgram:
     )
 
 
-# --- one problem --------------------------------------------------------------------------------------------------------------
+# --- one problem ------------------------------------------------------------------------------------------------------
 
 
 @solvers
@@ -158,14 +164,23 @@ def test_equality_only_is_one_linear_system(make, rng):
 def test_dependent_equalities_are_solved_or_refused_rightly(make):
     A = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 1.0]])
     agreeing, contrary = np.array([1.0, 2.0, 1.0]), np.array([1.0, 2.0, 1.5])
-    assert_allclose(make().solve(QuadraticProgram(np.eye(2), np.zeros(2), A, agreeing, agreeing)).x, [0.5, 0.5], atol=1e-12)
+    assert_allclose(
+        make().solve(QuadraticProgram(np.eye(2), np.zeros(2), A, agreeing, agreeing)).x, [0.5, 0.5], atol=1e-12
+    )
     assert make().solve(QuadraticProgram(np.eye(2), np.zeros(2), A, contrary, contrary)).status is Status.INFEASIBLE
 
 
 @pytest.mark.parametrize("make", [ActiveSetSolver, DaqpSolver])
 def test_active_rows_are_named_with_the_sign_of_their_push(make):
     problem = QuadraticProgram(
-        np.eye(2), [-2.0, 2.0], [[1.0, 0.0]], [-np.inf], [1.0], x_lower=[-9.0, -1.5], names=("wall",), bound_names=("x", "y")
+        np.eye(2),
+        [-2.0, 2.0],
+        [[1.0, 0.0]],
+        [-np.inf],
+        [1.0],
+        x_lower=[-9.0, -1.5],
+        names=("wall",),
+        bound_names=("x", "y"),
     )
     result = make().solve(problem)
     assert_allclose(result.x, [1.0, -1.5])
@@ -197,7 +212,7 @@ def test_scaling_rows_variables_or_cost_changes_nothing(make, seed, power):
     assert_allclose(unit * make().solve(stretched).x, x, atol=1e-6)
 
 
-# --- problem after problem ----------------------------------------------------------------------------------------------------
+# --- problem after problem --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -278,7 +293,7 @@ def test_the_solver_does_not_touch_or_keep_the_users_arrays(make, rng):
     assert replace(problem, f=np.ones(3)).H is problem.H
 
 
-# --- trouble ------------------------------------------------------------------------------------------------------------------
+# --- trouble ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["H", "f", "A", "lower", "upper", "x_lower", "x_upper"])
@@ -297,8 +312,13 @@ def test_numbers_that_are_none_become_a_status(make, rng, name, value):
 def test_unbounded_not_convex_and_limits_are_told_apart(big):
     flat = np.diag([1.0, 0.0])
     assert DaqpSolver().solve(QuadraticProgram(flat, [0.0, -1.0])).status is Status.UNBOUNDED
-    assert DaqpSolver().solve(QuadraticProgram(flat, [0.0, -1.0], [[1.0, 1.0]], [-np.inf], [2.0])).status is Status.OPTIMAL
-    assert DaqpSolver().solve(QuadraticProgram(flat, [0.0, -1.0], [[0.0, 1.0]], [0.0], [np.inf])).status is Status.UNBOUNDED
+    assert (
+        DaqpSolver().solve(QuadraticProgram(flat, [0.0, -1.0], [[1.0, 1.0]], [-np.inf], [2.0])).status is Status.OPTIMAL
+    )
+    assert (
+        DaqpSolver().solve(QuadraticProgram(flat, [0.0, -1.0], [[0.0, 1.0]], [0.0], [np.inf])).status
+        is Status.UNBOUNDED
+    )
     assert DaqpSolver().solve(QuadraticProgram(flat, [1.0, 0.0])).status is Status.OPTIMAL
     assert DaqpSolver().solve(QuadraticProgram(np.diag([1.0, -1.0]), [0.0, 0.0])).status is Status.NOT_CONVEX
     assert DaqpSolver(iteration_limit=5).solve(big).status is Status.ITERATION_LIMIT
@@ -358,7 +378,7 @@ def test_solvers_of_qpsolvers_are_asked_for_by_name(monkeypatch):
         QpsolversSolver()
 
 
-# --- strict priorities --------------------------------------------------------------------------------------------------------
+# --- strict priorities ------------------------------------------------------------------------------------------------
 
 
 def random_levels(rng: np.random.Generator, *, constrained: bool = True) -> QuadraticProgram:
@@ -452,13 +472,15 @@ def test_levels_by_hand(make):
     assert_allclose(make().solve(cap).x, [2.0, -1.0], atol=1e-7)
     rest = QuadraticProgram(np.eye(2), [0.0, -7.0], levels=(want,))
     assert_allclose(make().solve(rest).x, [5.0, 7.0], atol=1e-7)
-    contrary = replace(cap, A=[[1.0, 0.0], [1.0, 0.0]], lower=[1.0, -np.inf], upper=[np.inf, 0.0], names=(), classes=None)
+    contrary = replace(
+        cap, A=[[1.0, 0.0], [1.0, 0.0]], lower=[1.0, -np.inf], upper=[np.inf, 0.0], names=(), classes=None
+    )
     assert make().solve(contrary).status is Status.INFEASIBLE
     nan = replace(cap, levels=(Rows.equal(np.eye(2), [1.0, np.nan]),))
     assert make().solve(nan).status is Status.NOT_FINITE
 
 
-# --- infeasible ---------------------------------------------------------------------------------------------------------------
+# --- infeasible -------------------------------------------------------------------------------------------------------
 
 
 @quick
@@ -516,7 +538,9 @@ def broken_program(rng: np.random.Generator, classes: int) -> QuadraticProgram:
 def test_only_what_must_be_relaxed_is(make, seed, classes):
     """HiGHS decides which classes can hold together; of the first that cannot, rows are violated."""
     problem = broken_program(np.random.default_rng(seed), classes)
-    feasible = [scipy_feasible(without(problem, *np.array(problem.names)[problem.classes > k])) for k in range(classes + 1)]
+    feasible = [
+        scipy_feasible(without(problem, *np.array(problem.names)[problem.classes > k])) for k in range(classes + 1)
+    ]
     result = make().solve(problem)
     if blurred(make, result):
         return

@@ -56,7 +56,11 @@ def impossible(step) -> int:
     equal = program.lower == program.upper
     for k in range(max(classes) + 1):
         here = classes <= k
-        E, above, below = here & equal, here & ~equal & np.isfinite(program.upper), here & ~equal & np.isfinite(program.lower)
+        E, above, below = (
+            here & equal,
+            here & ~equal & np.isfinite(program.upper),
+            here & ~equal & np.isfinite(program.lower),
+        )
         answer = linprog(
             np.zeros(len(program.f)), A_ub=np.vstack((program.A[above], -program.A[below])),
             b_ub=np.concatenate((program.upper[above], -program.lower[below])),
@@ -70,8 +74,8 @@ def impossible(step) -> int:
 def test_relaxed_and_optimal_are_true():
     """A target out of reach relaxes the hard task and nothing that must hold; a linear program agrees every time.
 
-    States in which joints are at their fastest and many limits are relaxed at once may end INACCURATE: rarely, and within
-    the limits that are never relaxed.
+    States in which joints are at their fastest and many limits are relaxed at once may end INACCURATE: rarely, and
+    within the limits that are never relaxed.
     """
     robot, controller = standing_human()
     seen: Counter = Counter()

@@ -52,7 +52,7 @@ def walk(human, feet, foot):
     return eq.Stances(human, stances, feet, **FAST)
 
 
-# --- references -----------------------------------------------------------------------------------------------------------
+# --- references -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("curve", [minimum_jerk, bump])
@@ -92,7 +92,8 @@ def test_a_frames_twist_is_the_rate_of_its_pose(rng):
 
 
 def test_references_are_the_numbers_that_tasks_read(human, rng):
-    """The quick way to a task's numbers gives what the task makes of postures on the manifold, with rates by differences."""
+    """The quick way to a task's numbers gives what the task makes of postures on the manifold, with rates by
+    differences."""
     (q, _), (to, _) = human.random_state(rng), human.random_state(rng)
     com, com_to, base = rng.normal(size=3), rng.normal(size=3), human.base_link
     now, h = Reference(human, 0.2, 1.3, q, to, com, com_to, {}), 1e-6
@@ -147,7 +148,7 @@ def test_frames_are_lifted_on_long_ways_only(human, walk, feet):
     walk.reset()
 
 
-# --- the plan ---------------------------------------------------------------------------------------------------------------
+# --- the plan ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("B6")
@@ -190,12 +191,13 @@ def test_stances_that_cannot_be(human, feet, foot):
         eq.Stances(human, jump, feet)
 
 
-# --- the motion -------------------------------------------------------------------------------------------------------------
+# --- the motion -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("B6")
 def test_double_and_single_support_in_mujoco(human, walk):
-    """[BK12, Sec. VI]: there and back in physics of others, 1 ms a step: no fall, every step solved, load shifted smoothly."""
+    """[BK12, Sec. VI]: there and back in physics of others, 1 ms a step: no fall, every step solved, load shifted
+    smoothly."""
     run = eq.simulate(human, walk, plant="mujoco", q0=walk.q0, duration=walk.seconds + 0.3)
     assert run.outcome == "completed" and walk.outcome is Outcome.COMPLETED and walk.progress == 1.0 and walk.done
     assert set(run.status_names) == {"optimal"}
@@ -243,8 +245,11 @@ def test_a_lost_contact_is_made_again(human, walk):
     told = [event.text for event in walk.log]
     assert told[:2] == ["contact lost: right_foot carries nothing", "right_foot looks for the ground again"]
     assert "contact made: right_foot" in told and "right_foot carry" in told
-    assert walk.log[0].t == pytest.approx(2 * PATIENCE, abs=2e-3)  # forces may settle first, then must be away for a while
-    assert run.outcome == "completed" and walk.outcome is Outcome.RUNNING and walk.in_force == {"left_foot", "right_foot"}
+    # forces may settle first, then must be away for a while
+    assert walk.log[0].t == pytest.approx(2 * PATIENCE, abs=2e-3)
+    assert (
+        run.outcome == "completed" and walk.outcome is Outcome.RUNNING and walk.in_force == {"left_foot", "right_foot"}
+    )
 
 
 def test_where_nothing_carries_the_motion_is_ended(human, walk):
@@ -272,7 +277,10 @@ def test_a_step_onto_nothing_goes_back(human, feet, foot, walk):
     alone = walk.plan[1].q
     place = human.pose(walk.q0, "right_foot").copy()
     place[2, 3] += 0.08
-    stances = [eq.Stance(["left_foot"], alone, "left foot"), eq.Stance(BOTH, places={"right_foot": place}, name="on the step")]
+    stances = [
+        eq.Stance(["left_foot"], alone, "left foot"),
+        eq.Stance(BOTH, places={"right_foot": place}, name="on the step"),
+    ]
     machine = eq.Stances(human, stances, feet, time_out=0.3, **FAST)
     run = eq.simulate(human, machine, q0=alone, duration=2.9)
     told = " | ".join(event.text for event in machine.log)
@@ -326,7 +334,9 @@ def test_handstand_on_two_hands_on_one_and_back_in_mujoco(human):
         eq.Stance(["left_hand"], targets={"right_hand": [0, -0.13, 0.08]}, name="one hand", hold=0.3),
         eq.Stance(names, q0, "two hands again"),
     ]
-    machine = eq.Stances(human, stances, hands, start=q0, speed=(0.08, 0.2, 0.5), postures={"support": 0.5, "strength": 0.85})
+    machine = eq.Stances(
+        human, stances, hands, start=q0, speed=(0.08, 0.2, 0.5), postures={"support": 0.5, "strength": 0.85}
+    )
     run = eq.simulate(human, machine, q0=machine.q0, duration=machine.seconds + 0.5)
     assert run.outcome == "completed" and machine.outcome is Outcome.COMPLETED
     alone = np.array([human.pose(q, "right_hand")[2, 3] for q in run.q]) > 0.05
@@ -335,8 +345,8 @@ def test_handstand_on_two_hands_on_one_and_back_in_mujoco(human):
 
 
 def test_a_target_is_met_by_its_frame_though_the_model_is_wrong(human, feet):
-    """The true thorax is a third heavier than the controller thinks. The hand is tracked to its target itself: the posture
-    alone would leave it 7 mm away."""
+    """The true thorax is a third heavier than the controller thinks. The hand is tracked to its target itself: the
+    posture alone would leave it 7 mm away."""
     from equipoise.simulate.plant import make_plant
     from equipoise.study.robustness import with_mass
 
@@ -353,7 +363,9 @@ def test_a_target_is_met_by_its_frame_though_the_model_is_wrong(human, feet):
 
 def test_tracked_frames_have_names_of_their_own(human, feet):
     """Two contacts may be on one frame, and a contact may be called as another frame is."""
-    heel, toe = (eq.PointContact("left_foot", name=name, point=(x, 0, 0)) for name, x in (("heel", -0.05), ("toe", 0.1)))
+    heel, toe = (
+        eq.PointContact("left_foot", name=name, point=(x, 0, 0)) for name, x in (("heel", -0.05), ("toe", 0.1))
+    )
     odd = eq.PointContact("right_foot", name="right_hand")
     stances = [eq.Stance(["heel"]), eq.Stance(["heel"], targets={"right_hand": np.zeros(3), "left_foot": np.zeros(3)})]
     frames, aims = tracked_frames([heel, toe, odd], stances)
@@ -379,7 +391,11 @@ def test_contacts_that_are_off_are_told_at_the_first_call(human, walk, feet):
     uneven = eq.Stances(human, [eq.Stance(BOTH, eq.find_posture(human, places).q)], feet, **FAST)
     uneven(0.0, uneven.q0, still)
     (told,) = uneven.log
-    assert told.kind is EventKind.UNEVEN and told.names == ("right_foot",) and told.distance == pytest.approx(0.01, abs=1e-6)
+    assert (
+        told.kind is EventKind.UNEVEN
+        and told.names == ("right_foot",)
+        and told.distance == pytest.approx(0.01, abs=1e-6)
+    )
     walk.reset()
     walk(0.0, walk.q0, still)
     assert not walk.log
@@ -423,7 +439,11 @@ def test_contacts_are_made_without_load_and_made_anew_by_letting_go(human, feet)
     anchors.start(["left_foot"], q)
     assert told.bounds == dict.fromkeys(BOTH, (0.0, np.inf)) and told.contacts == [["left_foot"]]
     anchors.put(1.0, q, BOTH)
-    assert told.bounds["right_foot"] == (0.0, 0.0) and told.bounds["left_foot"] == (0.0, np.inf) and set(anchors) == set(BOTH)
+    assert (
+        told.bounds["right_foot"] == (0.0, 0.0)
+        and told.bounds["left_foot"] == (0.0, np.inf)
+        and set(anchors) == set(BOTH)
+    )
     forces.load("right_foot", 0.25)
     assert told.bounds["right_foot"] == (0.0, 0.25 * 2 * 700.0)
     forces.load("right_foot", 1.0)
@@ -448,7 +468,8 @@ def test_a_stance_is_held_as_long_as_it_says(human, walk, feet):
 
 
 def test_a_motion_takes_as_long_as_its_fastest_part_needs(human, feet):
-    """The peak of a minimum-jerk motion, 1.875 of its mean, has the speed of the pace: an elbow bent by 0.6 rad at 0.5 rad/s."""
+    """The peak of a minimum-jerk motion, 1.875 of its mean, has the speed of the pace: an elbow bent by 0.6 rad at 0.5
+    rad/s."""
     q, contacts = human.standing(), {foot.label: foot for foot in feet}
     pace = Pace(1.0, 1.0, 0.5, 0.05, 0.1, 1e-3)
     tracker = Tracker(human, Recorder(), contacts, {name: name for name in BOTH}, pace, 1.0)

@@ -38,7 +38,7 @@ def human():
     return made
 
 
-# --- references ---------------------------------------------------------------------------------------------------------------
+# --- references -------------------------------------------------------------------------------------------------------
 
 
 def test_a_reference_begins_with_its_rate_and_ends_at_rest(rng):
@@ -172,14 +172,21 @@ def test_two_point_feet_cannot_stand_still():
             ball = [shapes.sphere(0.02, (0, 0, -0.3))] if name == "knee" else []
             builder.link(f"{side}_{name}", mass=0.5, com=(0, 0, -0.1), inertia=(0.01, 0.01, 0.01), shapes=ball)
             builder.joint(
-                f"{side}_{name}_joint", "revolute", parent, f"{side}_{name}", axis=axis, position=at, lower=-2.0, upper=2.0
+                f"{side}_{name}_joint",
+                "revolute",
+                parent,
+                f"{side}_{name}",
+                axis=axis,
+                position=at,
+                lower=-2.0,
+                upper=2.0,
             )
             parent, at = f"{side}_{name}", (0.0, 0.0, -0.3 if name == "hip" else 0.0)
     with pytest.raises(eq.BodyError, match=r"cannot stand still.*has to step.*corners"):
         eq.Standing(builder.build())
 
 
-# --- standing -----------------------------------------------------------------------------------------------------------------
+# --- standing ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_standing_posture_is_an_equilibrium(human):

@@ -48,7 +48,9 @@ def test_the_error_falls_exponentially(rng):
     for _ in range(250):
         program = velocity_program(robot.jacobian(q, "tool")[:3], robot.pose(q, "tool")[:3, 3] - goal, eta, 1e-5)
         q = robot.integrate(q, DaqpSolver().solve(program).x, dt)
-    assert_allclose(robot.pose(q, "tool")[:3, 3] - goal, np.exp(-eta * 0.25) * first, rtol=0, atol=3e-3 * np.linalg.norm(first))
+    assert_allclose(
+        robot.pose(q, "tool")[:3, 3] - goal, np.exp(-eta * 0.25) * first, rtol=0, atol=3e-3 * np.linalg.norm(first)
+    )
 
 
 def test_a_moving_goal_is_followed_with_its_velocity(rng):
@@ -100,7 +102,8 @@ def test_bounds_shrink_to_a_robot_that_stops():
 
 @pytest.mark.parametrize("law", ["no bounds", "shrinking bounds", "two levels"])
 def test_what_the_task_does_not_see_comes_to_rest(law, rng):
-    """[QO21, footnote of Sec. 3.1]: minimal accelerations alone let null motions go on for ever; both remedies stop them."""
+    """[QO21, footnote of Sec. 3.1]: minimal accelerations alone let null motions go on for ever; both remedies stop
+    them."""
     robot, q, v, goal = start(rng)
     v = v + 0.8 * scipy.linalg.null_space(robot.jacobian(q, "tool")[:3])[:, 0]
     dt = 2e-3
@@ -116,7 +119,8 @@ def test_what_the_task_does_not_see_comes_to_rest(law, rng):
     rest = np.linalg.norm(v)
     error = np.linalg.norm(robot.pose(q, "tool")[:3, 3] - goal)
     assert rest > 0.1 if law == "no bounds" else rest < 0.02
-    assert error < (1e-3 if law != "shrinking bounds" else 2e-2)  # the bounds may stop the robot a little before its goal
+    # the bounds may stop the robot a little before its goal
+    assert error < (1e-3 if law != "shrinking bounds" else 2e-2)
 
 
 def test_the_second_level_does_not_disturb_the_first(rng):

@@ -75,11 +75,17 @@ def test_the_ellipse_is_the_penalty_of_the_paper(rng):
     safe = eq.control.SafeEllipse(0.7, W, 1.0, 6.0)
     e, J = robot.com(q)[:2] - centre[:2], robot.com_jacobian(q)[:2]
     assert_allclose(now["error"] ** 2, safe.level(e) ** 6, rtol=1e-10)
-    assert_allclose(-now["error"] @ now["J"], safe.error(e, J, np.zeros(1), np.zeros((1, robot.nv))), rtol=1e-9, atol=1e-9)
+    assert_allclose(
+        -now["error"] @ now["J"], safe.error(e, J, np.zeros(1), np.zeros((1, robot.nv))), rtol=1e-9, atol=1e-9
+    )
 
     def at(s):
         there = terms(
-            robot.integrate(q, v, s), v, centre + rate * s + acceleration * s * s / 2, rate + acceleration * s, acceleration
+            robot.integrate(q, v, s),
+            v,
+            centre + rate * s + acceleration * s * s / 2,
+            rate + acceleration * s,
+            acceleration,
         )
         return there["error"], there["rate"] - there["rate_to"]
 
@@ -99,7 +105,8 @@ def test_errors_of_frames_are_rotation_vectors(rng):
         goal[:3, :3], goal[:3, 3] = turn.as_matrix() @ X[:3, :3], X[:3, 3] + [0.1, 0.2, -0.3]
         twist, rate = rng.normal(size=6), rng.normal(size=6)
         now = terms(q, v, goal, twist, rate)
-        assert_allclose(now["error"], [0.1, 0.2, -0.3, *turn.as_rotvec()], rtol=0, atol=1e-9)  # eps / sin of 3.1 is 5e-15
+        # eps / sin of 3.1 is 5e-15
+        assert_allclose(now["error"], [0.1, 0.2, -0.3, *turn.as_rotvec()], rtol=0, atol=1e-9)
         assert_allclose(now["rate_to"], twist)
         assert_allclose(now["acceleration_to"], rate)
 
@@ -200,7 +207,7 @@ def _shared(terms: Terms):
     return {"share": terms.share, "J": terms.J, "drift": terms.drift}
 
 
-# --- targets and settings ----------------------------------------------------------------------------------------------------
+# --- targets and settings ---------------------------------------------------------------------------------------------
 
 
 def test_a_target_is_numbers_or_a_function_with_up_to_three_values():

@@ -12,7 +12,8 @@ from equipoise.control.qp import Status
 
 pytestmark = pytest.mark.paper("E7")
 M, N = np.diag([2.0, 2.0, 0.5]), np.array([0.3, 19.6, -0.2])  # a body in the plane, moving, with weight
-C = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.4], [0.0, 1.0, -0.4]])  # held sideways at its middle, from below at two places
+# held sideways at its middle, from below at two places
+C = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.4], [0.0, 1.0, -0.4]])
 B = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])  # a motor lifts, one turns
 CONE = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0]])  # both places push upwards only
 A = np.zeros(3)  # it stays

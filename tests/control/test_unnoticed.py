@@ -36,7 +36,7 @@ def on_tripod(constraints=(), **options):
     return eq.WholeBodyController(tripod(), [eq.CoMTask(), eq.PostureTask(weight=0.1)], feet, constraints, **options)
 
 
-# --- statuses -----------------------------------------------------------------------------------------------------------------
+# --- statuses ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_answer_with_large_residuals_is_called_inaccurate(monkeypatch):
@@ -86,7 +86,7 @@ def test_equalities_that_repeat_others_are_counted():
     assert ActiveSetSolver().solve(problem).dependent == 1
 
 
-# --- reset and copies ---------------------------------------------------------------------------------------------------------
+# --- reset and copies -------------------------------------------------------------------------------------------------
 
 
 def test_a_reset_forgets_torques_and_contacts():
@@ -116,7 +116,7 @@ def test_copies_have_the_contacts_and_the_last_torques():
     assert_allclose(other(0.2, np.full(robot.nq, np.nan), np.zeros(robot.nv)).torque, last.torque)
 
 
-# --- settings -----------------------------------------------------------------------------------------------------------------
+# --- settings ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_state_that_is_none_does_not_anchor_new_contacts():
@@ -132,7 +132,8 @@ def test_a_state_that_is_none_does_not_anchor_new_contacts():
     assert solution.status is ControlStatus.NOT_UNIT and not solution.events and controller.counts["errors"] == 0
     controller.set_contacts(FEET[2:])
     solution = controller(0.2, moved, v)
-    assert np.abs(robot.jacobian(moved, FEET[2])[:3] @ solution.acceleration).max() < 1e-6  # anchored here: 2 m/s² if not
+    # anchored here: 2 m/s² if not
+    assert np.abs(robot.jacobian(moved, FEET[2])[:3] @ solution.acceleration).max() < 1e-6
 
 
 def test_a_refused_setting_leaves_nothing_behind():
@@ -156,7 +157,7 @@ def test_numbers_that_are_none_are_refused_too():
         assert_allclose(solution.torque, good.torque)
 
 
-# --- names of kernels ---------------------------------------------------------------------------------------------------------
+# --- names of kernels -------------------------------------------------------------------------------------------------
 
 
 def test_kernels_are_named_by_step_and_motors():
@@ -180,7 +181,7 @@ def test_rates_have_the_names_of_their_joints():
                 assert set(names[joint.v]) <= {joint.name} and names[joint.v]
 
 
-# --- contacts -----------------------------------------------------------------------------------------------------------------
+# --- contacts ---------------------------------------------------------------------------------------------------------
 
 
 def test_each_dependent_contact_is_told_once():
@@ -213,7 +214,7 @@ def test_sides_of_pyramids_have_unit_length():
         assert_allclose(np.linalg.norm(facets_of_pyramid(edges), axis=1), 1.0, rtol=1e-12)
 
 
-# --- limits -------------------------------------------------------------------------------------------------------------------
+# --- limits -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_joint_that_comes_back_too_fast_brakes():
@@ -224,7 +225,7 @@ def test_a_joint_that_comes_back_too_fast_brakes():
     assert acceleration_interval(*state, *limits) == (10, 10)
 
 
-# --- self-collision -------------------------------------------------------------------------------------------------------------
+# --- self-collision ---------------------------------------------------------------------------------------------------
 
 
 def feet_apart(q):
@@ -270,7 +271,8 @@ def test_pairs_at_velocity_level_keep_the_safe_distance():
         solution, d = controller(k * dt, q, np.zeros(robot.nv)), feet_apart(q) - safe
         assert solution.margins["self-collision"] == pytest.approx(d, abs=1e-12) and solution.active
         q = robot.integrate(q, solution.velocity * dt)
-        assert feet_apart(q) - safe == pytest.approx((1 - 5.0 * dt) * d, abs=2e-5)  # the step's own error is of second order
+        # the step's own error is of second order
+        assert feet_apart(q) - safe == pytest.approx((1 - 5.0 * dt) * d, abs=2e-5)
 
 
 def test_pairs_that_are_far_again_bind_nothing():

@@ -1,4 +1,5 @@
-"""Vector field inequalities: Lemma 4.1 made exact, and the guarantee between samples against every disturbance it allows."""
+"""Vector field inequalities: Lemma 4.1 made exact, and the guarantee between samples against every disturbance it
+allows."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def least_of_polynomial(coefficients: list[float], h: float) -> float:
     return float(min(p(s) for s in (0.0, h, *inside)))
 
 
-# --- gains and Lemma 4.1 --------------------------------------------------------------------------------------------------
+# --- gains and Lemma 4.1 ----------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None)
@@ -155,7 +156,7 @@ def test_a_double_root_is_allowed_and_arrays_are_rows():
     assert_allclose(bound, alone, rtol=1e-12)
 
 
-# --- one step, worst case -------------------------------------------------------------------------------------------------
+# --- one step, worst case ---------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None)
@@ -190,7 +191,8 @@ def test_second_order_holds_within_the_step(situation, more):
 @settings(max_examples=200, deadline=None)
 @given(situations(limited=True))
 def test_no_more_is_asked_for_than_promised(situation):
-    """With the largest promised demand alone the next state is admitted: the cap of the bound cuts nothing off (Thm 3)."""
+    """With the largest promised demand alone the next state is admitted: the cap of the bound cuts nothing off (Thm
+    3)."""
     dt, gains, braking, d, rate, jump, variation = situation
     u = largest_demand(braking, dt, variation, jump)
     path = np.polynomial.Polynomial([d, rate, (u - jump) / 2, -variation / 6])
@@ -210,7 +212,8 @@ def test_second_order_holds_against_any_disturbance_it_allows(situation, seed):
     for k in range(20):
         kind = rng.integers(3)
         above = (0.0, 10.0 * jump + 1, 1e4)[kind] * rng.random()
-        a = u - jump - variation * k * h + above  # the worst of the piece is at its end: take it from its start, it is larger
+        # the worst of the piece is at its end: take it from its start, it is larger
+        a = u - jump - variation * k * h + above
         assert least_of_polynomial([d, rate, a / 2], h) >= -1e-13 * scale
         d, rate = d + h * rate + h * h / 2 * a, rate + h * a
     assert rate >= -phi(d, gains, braking) - 1e-11 * scale / dt
@@ -251,7 +254,10 @@ def test_symbols_give_the_numbers(rng):
         on_symbols = second_order_bound(x, v, gains, 2e-3, variation=s, m=piecewise.symbols(), **kwargs)
         result = casadi.Function("bound", [x, v, s], [on_symbols])(d, rate, variation)
         assert_allclose(
-            result.full().ravel(), second_order_bound(d, rate, gains, 2e-3, variation=variation, **kwargs), rtol=1e-12, atol=1e-12
+            result.full().ravel(),
+            second_order_bound(d, rate, gains, 2e-3, variation=variation, **kwargs),
+            rtol=1e-12,
+            atol=1e-12,
         )
 
 
@@ -259,7 +265,7 @@ def test_nan_stays_nan():
     assert np.isnan(second_order_bound(np.nan, 0.0, Gains.of_rates(1, 2), 1e-3, braking=3.0))
 
 
-# --- from outside ---------------------------------------------------------------------------------------------------------
+# --- from outside -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dt", STEPS)
@@ -273,7 +279,8 @@ def test_from_inside_the_obstacle_it_comes_back_without_overshoot(dt, braking):
         path.append(d)
     assert max(np.diff(path)) > 0 and min(np.diff(path)) > -1e-12  # never deeper
     assert -1e-4 < path[-1] <= 0  # and not beyond the surface: the bound lets go as it gets there
-    assert_allclose(path[round(0.5 / dt)], solution(gains, -0.3, 0.0, np.array([0.5]))[0], rtol=0.2)  # the thesis's own dynamics
+    # the thesis's own dynamics
+    assert_allclose(path[round(0.5 / dt)], solution(gains, -0.3, 0.0, np.array([0.5]))[0], rtol=0.2)
 
 
 def test_a_start_that_is_too_fast_is_braked_with_all_there_is():
@@ -284,7 +291,7 @@ def test_a_start_that_is_too_fast_is_braked_with_all_there_is():
     )
 
 
-# --- how distances vary ---------------------------------------------------------------------------------------------------
+# --- how distances vary -----------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None)
@@ -351,7 +358,7 @@ def test_rates_of_a_slider_on_a_turntable_are_below_their_bounds(rng):
     assert exact <= chain_rates(l, w, al, l1, l2)[2]
 
 
-# --- from distances to rows -----------------------------------------------------------------------------------------------
+# --- from distances to rows -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("inside", [False, True])
@@ -380,7 +387,9 @@ def test_rows_are_those_of_the_thesis(rng):
     """−J a ≤ β_d + β_res [QO21, Eq. (4.6)]; J a ≤ −(β_d + β_res) to keep in [QO21, Eq. (4.8)]."""
     robot = support.load("arm7")
     q, v = robot.random_state(rng)
-    near = eq.distance(eq.Point((0, 0, 0), "tool"), eq.Point((0.4, 0.3, 0.6), None, (0.1, 0.2, 0.3), (1, 2, 3))).on(robot)(q, v)
+    near = eq.distance(eq.Point((0, 0, 0), "tool"), eq.Point((0.4, 0.3, 0.6), None, (0.1, 0.2, 0.3), (1, 2, 3))).on(
+        robot
+    )(q, v)
     gains, safe_rate, safe_second = Gains.of_rates(2.0, 5.0), 0.05, -0.3
     beta_d = gains.eta_d * near.J @ v + near.J_dot_v + gains.eta_p * (near.value - 0.04)
     beta_res = near.residual_rate - safe_second + gains.eta_d * (near.residual - safe_rate)
@@ -390,7 +399,7 @@ def test_rows_are_those_of_the_thesis(rng):
         assert_allclose(x.J, sign * near.J)
 
 
-# --- many starts ----------------------------------------------------------------------------------------------------------
+# --- many starts ------------------------------------------------------------------------------------------------------
 
 
 def check(outcome: safety.Outcome, admitted: float) -> None:
@@ -425,7 +434,7 @@ def test_no_start_of_many_enters_an_obstacle():
         check(outcome, 0.75)
 
 
-# --- the experiment of the thesis -----------------------------------------------------------------------------------------
+# --- the experiment of the thesis -------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q11")

@@ -40,7 +40,10 @@ def pinocchio_errors(run: Run, representations: tuple[str, ...]) -> Iterator[tup
             with contextlib.suppress(pytest.skip.Exception):
                 twin, rng = with_pinocchio.twin_of(name), np.random.default_rng(17)
                 names = with_pinocchio.quantities(name)
-                yield f"{name}, {representation}", pinocchio_twin.errors(twin, rng, representation, names=names, run=run)
+                yield (
+                    f"{name}, {representation}",
+                    pinocchio_twin.errors(twin, rng, representation, names=names, run=run),
+                )
 
 
 def mujoco_errors(run: Run) -> Iterator[tuple[str, dict[str, float]]]:
@@ -49,7 +52,10 @@ def mujoco_errors(run: Run) -> Iterator[tuple[str, dict[str, float]]]:
         for armature in (False, True):
             with contextlib.suppress(pytest.skip.Exception):
                 twin = with_mujoco.twin_of(name, armature)
-                yield f"{name}{' with armature' * armature}", mujoco_twin.errors(twin, np.random.default_rng(17), run=run)
+                yield (
+                    f"{name}{' with armature' * armature}",
+                    mujoco_twin.errors(twin, np.random.default_rng(17), run=run),
+                )
 
 
 def worst_of(results: Iterator[tuple[str, dict[str, float]]]) -> tuple[Worst, int]:

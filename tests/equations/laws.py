@@ -1,7 +1,7 @@
 """Laws of motion that hold for every robot in every velocity representation, without another library's word.
 
-Each law is a function of a `Motion`: a robot on its way through a state. Rates are differences along that way, of sixth order,
-so that they can be held to 1e-10.
+Each law is a function of a `Motion`: a robot on its way through a state. Rates are differences along that way, of sixth
+order, so that they can be held to 1e-10.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ class Motion:
         return list(self.robot.links)[-1]
 
 
-def random_motion(robot: eq.Robot, representation: str, rng: np.random.Generator, run: Callable[..., Array] = evaluate) -> Motion:
+def random_motion(
+    robot: eq.Robot, representation: str, rng: np.random.Generator, run: Callable[..., Array] = evaluate
+) -> Motion:
     """A motion anywhere, with a moving base."""
     q, v = robot.random_state(rng)
     return Motion(robot, representation, q, v, rng.normal(size=robot.nv), run)
@@ -130,7 +132,10 @@ def forward_dynamics_undoes_inverse_dynamics(m: Motion) -> None:
 def wrenches_act_by_the_jacobian(m: Motion) -> None:
     """tau with a wrench F = tau without − Jᵀ F [TPN17, Eq. (10b)]."""
     wrench = np.array([3.0, -2.0, 1.0, 0.5, 2.0, -1.0])
-    without, pushed = m("inverse_dynamics", m.q, m.v, m.a), m("inverse_dynamics", m.q, m.v, m.a, wrench, frames=(m.frame,))
+    without, pushed = (
+        m("inverse_dynamics", m.q, m.v, m.a),
+        m("inverse_dynamics", m.q, m.v, m.a, wrench, frames=(m.frame,)),
+    )
     expected = m("jacobian", m.q, frames=m.frame).T @ wrench
     assert relative_error(without - pushed, expected, least=size(without)) <= EXACT
 
@@ -224,7 +229,10 @@ def com_bias_is_the_rest_of_its_acceleration(m: Motion) -> None:
 
 def momentum_bias_is_the_rest_of_its_rate(m: Motion) -> None:
     rate = m.rate(lambda q, v: m("momentum", q, v))
-    assert relative_error(m("momentum_matrix", m.q) @ m.a + m("momentum_bias", m.q, m.v), rate, least=m.robot.mass) <= DIFFERENCED
+    assert (
+        relative_error(m("momentum_matrix", m.q) @ m.a + m("momentum_bias", m.q, m.v), rate, least=m.robot.mass)
+        <= DIFFERENCED
+    )
 
 
 def external_forces_change_the_momentum(m: Motion) -> None:

@@ -16,10 +16,22 @@ from equipoise.model.mjcf import body_names
 
 # quantity → its arguments; "+ wrench" applies a wrench to one link
 QUANTITIES = {
-    "mass_matrix": "q", "bias_force": "q v", "gravity": "q", "inverse_dynamics": "q v a", "inverse_dynamics + wrench": "q v a",
-    "forward_dynamics": "q v tau", "pose": "q", "jacobian": "q", "bias_acceleration": "q v", "com": "q", "com_jacobian": "q",
-    "momentum_matrix": "q", "momentum": "q v", "kinetic_energy": "q v", "potential_energy": "q",
-}  # fmt: skip
+    "mass_matrix": "q",
+    "bias_force": "q v",
+    "gravity": "q",
+    "inverse_dynamics": "q v a",
+    "inverse_dynamics + wrench": "q v a",
+    "forward_dynamics": "q v tau",
+    "pose": "q",
+    "jacobian": "q",
+    "bias_acceleration": "q v",
+    "com": "q",
+    "com_jacobian": "q",
+    "momentum_matrix": "q",
+    "momentum": "q v",
+    "kinetic_energy": "q v",
+    "potential_energy": "q",
+}
 OF_A_FRAME = ("pose", "jacobian", "bias_acceleration")
 VANISHING = {"bias_acceleration": 1e-3}  # m/s² that count as none
 

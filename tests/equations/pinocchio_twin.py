@@ -1,7 +1,8 @@
 """Every quantity of a robot as Pinocchio computes it, carried to our coordinates.
 
-Pinocchio speaks of body twists for the base; `velocity_map` and `drift` lead from any representation of ours to its v and a:
-v_pin = T v, a_pin = T a + drift. What they need beyond `equipoise.convert` is Pinocchio's own action of poses on twists.
+Pinocchio speaks of body twists for the base; `velocity_map` and `drift` lead from any representation of ours to its v
+and a: v_pin = T v, a_pin = T a + drift. What they need beyond `equipoise.convert` is Pinocchio's own action of poses on
+twists.
 """
 
 from __future__ import annotations
@@ -145,7 +146,9 @@ def ours(twin: Twin, name: str, states: list[State], representation: str, run: C
 
 def condition(twin: Twin, rng: np.random.Generator, count: int = 3) -> float:
     """Worst condition number of M over the states that `errors` takes from the same random numbers."""
-    return max(float(np.linalg.cond(reference(twin, s, "mixed")["mass_matrix"])) for s in states_of(twin, rng, "mixed", count))
+    return max(
+        float(np.linalg.cond(reference(twin, s, "mixed")["mass_matrix"])) for s in states_of(twin, rng, "mixed", count)
+    )
 
 
 # --- our coordinates and Pinocchio's ---------------------------------------------------------------------------------
@@ -204,7 +207,9 @@ def mass_matrix(twin: Twin, q: Array, T: Array) -> Array:
     return T.T @ (M + np.triu(M, 1).T) @ T
 
 
-def _inverse(twin: Twin, state: State, q: Array, v: Array, a: Array, T: Array, forces: pin.StdVec_Force) -> dict[str, Array]:
+def _inverse(
+    twin: Twin, state: State, q: Array, v: Array, a: Array, T: Array, forces: pin.StdVec_Force
+) -> dict[str, Array]:
     model, data = twin.model, twin.model.createData()
     gravity = T.T @ pin.computeGeneralizedGravity(model, data, q)
     bias = T.T @ pin.rnea(model, data, q, v, a)
@@ -219,7 +224,9 @@ def _inverse(twin: Twin, state: State, q: Array, v: Array, a: Array, T: Array, f
     }
 
 
-def _forward(twin: Twin, state: State, q: Array, v: Array, a: Array, T: Array, forces: pin.StdVec_Force) -> dict[str, Array]:
+def _forward(
+    twin: Twin, state: State, q: Array, v: Array, a: Array, T: Array, forces: pin.StdVec_Force
+) -> dict[str, Array]:
     """By articulated bodies; with followers by a solution of M a = tau − bias."""
     model, data = twin.model, twin.model.createData()
 

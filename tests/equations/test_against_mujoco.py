@@ -70,7 +70,9 @@ INLINE = {
 
 
 def twin_of(name: str, armature: bool) -> peer.Twin:
-    return peer.twin_of_mjcf(INLINE[name] if name in INLINE else robots_folder() / SHARED_MJCFS[name], armature=armature)
+    return peer.twin_of_mjcf(
+        INLINE[name] if name in INLINE else robots_folder() / SHARED_MJCFS[name], armature=armature
+    )
 
 
 def above(errors: dict[str, float]) -> dict[str, float]:

@@ -17,9 +17,26 @@ pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ModelWarning")
 
 BAR = 1e-9
 EXAMPLES = (
-    "talos", "talos_full", "g1", "jvrc1", "icub", "romeo", "simple_humanoid", "solo12", "go2", "anymal_b", "hyq", "bolt",
-    "panda", "ur5", "kinova", "tiago", "baxter", "pr2", "hector",
-)  # fmt: skip
+    "talos",
+    "talos_full",
+    "g1",
+    "jvrc1",
+    "icub",
+    "romeo",
+    "simple_humanoid",
+    "solo12",
+    "go2",
+    "anymal_b",
+    "hyq",
+    "bolt",
+    "panda",
+    "ur5",
+    "kinova",
+    "tiago",
+    "baxter",
+    "pr2",
+    "hector",
+)
 OTHERS = [name for name in _EXAMPLE_ROBOTS if name not in EXAMPLES]
 VARIANTS = ("jvrc1 (shared)", "g1 23 joints", "g1 with hands", "thormang3 sheet", "thormang3 raw", "snake", *OTHERS)
 ALL = (*EXAMPLES, *OTHERS, *SHARED_URDFS, *BUILT_IN)
@@ -54,7 +71,8 @@ def test_robots_move_as_in_pinocchio(name, rng):
 
 @pytest.mark.parametrize("name", ILL_CONDITIONED)
 def test_forward_dynamics_of_ill_conditioned_robots(name, rng):
-    """No algorithm can be closer than cond(M) · ε to the truth; what can be asked is a small residual of M a = tau − h."""
+    """No algorithm can be closer than cond(M) · ε to the truth; what can be asked is a small residual of M a = tau −
+    h."""
     twin = twin_of(name)
     states = peer.states_of(twin, rng, "mixed", 3)
     a = peer.ours(twin, "forward_dynamics", states, "mixed", evaluate)
@@ -119,7 +137,9 @@ CORE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["talos", "jvrc1", *(pytest.param(n, marks=pytest.mark.slow) for n in ("g1", "human"))])
+@pytest.mark.parametrize(
+    "name", ["talos", "jvrc1", *(pytest.param(n, marks=pytest.mark.slow) for n in ("g1", "human"))]
+)
 def test_compiled_kernels_of_large_robots(name, rng):
     """As above, through the machine code that users run."""
     twin = twin_of(name)

@@ -36,7 +36,8 @@ SCENE = """<mujoco><worldbody>
     <body name="arm" pos=".2 0 0"><joint name="swing" axis="0 1 0"/><geom size=".1" mass="1" pos=".1 0 0"/></body>
   </body>
   <body name="post" pos="1 0 0"><geom type="box" size=".1 .1 .5" mass="5"/></body>
-  <body name="door" pos="0 1 0"><joint name="hinge" axis="0 .3 1"/><geom type="box" size=".1 .5 .5" mass="2" pos=".2 0 0"/></body>
+  <body name="door" pos="0 1 0"><joint name="hinge" axis="0 .3 1"/>
+    <geom type="box" size=".1 .5 .5" mass="2" pos=".2 0 0"/></body>
 </worldbody></mujoco>"""
 
 ROBOTS: dict[str, Callable[[], eq.Robot]] = {
@@ -123,7 +124,9 @@ def test_velocity_of_a_frame(robot, rng):
 def test_velocity_of_a_frame_of_the_world():
     robot = eq.load("arm7")
     root = next(name for name in robot.links if robot.place(name)[0] < 0)
-    assert_array_equal(traced(robot, "velocity_derivatives", *robot.random_state(np.random.default_rng(0)), frames=root), 0)
+    assert_array_equal(
+        traced(robot, "velocity_derivatives", *robot.random_state(np.random.default_rng(0)), frames=root), 0
+    )
 
 
 def test_momentum(robot, rng):
@@ -150,11 +153,14 @@ def test_steps_on_the_manifold(robot, rng):
 
 @pytest.mark.parametrize("size", [1e-12, 1e-5, 1e-4, 1e-2, 1.0])
 def test_short_steps_are_as_exact(size, rng):
-    """Where the formulas of small and of large angles meet; the law is q_q + size · q_v → a rotation, to first order."""
+    """Where the formulas of small and of large angles meet; the law is q_q + size · q_v → a rotation, to first
+    order."""
     robot = zoo(floating=True)
     q, v = robot.random_state(rng)
     q_q, q_v = traced(robot, "integrate_derivatives", q, v, np.array([size]))
-    again = traced(robot, "integrate_derivatives", traced(robot, "integrate", q, v, np.array([size])), -v, np.array([size]))
+    again = traced(
+        robot, "integrate_derivatives", traced(robot, "integrate", q, v, np.array([size])), -v, np.array([size])
+    )
     assert_allclose(again[0] @ q_q, np.eye(robot.nv), atol=1e-13)  # there and back
     assert_allclose(q_v / size @ v, v, rtol=1e-12, atol=1e-12)  # further along the way
 
@@ -215,7 +221,8 @@ def test_stiffness_of_gravity_is_symmetric(rng):
 
 
 def test_turning_the_world_turns_the_base(rng):
-    """Joint torques feel the heading of a robot only through base velocities and accelerations, which are in world axes."""
+    """Joint torques feel the heading of a robot only through base velocities and accelerations, which are in world
+    axes."""
     robot = load("quadruped")
     q, v = robot.random_state(rng)
     a = rng.normal(size=robot.nv)
@@ -249,7 +256,8 @@ def test_zeros_are_known_before_any_number_is(name):
 
 @dataclass(frozen=True)
 class Change:
-    """From our coordinates to Pinocchio's: v_pin = T v, a_pin = T a + d, tau = Tᵀ tau_pin, and T and d change with q and v.
+    """From our coordinates to Pinocchio's: v_pin = T v, a_pin = T a + d, tau = Tᵀ tau_pin, and T and d change with q
+    and v.
 
     Their slopes come from differences of `equipoise.convert` alone; no dynamics of ours takes part.
     """
@@ -319,7 +327,8 @@ def hold_pinocchio(twin: peer.Twin, rng: np.random.Generator, run=evaluate) -> N
         ours |= zip(("a_q", "a_v", "a_tau"), run(robot, "forward_dynamics_derivatives", q, v, tau), strict=True)
         rounding = 100 * np.linalg.cond(theirs["tau_a"]) * np.finfo(float).eps
         bars |= dict.fromkeys(("a_q", "a_v", "a_tau"), max(BAR, rounding))
-    least = {key: 1e-3 * (np.max(np.abs(a)) if key.startswith("a_") else robot.mass) for key in theirs}  # where they vanish
+    # where they vanish
+    least = {key: 1e-3 * (np.max(np.abs(a)) if key.startswith("a_") else robot.mass) for key in theirs}
     errors = {key: relative_error(ours[key], theirs[key], least[key]) for key in theirs}
     assert not {key: error for key, error in errors.items() if not error <= bars[key]}
 
@@ -338,7 +347,8 @@ def test_derivatives_on_a_fixed_base_are_those_of_pinocchio(name, rng):
 
 @pytest.mark.parametrize("name", ["arm7", *(pytest.param(n, marks=pytest.mark.slow) for n in BUILT_IN if n != "arm7")])
 def test_derivatives_of_built_in_robots_are_those_of_pinocchio(name, rng):
-    """The snake with 20 of its 50 joints: derivatives grow with the square of a chain's length, and programs have a limit."""
+    """The snake with 20 of its 50 joints: derivatives grow with the square of a chain's length, and programs have a
+    limit."""
     hold_pinocchio(peer.twin_of_built_in(eq.load("snake", n=20) if name == "snake" else load(name)), rng)
 
 

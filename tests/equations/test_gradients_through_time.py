@@ -1,4 +1,5 @@
-"""Gradients through a hundred steps of simulation, by the compiled derivatives alone, against differences of the whole."""
+"""Gradients through a hundred steps of simulation, by the compiled derivatives alone, against differences of the
+whole."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def loss(robot, goal, q, v) -> float:
 
 
 def gradient(robot, q, v, tau, goal) -> np.ndarray:
-    """Of the loss at the end with respect to the tangent of q, to v, and to the constant tau: adjoint, last step first."""
+    """Of the loss at the end with respect to the tangent of q, to v, and to the constant tau: adjoint, last step
+    first."""
     (q_end, v_end), path = simulated(robot, q, v, tau)
     by_q = 2 * robot.difference(goal, q_end) @ robot.difference_derivatives(goal, q_end).v_q1
     by_v, by_tau = 0.2 * v_end, np.zeros(robot.nv)

@@ -9,7 +9,17 @@ import casadi
 import numpy as np
 import pytest
 from laws import LAWS, base_map, random_motion
-from support import REPRESENTATIONS, SHARED_URDFS, Array, description, evaluate, load, random_states, relative_error, singles
+from support import (
+    REPRESENTATIONS,
+    SHARED_URDFS,
+    Array,
+    description,
+    evaluate,
+    load,
+    random_states,
+    relative_error,
+    singles,
+)
 from zoo import zoo
 
 import equipoise as eq
@@ -21,7 +31,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ModelWarning")
 
 EXACT = 1e-12
 ROBOTS = {
-    "brick": lambda: eq.RobotBuilder("brick").link("brick", mass=2.0, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.25)).build(),
+    "brick": lambda: (
+        eq.RobotBuilder("brick").link("brick", mass=2.0, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.25)).build()
+    ),
     "zoo": lambda: zoo(floating=True),
     "zoo on a fixed base": lambda: zoo(floating=False),
     "zoo with armature": lambda: zoo(floating=True).with_armature(),
@@ -32,9 +44,13 @@ ROBOTS = {
 }
 CASES = [
     *((name, r) for name in ("brick", "zoo", "zoo without followers", "quadruped") for r in REPRESENTATIONS),
-    ("zoo with armature", "mixed"), ("zoo on a fixed base", "mixed"), ("arm7", "mixed"), ("arm7", "body"), ("human", "mixed"),
+    ("zoo with armature", "mixed"),
+    ("zoo on a fixed base", "mixed"),
+    ("arm7", "mixed"),
+    ("arm7", "body"),
+    ("human", "mixed"),
     *(pytest.param(("human", r), marks=pytest.mark.slow) for r in ("body", "inertial")),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1]}", scope="module")
@@ -65,7 +81,8 @@ def symbolic(robot: eq.Robot) -> tuple[SymbolicRobot, SX, SX, SX]:
 
 
 def numbers(expression: SX, q: SX, v: SX, *state: Array) -> Array:
-    """An expression of q and v at a state, through a program of our own: CasADi's `if_else` multiplies NaN with zero."""
+    """An expression of q and v at a state, through a program of our own: CasADi's `if_else` multiplies NaN with
+    zero."""
     return trace("f", {"q": q, "v": v}, {"f": expression}).evaluate(*state)
 
 
@@ -151,7 +168,10 @@ def test_a_held_base_leaves_the_block_of_the_joints(make, rng):
     M, C = evaluate(free, "mass_matrix", q_free), evaluate(free, "coriolis_matrix", q_free, v_free)
     assert relative_error(evaluate(held, "mass_matrix", q), M[joints, joints]) <= EXACT
     assert relative_error(evaluate(held, "coriolis_matrix", q, v), C[joints, joints]) <= EXACT
-    assert relative_error(evaluate(held, "bias_force", q, v), evaluate(free, "bias_force", q_free, v_free)[joints]) <= EXACT
+    assert (
+        relative_error(evaluate(held, "bias_force", q, v), evaluate(free, "bias_force", q_free, v_free)[joints])
+        <= EXACT
+    )
     assert relative_error(evaluate(held, "com", q), evaluate(free, "com", q_free)) <= EXACT
 
 
@@ -196,7 +216,10 @@ def test_small_turns_keep_their_digits(rng):
     for angle in (1e-9, 1e-6, 0.99e-4, 1.01e-4, 1e-3):
         v = np.zeros(robot.nv)
         v[3:6] = angle * np.array([0.36, 0.48, -0.8])
-        assert relative_error(evaluate(robot, "difference", q0, evaluate(robot, "integrate", q0, v, np.ones(1))), v) <= EXACT
+        assert (
+            relative_error(evaluate(robot, "difference", q0, evaluate(robot, "integrate", q0, v, np.ones(1))), v)
+            <= EXACT
+        )
 
 
 def test_integrate_scales_with_time(rng):

@@ -1,4 +1,5 @@
-"""Laws and Pinocchio on trees that nobody thought of: all joint types in any order, branches, followers, fixed links."""
+"""Laws and Pinocchio on trees that nobody thought of: all joint types in any order, branches, followers, fixed
+links."""
 
 from __future__ import annotations
 
@@ -60,7 +61,18 @@ def test_many_trees_move_as_in_pinocchio(plan, representation):
 
 def test_a_chain_of_every_joint_type_is_that_of_pinocchio():
     """Each type once as parent and once as child of each other."""
-    kinds = ["floating", "planar", "ball", "prismatic", "continuous", "revolute", "fixed", "ball", "floating", "revolute"]
+    kinds = [
+        "floating",
+        "planar",
+        "ball",
+        "prismatic",
+        "continuous",
+        "revolute",
+        "fixed",
+        "ball",
+        "floating",
+        "revolute",
+    ]
     parts = [trees.Part(k, kind, (1, 2, -2), None, True) for k, kind in enumerate(kinds)]
     for floating in (True, False):
         hold_pinocchio(trees.built(parts, floating=floating, seed=5), "mixed")
@@ -69,7 +81,9 @@ def test_a_chain_of_every_joint_type_is_that_of_pinocchio():
 def test_the_compiled_kernels_of_a_tree():
     """One tree through LLVM, for the joint types that few robots have."""
     kinds = ["planar", "ball", "floating", "prismatic"]
-    robot = trees.built([trees.Part(k, kind, (0, -1, 0), None, True) for k, kind in enumerate(kinds)], floating=True, seed=6)
+    robot = trees.built(
+        [trees.Part(k, kind, (0, -1, 0), None, True) for k, kind in enumerate(kinds)], floating=True, seed=6
+    )
     q, v = random_states(robot, np.random.default_rng(7), 4)
     for name, arguments in {"mass_matrix": (q,), "coriolis_matrix": (q, v), "forward_dynamics": (q, v, v)}.items():
         assert relative_error(getattr(robot, name)(*arguments), evaluate(robot, name, *arguments)) <= 1e-12

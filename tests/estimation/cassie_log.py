@@ -91,7 +91,9 @@ class Said:
     p: np.ndarray
 
 
-def ours(steps: int, first: int = FIRST, turn=STRAIGHT, shove=(0, 0, 0), prior=PRIOR, noise=NOISE) -> tuple[Said, Belief]:
+def ours(
+    steps: int, first: int = FIRST, turn=STRAIGHT, shove=(0, 0, 0), prior=PRIOR, noise=NOISE
+) -> tuple[Said, Belief]:
     """The library's filter, from the truth turned and shoved."""
     data, robot = log(), cassie()
     unwatched = eq.TouchSettings(slip_speed=np.inf)  # the log has no rates of joints, without which no slip is seen
@@ -121,7 +123,9 @@ def plain(steps: int, first: int = FIRST, turn=STRAIGHT, shove=(0, 0, 0), prior=
         h = np.einsum("kji,kj->ki", X[:, :3, :3], robot.pose(q, toe)[:, :3, 3] - X[:, :3, 3])
         J = np.einsum("kji,kjn->kin", X[:, :3, :3], robot.jacobian(q, toe)[:, :3, 6:])  # the IMU is fixed to the base
         seen.append((h, J))
-    scales = np.repeat([prior.orientation, prior.velocity, prior.position, prior.gyroscope_bias, prior.accelerometer_bias], 3)
+    scales = np.repeat(
+        [prior.orientation, prior.velocity, prior.position, prior.gyroscope_bias, prior.accelerometer_bias], 3
+    )
     start = turn @ data.R[first], data.v[first] + shove, data.p[first]
     f = PlainFilter(*start, np.diag(scales**2), noise, robot.model.gravity)
     said, before = [], np.zeros(2, dtype=bool)

@@ -1,4 +1,5 @@
-"""The invariant filter once more, on dense matrices of the group with SciPy's exponential: what the kernel must compute."""
+"""The invariant filter once more, on dense matrices of the group with SciPy's exponential: what the kernel must
+compute."""
 
 from __future__ import annotations
 

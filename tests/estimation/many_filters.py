@@ -35,9 +35,14 @@ def squat(name: str, seconds: float) -> Motion:
     assert run.outcome == "completed"
     imu = imu_frame(built.robot)
     suite = SensorSuite(built.robot, eq.Sensors(), imu, {}, np.random.default_rng(0))
-    said = [suite.read(t, PlantState(q, v, t), np.zeros(built.robot.nv)) for t, q, v in zip(run.t, run.q, run.v, strict=True)]
+    said = [
+        suite.read(t, PlantState(q, v, t), np.zeros(built.robot.nv))
+        for t, q, v in zip(run.t, run.q, run.v, strict=True)
+    ]
     feet = list(built.controller.contacts)
-    return Motion(built.robot, imu, feet, run, np.array([s.gyroscope for s in said]), np.array([s.accelerometer for s in said]))
+    return Motion(
+        built.robot, imu, feet, run, np.array([s.gyroscope for s in said]), np.array([s.accelerometer for s in said])
+    )
 
 
 def truth(motion: Motion, k: int) -> np.ndarray:
@@ -46,7 +51,9 @@ def truth(motion: Motion, k: int) -> np.ndarray:
     return dense_filter.group(X[:3, :3], V[:3], X[:3, 3])
 
 
-def nees(motion: Motion, sensors: eq.Sensors, count: int, every: int, contact: float, filter_sensors=None) -> np.ndarray:
+def nees(
+    motion: Motion, sensors: eq.Sensors, count: int, every: int, contact: float, filter_sensors=None
+) -> np.ndarray:
     """NEES of turn, velocity and position for `count` sensors and starts, (times, count)."""
     rng, imu, encoders = np.random.default_rng(0), sensors.imu, sensors.encoders
     told = (filter_sensors or sensors).filter_noise(contact=contact)

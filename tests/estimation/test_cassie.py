@@ -74,9 +74,9 @@ def test_the_plain_filter_is_not_better():
 def test_the_covariance_is_that_of_the_errors():
     """NEES of turn, velocity and position over four seconds, from starts drawn from the prior: 9 if consistent.
 
-    The recorded settings give 11 after half a second and 3 after four: of the right size, and cautious in the end. From a start
-    at the very truth it is 0.03, because position, heading and biases then have no error to show. One log is one draw of what
-    sensors do, hence the wide bounds.
+    The recorded settings give 11 after half a second and 3 after four: of the right size, and cautious in the end. From
+    a start at the very truth it is 0.03, because position, heading and biases then have no error to show. One log is
+    one draw of what sensors do, hence the wide bounds.
     """
     found = nees_from_drawn_starts(24, 8000, 1000)
     assert 3 < found.mean() < 13  # measured 6
@@ -100,7 +100,10 @@ def nees_from_drawn_starts(count, steps, every):
         told = [np.broadcast_to(row, (count, len(row))) for row in rows]
         belief = estimator.step(belief, np.full(count, DT), *told).belief
         if (k - FIRST) % every == 0:
-            inverse, P = np.linalg.inv(dense_filter.group(data.R[k], data.v[k], data.p[k])), belief.covariance[:, :9, :9]
+            inverse, P = (
+                np.linalg.inv(dense_filter.group(data.R[k], data.v[k], data.p[k])),
+                belief.covariance[:, :9, :9],
+            )
             parts = zip(belief.orientation, belief.velocity, belief.position, strict=True)
             xi = np.array([dense_filter.log(dense_filter.group(*part) @ inverse) for part in parts])
             means.append(np.einsum("ki,ki->k", xi, np.linalg.solve(P, xi[:, :, None])[:, :, 0]).mean())

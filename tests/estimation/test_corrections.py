@@ -17,7 +17,8 @@ def dog():
 
 
 def slid(robot, slip_speed, contacts=(1, 1, 1, 1)):
-    """(how far the estimate of a base at rest goes off, estimator, when which contacts slipped) with one foot that slides at
+    """(how far the estimate of a base at rest goes off, estimator, when which contacts slipped) with one foot that
+    slides at
     0.4 m/s for 0.1 s while all are said to stand."""
     estimator = eq.Estimator(robot, "trunk", FEET, settings=eq.TouchSettings(slip_speed=slip_speed))
     q = robot.standing()
@@ -63,7 +64,8 @@ def carried(robot, q, v, a, wrenches_at):
 
 @pytest.mark.paper("X6")
 def test_forces_tell_where_the_centre_of_mass_is(dog, rng):
-    """A payload that the model does not know, on a robot that moves: the offset is the difference of the two centres of mass."""
+    """A payload that the model does not know, on a robot that moves: the offset is the difference of the two centres of
+    mass."""
     heavy = dog.with_payload("trunk", 2.0, (0.25, 0.05, 0.1))
     offset, q = CoMOffset(dog, settling=0.2), dog.standing()
     axis = rng.normal(size=dog.nv)
@@ -96,7 +98,9 @@ def lean(robot, heavy, forces):
     prior = eq.Prior(1e-3, 1e-3, 1e-3, sensors.imu.gyroscope_bias, sensors.imu.accelerometer_bias)
     feet = list(standing.contacts)
     estimator = eq.Estimator(standing.robot, standing.robot.base_link, feet, noise=sensors.filter_noise(), prior=prior)
-    run = eq.simulate(heavy(standing.robot), standing, q0=standing.q0, duration=1.6, estimator=estimator, sensors=sensors)
+    run = eq.simulate(
+        heavy(standing.robot), standing, q0=standing.q0, duration=1.6, estimator=estimator, sensors=sensors
+    )
     assert run.outcome == "completed"
     return float(np.linalg.norm(run.com[-1, :2] - standing.robot.com(standing.q0)[:2]))
 

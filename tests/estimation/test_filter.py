@@ -83,7 +83,9 @@ def test_a_step_is_that_of_dense_matrices(robot, estimator, rng, held):
     result = estimator.step(belief, dt, w, a, joints, rates, np.array(held, dtype=float))
     assert_allclose(matrix(result.belief), X, atol=2e-9)  # J is by finite differences
     assert_allclose(result.belief.covariance, P, atol=2e-9)
-    assert_allclose(np.concatenate([result.belief.gyroscope_bias, result.belief.accelerometer_bias]), [*bg, *ba], atol=2e-9)
+    assert_allclose(
+        np.concatenate([result.belief.gyroscope_bias, result.belief.accelerometer_bias]), [*bg, *ba], atol=2e-9
+    )
     assert_allclose(result.squares, squares, rtol=1e-6, atol=1e-12)
     assert_allclose(result.likelihood, total, rtol=1e-7, atol=1e-9)
 

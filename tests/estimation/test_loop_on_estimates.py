@@ -35,15 +35,23 @@ def on_estimates(scenario, name, seed, *, watch=None, actuators=False, duration=
     sensors = eq.Sensors.realistic()
     start = eq.Prior(1e-3, 1e-3, 1e-3, sensors.imu.gyroscope_bias, sensors.imu.accelerometer_bias)
     feet = list(built.controller.contacts)
-    made = eq.Estimator(built.robot, imu_frame(built.robot), feet, noise=sensors.filter_noise(), prior=start, watch=watch)
+    made = eq.Estimator(
+        built.robot, imu_frame(built.robot), feet, noise=sensors.filter_noise(), prior=start, watch=watch
+    )
     listener = Listener(made)
     options = dict(built.options) | more
     if actuators:
         options["actuators"] = eq.Actuators.realistic(built.robot)
     run = eq.simulate(
-        built.robot, built.controller, duration=duration or built.duration, q0=built.start, seed=seed, estimator=listener,
-        sensors=sensors, **options,
-    )  # fmt: skip
+        built.robot,
+        built.controller,
+        duration=duration or built.duration,
+        q0=built.start,
+        seed=seed,
+        estimator=listener,
+        sensors=sensors,
+        **options,
+    )
     return run, listener
 
 
@@ -72,7 +80,8 @@ def test_scenarios_on_estimates(scenario, name, seed):
 def test_touch_is_known_without_sensors_at_the_feet(name):
     """Touch down within 10 ms of where it lasts, no touch with a foot a centimetre up, no false loss of the other foot.
 
-    A foot that bounces for some milliseconds with a few newtons has not touched: that is below what rates of joints show.
+    A foot that bounces for some milliseconds with a few newtons has not touched: that is below what rates of joints
+    show.
     """
     run, listener = on_estimates("step", name, 0)
     said, force = np.array(listener.touching), run.measured["right foot"][:, 2]
@@ -129,7 +138,8 @@ def test_scenarios_with_realistic_motors_too(scenario):
 
 @pytest.mark.paper("X6")
 def test_a_robot_begins_to_walk_on_estimates():
-    """Feet that come and go, known by the torques of the joints alone; drives with friction that the model does not know."""
+    """Feet that come and go, known by the torques of the joints alone; drives with friction that the model does not
+    know."""
     run, off = estimated_walk(eq.Walking(eq.load("g1")), seed=0, metres=0.4)
     assert run.outcome == "completed" and run.q[-1, 0] - run.q[0, 0] > 0.3
     assert off < 0.08  # of 0.4 m: 3 cm, most of it height

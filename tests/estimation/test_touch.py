@@ -21,7 +21,9 @@ def test_momentum_changes_by_what_the_kernel_says(name, rng):
     kernel = observer_kernel(robot)
     q, v = robot.random_state(rng)
     zero, dt = np.zeros(robot.nv), 1e-3
-    explained, residual, momentum, *_ = kernel(q, v, zero, zero, np.ones(robot.nv), np.zeros(0), np.zeros(1), np.array([dt]))
+    explained, residual, momentum, *_ = kernel(
+        q, v, zero, zero, np.ones(robot.nv), np.zeros(0), np.zeros(1), np.array([dt])
+    )
     assert_allclose(momentum, robot.mass_matrix(q) @ v, rtol=1e-10, atol=1e-10)
     assert_allclose(residual, 0, atol=1e-12)
     assert_allclose(explained / dt, robot.coriolis_matrix(q, v).T @ v - robot.gravity(q), rtol=1e-9, atol=1e-9)

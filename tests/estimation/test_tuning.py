@@ -58,7 +58,9 @@ def test_contacts_are_held_from_the_second_row_on_that_they_stand(standing):
     _, readings, _ = standing
     flags = np.ones((300, 4))
     flags[10, 2] = 0
-    log = FilterLog(readings.t, readings.gyroscope, readings.accelerometer, readings.joints, readings.joint_rates, flags)
+    log = FilterLog(
+        readings.t, readings.gyroscope, readings.accelerometer, readings.joints, readings.joint_rates, flags
+    )
     assert log.held(9).all() and log.held(12).all()
     assert log.held(10).tolist() == log.held(11).tolist() == [True, True, False, True]
 

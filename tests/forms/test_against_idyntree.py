@@ -84,7 +84,9 @@ def test_average_velocity(quadruped):
     robot, eom, model = quadruped
     kindyn, _ = computations(model, Form(robot, eom.in_base("trunk")), "mixed", "trunk")
     theirs = (
-        kindyn.getCentroidalAverageVelocity().asVector().toNumPy() if hasattr(kindyn, "getCentroidalAverageVelocity") else None
+        kindyn.getCentroidalAverageVelocity().asVector().toNumPy()
+        if hasattr(kindyn, "getCentroidalAverageVelocity")
+        else None
     )
     assert theirs is not None, "iDynTree has lost getCentroidalAverageVelocity"
     assert_allclose(eom.centroidal().v[:6], theirs, atol=1e-10)

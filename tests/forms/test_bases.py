@@ -11,7 +11,13 @@ from equipoise.algebra.rigid import skew
 
 REPRESENTATIONS = ("mixed", "body", "inertial")
 BASES = {
-    "quadruped": ["front_left_foot", "hind_right_shank", eq.Compound("front_left_foot", "trunk"), eq.Compound(eq.COM), eq.COM],
+    "quadruped": [
+        "front_left_foot",
+        "hind_right_shank",
+        eq.Compound("front_left_foot", "trunk"),
+        eq.Compound(eq.COM),
+        eq.COM,
+    ],
     "human": ["left_foot", eq.COM],
 }
 FEW = [("quadruped", base, representation) for base in BASES["quadruped"] for representation in REPRESENTATIONS]
@@ -157,8 +163,8 @@ def test_centroidal_quantities_against_pinocchio(forms):
 def test_zero_blocks_of_the_centroidal_coriolis_matrix_need_our_factorisation(forms, name, rng):
     """[TPN17, Lemma 4.3] does not follow from Property 2 alone.
 
-    With C = ∫ Jᵀ J̇ dm the first three rows of C_B are m J̇_c, and the blocks vanish. Adding a skew matrix X with X v = 0 leaves
-    both the equations and Property 2 as they are, and the blocks are not zero any more.
+    With C = ∫ Jᵀ J̇ dm the first three rows of C_B are m J̇_c, and the blocks vanish. Adding a skew matrix X with X v =
+    0 leaves both the equations and Property 2 as they are, and the blocks are not zero any more.
     """
     robot, eom = forms[name]
     G = eom.centroidal()
@@ -339,7 +345,8 @@ def test_transport_of_point_jacobians(forms, rng):
 @pytest.mark.paper("T1")
 @pytest.mark.parametrize("representation", ["body", "inertial"])
 def test_accelerations_of_frames_change_representation_as_the_kernels_do(forms, representation):
-    """One motion, seen twice: by kernels traced in the representation, and by `convert.acceleration` from the mixed one."""
+    """One motion, seen twice: by kernels traced in the representation, and by `convert.acceleration` from the mixed
+    one."""
     robot, eom = forms["quadruped"]
     q, there = eom.origin.q, eom.in_representation(representation)
     frame = "front_left_foot"

@@ -15,7 +15,8 @@ from equipoise.algebra.rigid import skew
 
 
 def rotation_vector(theta):
-    """A chart no one wrote for us: R = exp(θ^), by Rodrigues' formula; the tiny number keeps the root smooth at zero."""
+    """A chart no one wrote for us: R = exp(θ^), by Rodrigues' formula; the tiny number keeps the root smooth at
+    zero."""
     angle = casadi.sqrt(casadi.sumsqr(theta) + 1e-24)
     K = casadi.skew(theta / angle)
     return casadi.SX.eye(3) + casadi.sin(angle) * K + (1 - casadi.cos(angle)) * K @ K
@@ -88,7 +89,9 @@ def test_angular_velocity_from_rho_alone(name, rng):
 
 
 @pytest.mark.paper("B3")
-@pytest.mark.parametrize(("name", "count", "rows"), [("RollPitchYaw", 3, 0), ("UnitQuaternion", 4, 1), ("RotationMatrix", 9, 6)])
+@pytest.mark.parametrize(
+    ("name", "count", "rows"), [("RollPitchYaw", 3, 0), ("UnitQuaternion", 4, 1), ("RotationMatrix", 9, 6)]
+)
 def test_dimensions_of_the_tables(name, count, rows, rng):
     """[BK12, Tables I and II]; the six rows of the rotation matrix are independent."""
     chart = CHARTS[name]
@@ -125,7 +128,8 @@ def test_one_motion_in_every_chart(state, name, base):
 @pytest.mark.paper("B3")
 @pytest.mark.parametrize("name", list(CHARTS))
 def test_multiplier_and_projected_form(state, name):
-    """[BK12, Eqs. (32)–(35)]: A takes the multiplier out; a force along the constraint is answered by the multiplier alone."""
+    """[BK12, Eqs. (32)–(35)]: A takes the multiplier out; a force along the constraint is answered by the multiplier
+    alone."""
     _, eom, tau = state
     chart = eom.in_chart(CHARTS[name])
     y_dotdot, A = chart.acceleration(tau), chart.projector
@@ -139,7 +143,8 @@ def test_multiplier_and_projected_form(state, name):
 @pytest.mark.paper("B3")
 @pytest.mark.parametrize("name", list(CHARTS))
 def test_the_multiplier_answers_a_force_off_the_constraint_and_is_zero_else(state, name, rng):
-    """[BK12, Eq. (33)]: M ÿ + N ẏ + g = φ + C_yᵀ λ, so φ = Tᵀ tau + C_yᵀ s is answered by λ = −s, without any motion."""
+    """[BK12, Eq. (33)]: M ÿ + N ẏ + g = φ + C_yᵀ λ, so φ = Tᵀ tau + C_yᵀ s is answered by λ = −s, without any
+    motion."""
     _, eom, tau = state
     chart = eom.in_chart(CHARTS[name])
     scale = np.abs(chart.force(tau)).max()
@@ -232,7 +237,7 @@ def test_charts_that_cannot_be_teach(state):
         CHARTS["UnitQuaternion"].at(np.zeros(3))
 
 
-# --- what a user may write ---------------------------------------------------------------------------------------------
+# --- what a user may write --------------------------------------------------------------------------------------------
 
 
 def plain_cayley(theta):
@@ -341,7 +346,9 @@ def test_a_function_that_cannot_be_traced_is_refused(rho):
 
 def test_a_chart_without_the_constraint_it_needs_is_refused():
     chart = eq.charts.Chart(lambda theta: theta.reshape(3, 3), 9, name="no rows")
-    with pytest.raises(eq.ModelError, match=r"no rows has 9 parameters for 3 freedoms: it needs a constraint of 6 rows"):
+    with pytest.raises(
+        eq.ModelError, match=r"no rows has 9 parameters for 3 freedoms: it needs a constraint of 6 rows"
+    ):
         chart.rates(np.eye(3).ravel(), np.ones(3))
 
 

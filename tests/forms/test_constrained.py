@@ -1,4 +1,5 @@
-"""Motion under constraints: laws of Gauss' principle, rolling, redundant coordinates, closed loops; MuJoCo's word on loops."""
+"""Motion under constraints: laws of Gauss' principle, rolling, redundant coordinates, closed loops; MuJoCo's word on
+loops."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from equipoise.model.types import Frame, LoopClosure
 
 Array = np.ndarray
 
-# A floating trunk with a leg that a rod closes, an arm with a ball joint welded to a rod, and geared joints: every kind of loop
+# A floating trunk with a leg that a rod closes, an arm with a ball joint welded to a rod, and geared joints: every kind
+# of loop
 LOOPED = """
 <mujoco><compiler angle="radian"/><default><geom type="capsule" size="0.02"/></default><worldbody>
   <body name="trunk" pos="0 0 1"><freejoint/><geom type="box" size="0.1 0.2 0.3"/>
@@ -109,7 +111,7 @@ def kernel(A: Array) -> Array:
     return V_T[int(np.sum(s > 1e-10 * s.max(initial=1e-300))) :].T
 
 
-# --- laws of constrained motion ----------------------------------------------------------------------------------------
+# --- laws of constrained motion ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q10")
@@ -216,7 +218,7 @@ def test_fields_cannot_be_changed(rng):
         p.dynamics.M[0, 0] = 1.0
 
 
-# --- errors ------------------------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------------------
 
 
 def test_contradicting_constraints_are_explained():
@@ -250,7 +252,7 @@ def test_forces_of_the_wrong_length_are_refused():
         problem(6, 4, 2, 2).dynamics.acceleration(np.zeros(3))
 
 
-# --- coordinates with a constraint of their own ------------------------------------------------------------------------
+# --- coordinates with a constraint of their own -----------------------------------------------------------------------
 
 
 def hamilton(a: Array, *, left: bool) -> Array:
@@ -270,7 +272,8 @@ CONJUGATE = np.diag([1.0, -1, -1, -1, 1, -1, -1, -1])
 
 
 def base_twist_matrix(x: Array) -> Array:
-    """T, 6×8, with (ṗ, ω) = T ẋ for x = r + ε ½ p r: ω = 2 ṙ r*, ṗ = 2 ḋ r* + 2 d ṙ*. Linear in x, so its rate is T(ẋ)."""
+    """T, 6×8, with (ṗ, ω) = T ẋ for x = r + ε ½ p r: ω = 2 ṙ r*, ṗ = 2 ḋ r* + 2 d ṙ*. Linear in x, so its rate is
+    T(ẋ)."""
     r, d, flip = x[:4], x[4:], np.diag([1.0, -1, -1, -1])
     w = 2 * hamilton(flip @ r, left=False)[1:]
     p = 2 * hamilton(d, left=True)[1:] @ flip
@@ -287,7 +290,9 @@ def test_humanoid_with_eight_parameter_base_moves_as_with_six_velocities(rng):
     robot = support.load("human")
     q, v = robot.random_state(rng)
     x = np.concatenate([q[3:7], 0.5 * hamilton(np.r_[0, q[:3]], left=True) @ q[3:7]])
-    T = np.block([[base_twist_matrix(x), np.zeros((6, robot.nv - 6))], [np.zeros((robot.nv - 6, 8)), np.eye(robot.nv - 6)]])
+    T = np.block(
+        [[base_twist_matrix(x), np.zeros((6, robot.nv - 6))], [np.zeros((robot.nv - 6, 8)), np.eye(robot.nv - 6)]]
+    )
     A = np.hstack([P(x), np.zeros((8, robot.nv - 6))])
     x_dot = np.linalg.pinv(np.vstack([T, A])) @ np.concatenate([v, np.zeros(8)])
     assert_allclose(T @ x_dot, v, atol=1e-12)
@@ -314,7 +319,7 @@ def test_mass_matrix_without_inertia_in_a_free_direction_is_refused():
         ConstrainedDynamics(M, np.zeros(3), np.eye(3)[:1], np.zeros(1))
 
 
-# --- rolling -----------------------------------------------------------------------------------------------------------
+# --- rolling ----------------------------------------------------------------------------------------------------------
 
 
 def rolling(robot: eq.Robot, q: Array, v: Array) -> ConstrainedDynamics:
@@ -385,7 +390,7 @@ def test_a_rolling_wheel_accelerates_by_the_textbook():
     assert_allclose(d.acceleration([0.0, 5.0]), [x, x / 0.3], rtol=1e-12)
 
 
-# --- closed loops ------------------------------------------------------------------------------------------------------
+# --- closed loops -----------------------------------------------------------------------------------------------------
 
 
 def closed_state(robot: eq.Robot, rng, size: float = 0.2) -> tuple[Array, Array]:
@@ -488,7 +493,7 @@ def test_a_foot_welded_to_the_world_moves_the_base_to_it(rng):
     assert_allclose(robot.pose(q, "front_left_foot"), X, atol=1e-11)
 
 
-# --- Cassie ------------------------------------------------------------------------------------------------------------
+# --- Cassie -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q10")
@@ -519,14 +524,15 @@ def test_cassie_stays_closed_while_it_tumbles(rng):
         assert np.abs(rows.J @ v).max() < 1e-6
 
 
-# --- MuJoCo ------------------------------------------------------------------------------------------------------------
+# --- MuJoCo -----------------------------------------------------------------------------------------------------------
 
 
 def hard_acceleration(robot: eq.Robot, source: str, q: Array, v: Array, tau: Array) -> Array:
     """MuJoCo's acceleration with its constraints made hard, by its own solver.
 
-    MuJoCo's constraints are soft and leave J̇v out. So its regularisation is made small and J̇v is put in as it asks for
-    it: the acceleration `efc_aref` that the rows shall have. J̇v is ours, and the tests above hold it by differences.
+    MuJoCo's constraints are soft and leave J̇v out. So its regularisation is made small and J̇v is put in as it asks
+    for it: the acceleration `efc_aref` that the rows shall have. J̇v is ours, and the tests above hold it by
+    differences.
     """
     mujoco = pytest.importorskip("mujoco")
     m = mujoco.MjModel.from_xml_path(source) if source.endswith(".xml") else mujoco.MjModel.from_xml_string(source)

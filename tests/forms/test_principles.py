@@ -1,4 +1,5 @@
-"""Four principles, one motion: Gauss, Gauss in dual quaternions, Gibbs–Appell and Kane against the kernels and Pinocchio."""
+"""Four principles, one motion: Gauss, Gauss in dual quaternions, Gibbs–Appell and Kane against the kernels and
+Pinocchio."""
 
 from __future__ import annotations
 
@@ -56,8 +57,14 @@ def every_joint() -> eq.Robot:
     """A free base with joints of all types, oblique placements, a follower, rotors and a link without mass."""
     rng = np.random.default_rng(3)
     builder = eq.RobotBuilder("every joint").link("trunk", mass=5.0, com=(0.1, 0.0, 0.2), inertia=(0.3, 0.2, 0.4))
-    parts = [("ball", "trunk"), ("planar", "trunk"), ("prismatic", "ball"), ("revolute", "planar"), ("floating", "trunk"),
-             ("continuous", "prismatic")]  # fmt: skip
+    parts = [
+        ("ball", "trunk"),
+        ("planar", "trunk"),
+        ("prismatic", "ball"),
+        ("revolute", "planar"),
+        ("floating", "trunk"),
+        ("continuous", "prismatic"),
+    ]
     for kind, parent in parts:
         box = rng.uniform(0.5, 1.0, 3)
         turn = dq.rotation([0.6, 0.0, 0.8], rng.uniform(1, 2)).matrix[:3, :3]
@@ -74,7 +81,8 @@ def every_joint() -> eq.Robot:
 
 
 def numbers(robot, build, arguments="qv"):
-    """A function on symbols (tree, q, v, …) that returns named expressions, as one on arrays that returns named arrays."""
+    """A function on symbols (tree, q, v, …) that returns named expressions, as one on arrays that returns named
+    arrays."""
     symbols = {name: SX.sym(name, robot.nq if name == "q" else robot.nv) for name in arguments}
     outputs = build(robot.tree, *symbols.values())
     program = trace("test", symbols, outputs)
@@ -179,9 +187,11 @@ def gauss_terms(tree, q, v):
 @pytest.mark.paper("B3")
 @pytest.mark.parametrize("name", ["arm6", "arm6 floating", "every joint"])
 def test_coriolis_matrices_of_the_papers(name, rng):
-    """N of [BK12, Eq. (26)] is C_GP of [QO21, Eq. (5.16)]. Ṁ − 2C is skew for it; ours differs by a skew part that is no force.
+    """N of [BK12, Eq. (26)] is C_GP of [QO21, Eq. (5.16)]. Ṁ − 2C is skew for it; ours differs by a skew part that is
+    no force.
 
-    Remark 5.1 of the thesis gives ½Ṁ − C as −Σ Jᵀ S̄ J alone; it is that and Σ ½ (J̇ᵀ Ψ J − Jᵀ Ψ J̇), which is skew too.
+    Remark 5.1 of the thesis gives ½Ṁ − C as −Σ Jᵀ S̄ J alone; it is that and Σ ½ (J̇ᵀ Ψ J − Jᵀ Ψ J̇), which is skew
+    too.
     """
     robot = robot_named(name)
     q, v = robot.random_state(rng)
@@ -255,7 +265,8 @@ def test_poses_and_jacobians_in_dual_quaternions_are_those_of_the_matrices(name,
 @pytest.mark.paper("Q1")
 @pytest.mark.parametrize("name", ["arm6 floating", "every joint"])
 def test_rates_of_dual_quaternion_jacobians(name, rng):
-    """Against differences along the motion, and J̇v against the acceleration of the frame [QO21, Eqs. (5.3), (5.5), (5.61)]."""
+    """Against differences along the motion, and J̇v against the acceleration of the frame [QO21, Eqs. (5.3), (5.5),
+    (5.61)]."""
     robot = robot_named(name)
     frame = last_frame(robot)
     place, step = robot.place(frame), 1e-6
@@ -264,8 +275,13 @@ def test_rates_of_dual_quaternion_jacobians(name, rng):
     def build(tree, q, v):
         motion = kinematics.frame_motion(tree, q, v, place)
         twist = kinematics.body_twists(tree, q, v, SX(tree.nv, 1))[place[0]].followed_by(kinematics.fixed(place[1]))
-        return {"J": motion.J, "J_dot": motion.J_dot, "twist": motion.twist_jacobian, "rate": motion.twist_jacobian_rate,
-                "recursive": twist.rate}  # fmt: skip
+        return {
+            "J": motion.J,
+            "J_dot": motion.J_dot,
+            "twist": motion.twist_jacobian,
+            "rate": motion.twist_jacobian_rate,
+            "recursive": twist.rate,
+        }
 
     jacobians = numbers(robot, build)
     here = jacobians(q, v)

@@ -33,7 +33,10 @@ def form_of(robot: eq.Robot, q, v) -> eq.EquationsOfMotion:
         program = _program(robot, base, representation)
         return lambda *arrays: program.evaluate(*arrays)
 
-    terms = [traced(robot, name, *x)[()] for name, x in (("mass_matrix", (q,)), ("coriolis_matrix", (q, v)), ("gravity", (q,)))]
+    terms = [
+        traced(robot, name, *x)[()]
+        for name, x in (("mass_matrix", (q,)), ("coriolis_matrix", (q, v)), ("gravity", (q,)))
+    ]
     coriolis = functools.partial(traced, robot, "coriolis_matrix")
     return at_origin(Origin(q, v, *terms, kernel, coriolis, robot._joint, robot.floating))
 
@@ -49,7 +52,9 @@ def moved_forms(draw):
     robot = replace(plan, floating=True).robot()
     frames = [name for name in robot.frames if robot.place(name)[0] >= 0]
     frame, other = draw(st.sampled_from(frames)), draw(st.sampled_from(frames))
-    base = draw(st.sampled_from([frame, eq.Compound(frame, other), eq.Compound(eq.COM), eq.Compound(eq.COM, other), eq.COM]))
+    base = draw(
+        st.sampled_from([frame, eq.Compound(frame, other), eq.Compound(eq.COM), eq.Compound(eq.COM, other), eq.COM])
+    )
     representation = draw(st.sampled_from(["mixed", "body", "inertial"]))
     rng = np.random.default_rng(plan.seed)
     eom = form_of(robot, *robot.random_state(rng))
@@ -125,5 +130,7 @@ def test_random_charts(axis, order, seed):
     a = eom.acceleration(tau)
     y_dotdot = chart.acceleration(tau)
     condition = np.linalg.cond(chart.M)
-    assert_allclose(chart.body_acceleration(y_dotdot), a, atol=1e-15 * condition * np.abs(a).max() + 1e-9 * np.abs(a).max())
+    assert_allclose(
+        chart.body_acceleration(y_dotdot), a, atol=1e-15 * condition * np.abs(a).max() + 1e-9 * np.abs(a).max()
+    )
     assert_allclose(chart.y_dot @ chart.M @ chart.y_dot / 2, eom.kinetic_energy, rtol=1e-9)

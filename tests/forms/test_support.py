@@ -38,7 +38,8 @@ def test_the_frame_does_not_move(standing):
 
 @pytest.mark.paper("T6")
 def test_the_wrench_is_equation_48(standing):
-    """With J M⁻¹ Jᵀ (the paper's Corollary 1 speaks of J M Jᵀ) and C ν at the velocity at which the frame is at rest."""
+    """With J M⁻¹ Jᵀ (the paper's Corollary 1 speaks of J M Jᵀ) and C ν at the velocity at which the frame is at
+    rest."""
     robot, eom, tau = standing
     fixed = eom.fixed_at(FRAME)
     F = fixed.free

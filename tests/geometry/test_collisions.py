@@ -1,4 +1,5 @@
-"""Capsules around shapes, pairs worth watching, hundreds of distances at once: laws, Coal's word, the thesis' switch."""
+"""Capsules around shapes, pairs worth watching, hundreds of distances at once: laws, Coal's word, the thesis'
+switch."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def slope(f, h=1e-4):
     return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
 
 
-# --- mesh files ---------------------------------------------------------------------------------------------------------
+# --- mesh files -------------------------------------------------------------------------------------------------------
 
 TRIANGLES = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
 CORNERS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]])
@@ -50,7 +51,8 @@ DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COL
 <library_geometries><geometry id="g"><mesh><source id="s">
 <float_array id="f" count="12">0 0 0 1 0 0 0 2 0 0 0 3</float_array></source>
 <vertices id="v"><input semantic="POSITION" source="#s"/></vertices>{faces}</mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id="w"><node><translate>100 0 0</translate><rotate>0 0 1 90</rotate><scale>2 2 2</scale>
+<library_visual_scenes><visual_scene id="w"><node><translate>100 0 0</translate><rotate>0 0 1 90</rotate>
+<scale>2 2 2</scale>
 <node><instance_geometry url="#g"/></node></node></visual_scene></library_visual_scenes></COLLADA>"""
 LIST = '<polylist count="4"><input semantic="NORMAL" offset="0"/><input semantic="VERTEX" source="#v" offset="1"/>' \
        "<vcount>3 3 3 3</vcount><p>{p}</p></polylist>"  # fmt: skip
@@ -125,7 +127,7 @@ def test_meshes_are_those_of_coal():
         assert max(cKDTree(other).query(mine)[0].max(), cKDTree(mine).query(other)[0].max()) < 1e-6  # they hold float32
 
 
-# --- capsules -----------------------------------------------------------------------------------------------------------
+# --- capsules ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stretch", [(1, 1, 1), (1, 1, 6), (3, 2, 0.2), (1, 0, 0)])
@@ -145,7 +147,9 @@ def test_where_a_shape_is_does_not_matter_to_its_capsule(rng):
     points, radii = rng.normal(size=(40, 3)) * (0.3, 0.1, 0.1), rng.uniform(0, 0.05, 40)
     here, there = (smallest_capsule(points + shift, radii) for shift in (np.zeros(3), np.array([100.0, -50.0, 20.0])))
     assert_allclose(volume(there), volume(here), rtol=1e-3)
-    assert volume(here) == pytest.approx(np.pi * here.radius**2 * (np.linalg.norm(here.b - here.a) + 4 / 3 * here.radius))
+    assert volume(here) == pytest.approx(
+        np.pi * here.radius**2 * (np.linalg.norm(here.b - here.a) + 4 / 3 * here.radius)
+    )
     assert volume(eq.Sphere((1, 2, 3), 0.3)) == pytest.approx(4 / 3 * np.pi * 0.027)
 
 
@@ -215,14 +219,18 @@ def test_more_capsules_hold_the_same_in_less_volume(rng):
     assert len(several) == 2 and sum(map(volume, several)) < 0.8 * volume(one)
     points = rng.uniform(-0.5, 0.5, size=(5000, 3)) * plate.size
     assert max(min(inside(c, p[None]) for c in several) for p in points) <= 1e-9
-    far = [Shape("sphere", (0.1,), np.block([[np.eye(3), np.array([[x], [0], [0]])], [np.zeros((1, 3)), 1]])) for x in (0.0, 2.0)]
+    far = [
+        Shape("sphere", (0.1,), np.block([[np.eye(3), np.array([[x], [0], [0]])], [np.zeros((1, 3)), 1]]))
+        for x in (0.0, 2.0)
+    ]
     assert sorted(c.centre[0] for c in collision_capsules(shaped(*far), most=2)["part"]) == [0.0, 2.0]
 
 
 def test_what_saves_no_volume_is_not_divided():
     moved = np.eye(4)
     moved[0, 3] = 0.05
-    beside = shaped(Shape("sphere", (0.2,)), Shape("sphere", (0.2,), moved))  # two balls are larger than the capsule of both
+    # two balls are larger than the capsule of both
+    beside = shaped(Shape("sphere", (0.2,)), Shape("sphere", (0.2,), moved))
     (one,) = collision_capsules(beside, most=2)["part"]
     assert volume(one) == pytest.approx(np.pi * 0.04 * (0.05 + 0.8 / 3), rel=1e-3)
 
@@ -241,7 +249,9 @@ def test_meshes_of_a_robot_are_inside_their_capsules():
 
 def test_a_missing_mesh_is_replaced_and_said(tmp_path):
     missing, there = Shape("mesh", (1.0,) * 3, mesh="gone.stl"), Shape("sphere", (0.2,))
-    with pytest.warns(eq.ModelWarning, match=r"part: mesh file 'gone.stl' does not exist, the ellipsoid of its inertia"):
+    with pytest.warns(
+        eq.ModelWarning, match=r"part: mesh file 'gone.stl' does not exist, the ellipsoid of its inertia"
+    ):
         (found,) = collision_capsules(shaped(missing))["part"]
     # ellipsoid of even density with half axes x, y, z: I_x = m (y² + z²) / 5
     x, y, z = np.sqrt(2.5 / 2.0 * (0.11 - 2 * np.array([0.05, 0.04, 0.02])))
@@ -262,7 +272,7 @@ def test_errors_of_capsules_teach():
         smallest_capsule(np.empty((0, 3)))
 
 
-# --- pairs --------------------------------------------------------------------------------------------------------------
+# --- pairs ------------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -273,7 +283,9 @@ def human_pairs():
 @pytest.mark.paper("Q6")
 def test_pairs_are_sorted_by_the_tree_and_by_reach():
     robot, found = support.load("human"), human_pairs()
-    names = {kind: {frozenset((a.frame, b.frame)) for a, b in getattr(found, kind)} for kind in found.__dataclass_fields__}
+    names = {
+        kind: {frozenset((a.frame, b.frame)) for a, b in getattr(found, kind)} for kind in found.__dataclass_fields__
+    }
     assert sum(len(getattr(found, kind)) for kind in names) == 16 * 15 // 2  # each pair is somewhere, once
     assert {"left_hand", "right_hand"} in names["kept"] and {"left_hand", "thorax"} in names["kept"]
     assert {"left_forearm", "left_hand"} in names["neighbours"] and {"pelvis", "left_thigh"} in names["neighbours"]
@@ -295,7 +307,9 @@ def test_what_is_left_out_on_demand_and_by_overlap():
     for k in range(4):
         builder.link(f"l{k}", mass=1.0, inertia=(0.1, 0.1, 0.1), shapes=[Shape("sphere", (0.2 if k < 3 else 0.05,))])
         if k:
-            builder.joint(f"j{k}", "revolute", f"l{k - 1}", f"l{k}", axis=(0, 0, 1), position=(0.3, 0, 0), lower=-0.2, upper=0.2)
+            builder.joint(
+                f"j{k}", "revolute", f"l{k - 1}", f"l{k}", axis=(0, 0, 1), position=(0.3, 0, 0), lower=-0.2, upper=0.2
+            )
     robot = builder.build()
     found = sorted_pairs(robot, samples=20)
     assert [(a.frame, b.frame) for a, b in found.neighbours] == [("l0", "l1"), ("l1", "l2"), ("l2", "l3")]
@@ -334,7 +348,7 @@ def test_the_descent_finds_what_chance_does_not():
     assert {(a.frame, b.frame) for a, b in found.kept} == {("left2", "right2")}
 
 
-# --- many distances -----------------------------------------------------------------------------------------------------
+# --- many distances ---------------------------------------------------------------------------------------------------
 
 
 def all_pairs(robot, rng, count):
@@ -399,7 +413,9 @@ def test_a_moving_world_is_part_of_it(rng):
         assert_allclose(found, wanted, atol=1e-11)
     assert_allclose(now.distances(np.stack([q, q])), [value, value], atol=1e-13)
     moved = (replace(post, radius=0.3, velocity=None, acceleration=None), replace(ball, centre=(9, 9, 9)))
-    other = distances_kernel(robot, [eq.distance(hand, moved[0]), eq.distance(moved[1], torso), eq.distance(hand, torso)])
+    other = distances_kernel(
+        robot, [eq.distance(hand, moved[0]), eq.distance(moved[1], torso), eq.distance(hand, torso)]
+    )
     assert_allclose(now(q, v, moved).value, program_of(other, q, v)[0], atol=1e-12)
     with pytest.raises(GeometryError, match=r"\[Capsule, Sphere\], in this order; got \[Sphere, Capsule\]"):
         now(q, v, moved[::-1])
@@ -473,7 +489,11 @@ def test_parallel_and_touching_pairs_have_numbers():
     ("pairs", "options", "words"),
     [
         ([], {}, "at least one pair"),
-        ([(eq.Plane((0, 0, 1)), eq.Sphere((0, 0, 0), 1, "tool"))], {}, "wanted pairs of Points, Segments, Spheres or Capsules"),
+        (
+            [(eq.Plane((0, 0, 1)), eq.Sphere((0, 0, 0), 1, "tool"))],
+            {},
+            "wanted pairs of Points, Segments, Spheres or Capsules",
+        ),
         ([(eq.Sphere((0, 0, 0), 1), eq.Sphere((0, 0, 0), 1))], {}, "both are in the world"),
         ([(eq.Sphere((0, 0, 0), 1, "tol"), eq.Sphere((0, 0, 0), 1))], {}, "Did you mean 'tool'"),
         ([(eq.Sphere((0, 0, 0), 1, "tool"), eq.Sphere((0, 0, 0), 1))], {"most": 0}, "most at least 1"),
@@ -485,7 +505,7 @@ def test_errors_of_pairs_teach(pairs, options, words):
         PairSet(support.load("arm6"), tuple(pairs), **options)
 
 
-# --- line or point [QO21, Eqs. (4.37)–(4.40)] ---------------------------------------------------------------------------
+# --- line or point [QO21, Eqs. (4.37)–(4.40)] -------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q6")

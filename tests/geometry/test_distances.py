@@ -1,4 +1,5 @@
-"""Distances: laws of their derivatives, the thesis' closed forms, Coal's word on capsules and spheres, degenerate pairs."""
+"""Distances: laws of their derivatives, the thesis' closed forms, Coal's word on capsules and spheres, degenerate
+pairs."""
 
 from __future__ import annotations
 
@@ -32,8 +33,13 @@ def primitive(kind: str, rng: np.random.Generator, frame: str | None = None) -> 
     x, y = rng.normal(size=(2, 3)) * (0.2 if frame else 0.5)
     moving = {} if frame else {"velocity": rng.normal(size=6), "acceleration": rng.normal(size=6)}
     arguments = {
-        "Point": (x,), "Line": (x, y), "Segment": (x, y), "Plane": (y, 0.3), "Sphere": (x, 0.05), "Capsule": (x, y, 0.05),
-    }  # fmt: skip
+        "Point": (x,),
+        "Line": (x, y),
+        "Segment": (x, y),
+        "Plane": (y, 0.3),
+        "Sphere": (x, 0.05),
+        "Capsule": (x, y, 0.05),
+    }
     return getattr(eq, kind)(*arguments[kind], frame, **moving)
 
 
@@ -61,7 +67,10 @@ def everything(name: str) -> DistanceKernel:
         wanted.append(eq.distance(*(pair if k % 2 else pair[::-1])))
     lines = primitive("Line", rng, tip), primitive("Line", rng)
     wanted += [angle(*lines), angle(*lines, smooth=False), angle(lines[0], primitive("Plane", rng), smooth=False)]
-    wanted += [eq.distance(lines[0], lines[1], squared=False), eq.distance(primitive("Point", rng, tip), lines[1], squared=False)]
+    wanted += [
+        eq.distance(lines[0], lines[1], squared=False),
+        eq.distance(primitive("Point", rng, tip), lines[1], squared=False),
+    ]
     for pair in (("Capsule", "Capsule"), ("Sphere", "Plane"), ("Line", "Line")):
         wanted.append(eq.distance(primitive(pair[0], rng, tip), primitive(pair[1], rng, trunk)))
     return distances_kernel(robot, wanted)
@@ -84,7 +93,7 @@ def slope(f, h: float = 1e-3):
     return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
 
 
-# --- laws ---------------------------------------------------------------------------------------------------------------
+# --- laws -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=FRAMES)
@@ -198,7 +207,7 @@ def test_a_common_rigid_motion_changes_nothing(rng):
     assert_allclose(here.J[-3:, :3], 0, atol=0)  # within the robot, its place cannot matter
 
 
-# --- the thesis' closed forms [QO21, Table 3.1; Marinho et al. 2019] ----------------------------------------------------
+# --- the thesis' closed forms [QO21, Table 3.1; Marinho et al. 2019] --------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["arm7", "quadruped"])
@@ -224,11 +233,21 @@ def test_closed_forms_of_the_thesis(name, rng):
         "point-point": ((p - p_s) @ (p - p_s), 2 * (p - p_s) @ J_p, -2 * (p - p_s) @ p_s_dot),
         "point-line": (u @ u, -2 * u @ rigid.skew(l) @ J_p, 2 * u @ (np.cross(p, l_dot) - m_dot)),
         "point-plane": (p @ plane.normal - plane.offset, plane.normal @ J_p, p @ plane.motion[1, 3:] - d_dot),
-        "line-line": (h**2 / s, (2 * h * h_robot * s - h**2 * s_robot) / s**2, (2 * h * h_world * s - h**2 * s_world) / s**2),
+        "line-line": (
+            h**2 / s,
+            (2 * h * h_robot * s - h**2 * s_robot) / s**2,
+            (2 * h * h_world * s - h**2 * s_world) / s**2,
+        ),
         "chord (4.30)": (2 - 2 * l_z @ l, 2 * (l_z - l) @ J_l, -2 * (l_z - l) @ l_dot),
-        "angle (4.27)": (np.arccos(l_z @ l), -l @ J_l / sine, -l_z @ l_dot / sine),  # as printed, −1/sine is missing here
+        # as printed, −1/sine is missing here
+        "angle (4.27)": (np.arccos(l_z @ l), -l @ J_l / sine, -l_z @ l_dot / sine),
     }
-    wanted = [eq.distance(origin, point), eq.distance(origin, line), eq.distance(origin, plane), eq.distance(axis, line)]
+    wanted = [
+        eq.distance(origin, point),
+        eq.distance(origin, line),
+        eq.distance(origin, plane),
+        eq.distance(axis, line),
+    ]
     ours = evaluate(distances_kernel(robot, [*wanted, angle(axis, line), angle(axis, line, smooth=False)]), q, v)
     for k, (what, (value, J, residual)) in enumerate(expected.items()):
         assert_allclose(ours.value[k], value, rtol=1e-10, err_msg=what)
@@ -247,7 +266,7 @@ def _axis_rate(robot, q, v, frame, t):
     return np.cross(J[3:] @ v, X[:3, 2])
 
 
-# --- Coal, and brute force -----------------------------------------------------------------------------------------------
+# --- Coal, and brute force --------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -289,7 +308,8 @@ def test_coal_agrees_on_spheres_and_capsules(rng):
 
 
 def brute_force(a: Primitive, b: Primitive) -> float:
-    """Squared distance of cores of points and segments: the least over ends and, where it is inside, the common normal."""
+    """Squared distance of cores of points and segments: the least over ends and, where it is inside, the common
+    normal."""
     ends = [(x.points[0], x.points[-1]) for x in (a, b)]
     candidates = []
     for point, (start, end) in [(p, ends[1]) for p in ends[0]] + [(p, ends[0]) for p in ends[1]]:
@@ -310,8 +330,13 @@ vectors = coordinates.filter(lambda x: np.linalg.norm(x) > 1e-3)
 
 def built(kind, a, b, moving):
     arguments = {
-        "Point": (a,), "Line": (a, b), "Segment": (a, b), "Plane": (b, a[0]), "Sphere": (a, 0.1), "Capsule": (a, b, 0.1),
-    }  # fmt: skip
+        "Point": (a,),
+        "Line": (a, b),
+        "Segment": (a, b),
+        "Plane": (b, a[0]),
+        "Sphere": (a, 0.1),
+        "Capsule": (a, b, 0.1),
+    }
     return getattr(eq, kind)(*arguments[kind], velocity=moving, acceleration=moving[::-1])
 
 
@@ -347,7 +372,8 @@ def test_values_are_continuous_where_the_mathematics_is(a, b, c, d, seed):
 
 
 def test_slopes_are_continuous_past_ends_and_edges(rng):
-    """Bodies that slide past each other without turning: what closest points do at ends of segments does not show in ḋ."""
+    """Bodies that slide past each other without turning: what closest points do at ends of segments does not show in
+    ḋ."""
     kernel = in_the_world()
     bodies = [primitive(kind, rng) for pair in PAIRS for kind in pair]
     bodies = [replace(x, velocity=rng.normal(size=3), acceleration=None) for x in bodies]
@@ -361,7 +387,7 @@ def test_slopes_are_continuous_past_ends_and_edges(rng):
     assert_allclose(np.gradient(path.value, t[:, 0], axis=0)[1:-1], path.residual[1:-1], atol=0.05)
 
 
-# --- where the mathematics leaves a choice -------------------------------------------------------------------------------
+# --- where the mathematics leaves a choice ----------------------------------------------------------------------------
 
 
 def one(a: Primitive, b: Primitive, robot: str = "arm6", q: Array | None = None, **options) -> DistanceValues:
@@ -417,7 +443,9 @@ def test_centres_that_meet_give_no_slope_and_no_nan():
         assert_allclose([*met.J, met.residual, met.J_dot_v, met.residual_rate], 0)
 
 
-@pytest.mark.parametrize("other", [eq.Plane((0, 0, 1), -2), eq.Line((0, 0, -2), (1, 0, 0)), eq.Segment((-1, 0, -2), (1, 0, -2))])
+@pytest.mark.parametrize(
+    "other", [eq.Plane((0, 0, 1), -2), eq.Line((0, 0, -2), (1, 0, 0)), eq.Segment((-1, 0, -2), (1, 0, -2))]
+)
 def test_of_a_stretch_that_is_level_the_middle_counts(other):
     """J of a level segment is the mean of the J of its ends, whichever way it would tilt."""
     robot = support.load("quadruped")
@@ -433,20 +461,24 @@ def test_of_a_stretch_that_is_level_the_middle_counts(other):
 def test_angles_at_their_ends():
     up = eq.Line((0, 0, 0), (0, 0, 1))
     for direction, phi in (((0, 0, 2), 0.0), ((0, 0, -2), np.pi), ((1e-7, 0, 1), 1e-7), ((1, 0, 1), np.pi / 4)):
-        kernel = distances_kernel(support.load("arm6"), [angle(up, eq.Line((1, 0, 0), direction), smooth=s) for s in (0, 1)])
+        kernel = distances_kernel(
+            support.load("arm6"), [angle(up, eq.Line((1, 0, 0), direction), smooth=s) for s in (0, 1)]
+        )
         values = evaluate(kernel, kernel.robot.neutral(), np.ones(6))
         assert_allclose(values.value, [phi, 2 - 2 * np.cos(phi)], rtol=1e-9, atol=1e-15)
         assert all(np.isfinite(getattr(values, f)).all() for f in ("J", "J_dot_v", "residual", "residual_rate"))
 
 
-# --- as users call it ----------------------------------------------------------------------------------------------------
+# --- as users call it -------------------------------------------------------------------------------------------------
 
 
 def test_the_compiled_kernel_takes_batches_and_a_world_that_moves(rng):
     robot = support.load("arm6")
     ball = eq.Sphere((0.5, 0.2, 0.4), 0.1, velocity=(0, -1, 0))
     hand, elbow = eq.Capsule((0, 0, 0), (0, 0, 0.2), 0.04, "tool"), eq.Point((0, 0, 0), "link_2")
-    near = distances_kernel(robot, [eq.distance(hand, ball), eq.distance(elbow, ball), eq.distance(hand, eq.Plane((0, 0, 1)))])
+    near = distances_kernel(
+        robot, [eq.distance(hand, ball), eq.distance(elbow, ball), eq.distance(hand, eq.Plane((0, 0, 1)))]
+    )
     assert near.world[0] is ball and len(near.world) == 2
     q, v = support.random_states(robot, rng, 5)
     batch = near(q, v)
@@ -486,7 +518,12 @@ def test_primitives_are_frozen_and_as_in_the_thesis():
 
 
 def test_which_values_are_squared():
-    point, line, plane, ball = eq.Point((0, 0, 0)), eq.Line((0, 0, 0), (1, 0, 0)), eq.Plane((0, 0, 1)), eq.Sphere((0, 0, 0), 1)
+    point, line, plane, ball = (
+        eq.Point((0, 0, 0)),
+        eq.Line((0, 0, 0), (1, 0, 0)),
+        eq.Plane((0, 0, 1)),
+        eq.Sphere((0, 0, 0), 1),
+    )
     assert eq.distance(point, line).squared and eq.distance(line, line).squared
     assert not eq.distance(point, plane).squared and not eq.distance(ball, line).squared
     assert_allclose(one(point, eq.Point((3, 4, 0)), squared=False).value, 5)
@@ -508,7 +545,11 @@ def test_which_values_are_squared():
         (lambda: eq.Point((0, 0, 0), 3), eq.ShapeError, "name of a frame"),
         (lambda: eq.Point((0, 0, 0), "tool", (1, 0, 0)), GeometryError, "moves with that frame"),
         (lambda: eq.Point((0, 0, 0), velocity=(1, 2, 3, 4)), eq.ShapeError, r"\(3,\) or \(6,\)"),
-        (lambda: eq.distance(eq.Plane((0, 0, 1)), eq.Line((0, 0, 0), (1, 0, 0))), GeometryError, "no distance.*Capsule"),
+        (
+            lambda: eq.distance(eq.Plane((0, 0, 1)), eq.Line((0, 0, 0), (1, 0, 0))),
+            GeometryError,
+            "no distance.*Capsule",
+        ),
         (lambda: eq.distance(eq.Point((0, 0, 0)), (1, 2, 3)), GeometryError, "wanted a Point, Line"),
         (lambda: eq.distance(eq.Point((0, 0, 0)), eq.Plane((0, 0, 1)), squared=True), GeometryError, "sign"),
         (lambda: angle(eq.Point((0, 0, 0)), eq.Line((0, 0, 0), (1, 0, 0))), GeometryError, "Point has no direction"),

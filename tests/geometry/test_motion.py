@@ -1,4 +1,5 @@
-"""Obstacles that move by themselves: the differential equation they obey, and the same obstacles as functions of time."""
+"""Obstacles that move by themselves: the differential equation they obey, and the same obstacles as functions of
+time."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ def every_operation() -> Program:
     left = np.array([0 if name not in ("acosh",) else 3 for name in names], dtype=np.int32)
     right = np.array([2 if OPERATIONS[name] == 2 else -1 for name in names], dtype=np.int32)
     code = np.array([CODES[name] for name in names], dtype=np.uint8)
-    values = np.concatenate([first + np.arange(len(names)), [-1, 1, 5, 6]]).astype(np.int32)  # zero, an input, two constants
+    # zero, an input, two constants
+    values = np.concatenate([first + np.arange(len(names)), [-1, 1, 5, 6]]).astype(np.int32)
     return Program("every operation", (Argument("x", 2), Argument("y", 2)), constants, code, left, right,
                    (Output("out", (len(values),), values),))  # fmt: skip
 

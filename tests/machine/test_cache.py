@@ -1,4 +1,5 @@
-"""The cache on disk: what is kept is used, what is spoilt is made anew, and a folder that cannot be used only costs time."""
+"""The cache on disk: what is kept is used, what is spoilt is made anew, and a folder that cannot be used only costs
+time."""
 
 from __future__ import annotations
 
@@ -54,7 +55,9 @@ def entries(folder: Path) -> list[Path]:
 def started(folder: Path, **environment: str) -> subprocess.Popen:
     """A process that starts with the cache in that folder."""
     variables = os.environ | {"EQUIPOISE_CACHE": str(folder)} | environment
-    return subprocess.Popen([sys.executable, "-c", START], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables)
+    return subprocess.Popen(
+        [sys.executable, "-c", START], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables
+    )
 
 
 def finished(process: subprocess.Popen) -> dict:
@@ -235,7 +238,10 @@ def test_many_processes_on_a_cold_cache(tmp_path, right):
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs users")
 def test_without_a_home_everything_works(right, tmp_path):
     """A container may run under a user that nobody knows."""
-    script = "import os, pathlib\npathlib.Path.home = classmethod(lambda cls: (_ for _ in ()).throw(RuntimeError('no home')))\n"
+    script = (
+        "import os, pathlib\npathlib.Path.home = classmethod(lambda cls: (_ for _ in "
+        "()).throw(RuntimeError('no home')))\n"
+    )
     variables = {k: v for k, v in os.environ.items() if k not in ("EQUIPOISE_CACHE", "XDG_CACHE_HOME")}
     variables["TMPDIR"] = str(tmp_path)
     command = [sys.executable, "-c", script + START]
@@ -480,6 +486,18 @@ def test_bytes_come_back(tmp_path):
 
 
 def test_keys_tell_their_parts_apart():
-    different = [("a", "b"), ("ab",), ("b", "a"), ("a", b"b"), ("a",), (), ("a", "b", ""), (1,), ("1",), (1.0,), (None,)]
+    different = [
+        ("a", "b"),
+        ("ab",),
+        ("b", "a"),
+        ("a", b"b"),
+        ("a",),
+        (),
+        ("a", "b", ""),
+        (1,),
+        ("1",),
+        (1.0,),
+        (None,),
+    ]
     assert len({key(*parts) for parts in different}) == len(different)
     assert key("a", 1) == key("a", 1)

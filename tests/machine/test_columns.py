@@ -165,7 +165,9 @@ def other_stages() -> dict[str, ColumnPrograms]:
     longer = Output("row", (row.size + LANES,), np.append(row.values, np.full(LANES, -1, dtype=np.int32)))
     nothing = np.zeros(0, dtype=np.int32)
     shared, zeros = columns.groups[0].inputs[0], Output("solution", (9, 1), np.full(9, -1, dtype=np.int32))
-    empty = Program("empty", (shared, Argument("column", 0)), np.zeros(0), nothing.astype(np.uint8), nothing, nothing, (zeros,))
+    empty = Program(
+        "empty", (shared, Argument("column", 0)), np.zeros(0), nothing.astype(np.uint8), nothing, nothing, (zeros,)
+    )
     larger = program_of(16).columns
     assert larger
     return {

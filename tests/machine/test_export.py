@@ -34,7 +34,8 @@ def built(path: Path, *options: str) -> Path:
 
 def called(program: Program, folder: Path, dtype: str, *arrays: np.ndarray) -> list[np.ndarray]:
     """The exported function, state after state."""
-    path = export(program, folder / f"program{len(list(folder.iterdir()))}.c", dtype=dtype)  # a loaded file must not change
+    # a loaded file must not change
+    path = export(program, folder / f"program{len(list(folder.iterdir()))}.c", dtype=dtype)
     function = getattr(ctypes.CDLL(str(built(path, "-shared", "-fPIC"))), names_of(program).function)
     results = [np.full((len(arrays[0]), output.size), 7e7, dtype) for output in program.outputs]
     for s in range(len(arrays[0])):

@@ -95,13 +95,18 @@ def columns(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x.T).T
 
 
-def result_of(program: Program, dtype: str, layout: MemoryLayout, inputs: list[np.ndarray], folder: Path) -> list[np.ndarray]:
+def result_of(
+    program: Program, dtype: str, layout: MemoryLayout, inputs: list[np.ndarray], folder: Path
+) -> list[np.ndarray]:
     """What the kernel gives; results poisoned beforehand."""
     rows = layout.results in ("staged", "spread")
     inputs = [
-        np.ascontiguousarray(x, dtype) if s else columns(x.astype(dtype)) for x, s in zip(inputs, layout.staged, strict=True)
+        np.ascontiguousarray(x, dtype) if s else columns(x.astype(dtype))
+        for x, s in zip(inputs, layout.staged, strict=True)
     ]
-    sizes = [len(compact_slots(program)[0])] if layout.results == "compact" else [output.size for output in program.outputs]
+    sizes = (
+        [len(compact_slots(program)[0])] if layout.results == "compact" else [output.size for output in program.outputs]
+    )
     results = [np.full((len(inputs[0]), size), 7e7, dtype) for size in sizes]
     results = results if rows else [columns(y) for y in results]
     run_on_processor(cuda_source(program, dtype, layout), [*inputs, *results], folder, len(results))
@@ -124,7 +129,9 @@ def test_every_layout_is_the_program(tmp_path, rng, which):
     program = random_program(1, outputs=((5,), (3, 4)))
     x, y = rng.normal(size=(75, 7)), rng.normal(size=(75, 6))  # the last block is not full
     x[3, 2] = np.nan
-    for got, wanted in zip(result_of(program, "float64", LAYOUTS[which], [x, y], tmp_path), program.evaluate(x, y), strict=True):
+    for got, wanted in zip(
+        result_of(program, "float64", LAYOUTS[which], [x, y], tmp_path), program.evaluate(x, y), strict=True
+    ):
         wanted = wanted.reshape(got.shape)
         assert np.isnan(wanted[3]).any() and np.isfinite(np.delete(wanted, 3, axis=0)).all()
         assert_allclose(got, wanted, rtol=1e-11, atol=1e-11, equal_nan=True)
@@ -166,7 +173,11 @@ def test_compact_results_are_gathered(tmp_path, rng):
     out = np.full((40, 150), 7e7)
     blocks = -(-150 // ENTRIES) * -(-40 // STATES)
     moved(
-        gather_source("float64"), "gather(A[0], A[1], A[2], 150u, 2u, 40u)", [values, table, out], blocks, tmp_path / "gather.so"
+        gather_source("float64"),
+        "gather(A[0], A[1], A[2], 150u, 2u, 40u)",
+        [values, table, out],
+        blocks,
+        tmp_path / "gather.so",
     )
     assert_allclose(out, program.evaluate(x, y), rtol=1e-11, atol=1e-11)
 
@@ -206,9 +217,13 @@ def test_values_that_wait_share_their_places():
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sines_and_cosines(tmp_path, rng, dtype):
-    """Within two units in the last place of the larger of the two, up to where numbers stop being angles; NaN beyond."""
+    """Within two units in the last place of the larger of the two, up to where numbers stop being angles; NaN
+    beyond."""
     text = "#include <math.h>\n#define FUNCTION static inline\n" + helpers(dtype, polynomials=True)
-    text += "\nvoid drive(const real *x, real *s, real *c, int n) { for (int i = 0; i < n; ++i) eq_sincos(x[i], s + i, c + i); }"
+    text += (
+        "\nvoid drive(const real *x, real *s, real *c, int n) { for (int i = 0; i < n; ++i) eq_sincos(x[i], "
+        "s + i, c + i); }"
+    )
     drive = shared_object(text, tmp_path / "sincos.so").drive
     near = np.concatenate([rng.uniform(-4, 4, 20000), rng.uniform(-1e4, 1e4, 20000), np.arange(-200, 200) * np.pi / 4])
     far = rng.uniform(-1, 1, 5000) * FAR[dtype]
@@ -251,7 +266,13 @@ def foreign(library: str) -> object:
 
 
 def test_kinds_by_library_and_never_mixed():
-    assert [kind(foreign(name)) for name in ("cupy", "torch", "jax", "jaxlib", "numpy")] == ["cupy", "torch", "jax", "jax", None]
+    assert [kind(foreign(name)) for name in ("cupy", "torch", "jax", "jaxlib", "numpy")] == [
+        "cupy",
+        "torch",
+        "jax",
+        "jax",
+        None,
+    ]
     with pytest.raises(ShapeError, match="cupy and torch in one call"):
         common_kind((foreign("cupy"), foreign("torch")))
 

@@ -138,4 +138,6 @@ def test_gradients_are_refused_with_advice():
     torch = pytest.importorskip("torch")
     program = random_program(10, outputs=((4,),))
     with pytest.raises(ShapeError, match=r"x0 requires gradients.*x0\.detach\(\)"):
-        DeviceKernel(program)(torch.zeros((2, 7), device="cuda", requires_grad=True), torch.zeros((2, 6), device="cuda"))
+        DeviceKernel(program)(
+            torch.zeros((2, 7), device="cuda", requires_grad=True), torch.zeros((2, 6), device="cuda")
+        )

@@ -1,4 +1,5 @@
-"""Kernels as users call them: any shape, stride, kind, number of threads gives the same numbers, or an error that teaches."""
+"""Kernels as users call them: any shape, stride, kind, number of threads gives the same numbers, or an error that
+teaches."""
 
 from __future__ import annotations
 
@@ -236,7 +237,12 @@ def test_out_is_filled_and_returned(bias, states, count):
     q, v = (x[0] if count is None else x[:count] for x in states)
     shape = q.shape[:-1]
     spacious = np.full((*shape, 40), 7.0)
-    for out in (np.empty((*shape, 18)), np.empty((*shape, 18), order="F"), spacious[..., 2:38:2], spacious[..., 37:1:-2]):
+    for out in (
+        np.empty((*shape, 18)),
+        np.empty((*shape, 18), order="F"),
+        spacious[..., 2:38:2],
+        spacious[..., 37:1:-2],
+    ):
         assert bias(q, v, out=out) is out
         assert_array_equal(out, bias(q, v))
     assert_array_equal(spacious[..., [0, 1, 38, 39]], np.full((*shape, 4), 7.0))
@@ -285,7 +291,9 @@ def test_out_in_float32(bias, states):
     ],
 )
 def test_out_of_another_shape_or_kind(bias, states, out, got):
-    with pytest.raises(ShapeError, match=rf"bias_force: out must be a writable float64 array of shape \(5, 18\), got .*{got}"):
+    with pytest.raises(
+        ShapeError, match=rf"bias_force: out must be a writable float64 array of shape \(5, 18\), got .*{got}"
+    ):
         bias(*(x[:5] for x in states), out=out)
 
 
@@ -608,7 +616,9 @@ def test_a_state_that_is_not_finite_is_named(bias, states, bad, dtype):
         for place in range(size):
             arrays = [q[0].copy(), v[0].copy()]
             arrays[which][place] = bad
-            with pytest.raises(StateError, match=rf"bias_force: {name}\[{place}\] is {bad}; every number must be finite"):
+            with pytest.raises(
+                StateError, match=rf"bias_force: {name}\[{place}\] is {bad}; every number must be finite"
+            ):
                 bias(*arrays)
         for row in (0, 7, 8, 15, 16, 38, 39):
             arrays = [q.copy(), v.copy()]
@@ -640,7 +650,9 @@ def test_the_place_is_that_in_the_users_array(bias, states):
 def test_a_quaternion_of_another_length_is_named(quadruped, states, factor):
     q = states[0][:20].copy()
     q[0, 3:7] *= factor
-    with pytest.raises(StateError, match=r"mass_matrix: the quaternion q\[3:7\] has length .* instead of 1.*\(w, x, y, z\)"):
+    with pytest.raises(
+        StateError, match=r"mass_matrix: the quaternion q\[3:7\] has length .* instead of 1.*\(w, x, y, z\)"
+    ):
         quadruped.mass_matrix(q[0])
     with pytest.raises(StateError, match=r"the quaternion q\[0, 3:7\] has length"):
         quadruped.mass_matrix(q)

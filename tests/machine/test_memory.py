@@ -55,7 +55,9 @@ assert np.isfinite(M).all()
 """
 
 
-@pytest.mark.parametrize("script", [ROBOT, BOUND, CONTROLLER, BATCH], ids=["robot", "bound call", "controller", "batch"])
+@pytest.mark.parametrize(
+    "script", [ROBOT, BOUND, CONTROLLER, BATCH], ids=["robot", "bound call", "controller", "batch"]
+)
 def test_nothing_is_used_after_it_was_freed(script):
     environment = {**os.environ, **OVERWRITING}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300)

@@ -17,10 +17,49 @@ from equipoise.machine.kernel import Kernel, object_code
 from equipoise.machine.program import CODES, MAGIC, NAMES, OPERATIONS, Argument, Output, Program
 
 EXACT = {
-    "add", "sub", "mul", "div", "neg", "sqrt", "abs", "min", "max", "lt", "le", "eq", "ne", "not", "and", "or", "select",
-    "floor", "ceil", "sign", "copysign", "fmod",
-}  # fmt: skip
-SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 0.1, 1e-30, 1e-310, 1e30, -7.25, 4.0, 1e4]
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "neg",
+    "sqrt",
+    "abs",
+    "min",
+    "max",
+    "lt",
+    "le",
+    "eq",
+    "ne",
+    "not",
+    "and",
+    "or",
+    "select",
+    "floor",
+    "ceil",
+    "sign",
+    "copysign",
+    "fmod",
+}
+SPECIAL = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    2.0,
+    -3.0,
+    0.1,
+    1e-30,
+    1e-310,
+    1e30,
+    -7.25,
+    4.0,
+    1e4,
+]
 
 
 def program_of(
@@ -70,7 +109,9 @@ def pairs() -> np.ndarray:
     """Pairs of special numbers, and of ordinary ones."""
     special = np.stack(np.meshgrid(SPECIAL, SPECIAL), axis=-1).reshape(-1, 2)
     rng = np.random.default_rng(0)
-    return np.concatenate([special, rng.normal(size=(500, 2)), rng.uniform(-20, 20, (500, 2)), rng.uniform(0, 1, (99, 2))])
+    return np.concatenate(
+        [special, rng.normal(size=(500, 2)), rng.uniform(-20, 20, (500, 2)), rng.uniform(0, 1, (99, 2))]
+    )
 
 
 @pytest.fixture(scope="module", params=["float64", "float32"])
@@ -97,7 +138,10 @@ def test_single_states_have_the_bits_of_batches(results):
     ("name", "x", "wanted"),
     [
         *[(name, x, np.nan) for name in ("min", "max", "add", "sub", "mul", "div") for x in ((np.nan, 1), (1, np.nan))],
-        *[(name, (np.nan, 1), np.nan) for name in ("sign", "abs", "neg", "sqrt", "sin", "cos", "floor", "ceil", "exp", "log")],
+        *[
+            (name, (np.nan, 1), np.nan)
+            for name in ("sign", "abs", "neg", "sqrt", "sin", "cos", "floor", "ceil", "exp", "log")
+        ],
         ("select", (np.nan, 3), 3),  # no number is not zero
         ("select", (0, np.nan), 0),
         ("select", (-0.0, np.nan), 0),
@@ -219,7 +263,9 @@ def assert_same(a: Program, b: Program) -> None:
         assert (one.name, one.shape, one.values.tolist()) == (other.name, other.shape, other.values.tolist())
 
 
-@pytest.mark.parametrize("make", [lambda real: real, lambda real: random_program(1), lambda real: program_of([], [0, -1])])
+@pytest.mark.parametrize(
+    "make", [lambda real: real, lambda real: random_program(1), lambda real: program_of([], [0, -1])]
+)
 def test_a_file_comes_back_whole(real, make):
     program = make(real)
     again = Program.from_bytes(program.to_bytes())
@@ -240,7 +286,9 @@ def test_a_program_read_back_runs(real):
     assert_array_equal(again(q, v), robot.coriolis_matrix(q, v))
 
 
-@pytest.mark.parametrize("data", [b"", b"EQ", b"\x7fELF" + bytes(100), MAGIC[:-1] + b"9" + bytes(50), b"{}", bytes(1000)])
+@pytest.mark.parametrize(
+    "data", [b"", b"EQ", b"\x7fELF" + bytes(100), MAGIC[:-1] + b"9" + bytes(50), b"{}", bytes(1000)]
+)
 def test_foreign_bytes(data):
     with pytest.raises(CompileError, match="not an Equipoise program"):
         Program.from_bytes(data)
@@ -297,7 +345,10 @@ def with_header(program: Program, **changes) -> bytes:
         ("name", [..., None, 3, ["p"]]),
         ("constants", [..., None, -1, 0, 1e3, 10**30, "3", True, [3]]),
         ("instructions", [..., None, -1, 5, 10**9, 10**30, 2.0, "x", {}]),
-        ("inputs", [..., None, 5, [], [["x"]], [["x", -5]], [["x", "5"]], [[None, 5]], [["x", 1]], [["x", 2**40]], "xx"]),
+        (
+            "inputs",
+            [..., None, 5, [], [["x"]], [["x", -5]], [["x", "5"]], [[None, 5]], [["x", 1]], [["x", 2**40]], "xx"],
+        ),
         ("outputs", [..., None, [], [["y"]], [["y", 34]], [["y", []]], [[3, [2, 17]]]]),
         ("outputs", [[["y", [-2, -17]]], [["y", [2, 17.0]]], [["y", [2**32, 2**32]]]]),
         ("quaternions", [..., None, 1, [[0, 2]], [[0, -1]], [[1, 0]], [[-1, 0]], [[0]], [["a", "b"]], [[0, 1.0]]]),
@@ -405,7 +456,21 @@ UNARY = (
     "sqrt", "sin", "cos", "fabs", "floor", "ceil", "sign", "exp", "log", "tan", "asin", "acos", "atan", "sinh", "cosh",
     "tanh", "expm1", "log1p", "asinh", "atanh", "logic_not",
 )  # fmt: skip
-BINARY = ("fmin", "fmax", "atan2", "hypot", "fmod", "copysign", "power", "logic_and", "logic_or", "eq", "ne", "lt", "le")
+BINARY = (
+    "fmin",
+    "fmax",
+    "atan2",
+    "hypot",
+    "fmod",
+    "copysign",
+    "power",
+    "logic_and",
+    "logic_or",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+)
 
 
 def everything(robot, x):

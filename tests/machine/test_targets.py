@@ -53,14 +53,22 @@ print(json.dumps({{"width": cpu.target_for("float64", True).width, "found": foun
 def has(name: str) -> bool:
     """Whether this machine can run it."""
     features = f",{cpu._llvm().get_host_cpu_features().flatten()},"
-    needed = {"sse": ("+sse4.2",), "avx2": ("+avx2", "+fma"), "avx512": ("+avx512f", "+avx512dq", "+avx512vl", "+avx512bw")}
+    needed = {
+        "sse": ("+sse4.2",),
+        "avx2": ("+avx2", "+fma"),
+        "avx512": ("+avx512f", "+avx512dq", "+avx512vl", "+avx512bw"),
+    }
     return all(f",{feature}," in features for feature in needed[name])
 
 
 def ran(name: str) -> dict:
     code = RUN.format(robot=ROBOT, names=QUANTITIES[:4])
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=os.environ | {"EQUIPOISE_CPU": name}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"EQUIPOISE_CPU": name},
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -116,7 +124,7 @@ def test_code_for_others_is_at_least_compiled(name, batch):
     assert code[:4] == b"\x7fELF" and int.from_bytes(code[18:20], "little") == ELSEWHERE[name][2]
 
 
-# --- aarch64, run -------------------------------------------------------------------------------------------------------
+# --- aarch64, run -----------------------------------------------------------------------------------------------------
 
 DRIVER = """
 #include <stdint.h>
@@ -141,7 +149,8 @@ int main(void) {{
 @pytest.mark.parametrize("quantity", QUANTITIES)
 @pytest.mark.parametrize("batch", [True, False], ids=["batch", "single"])
 def test_kernels_run_on_aarch64(tmp_path, quantity, batch):
-    """Cross-compiled by our own LLVM, linked to a small C program, run by qemu: the numbers are those of this machine."""
+    """Cross-compiled by our own LLVM, linked to a small C program, run by qemu: the numbers are those of this
+    machine."""
     if shutil.which("qemu-aarch64") is None or shutil.which("aarch64-linux-gnu-gcc") is None:
         pytest.skip("needs qemu-user and gcc-aarch64-linux-gnu")
     robot = eq.load(ROBOT)

@@ -25,7 +25,10 @@ def chain(joints: dict[str, str], extra: str = "", effort: float = 5.0) -> str:
         mimic = f'<mimic joint="{kind.split()[1]}"/>' if kind.startswith("mimic") else ""
         kind = "revolute" if mimic else kind
         text += f'<joint name="{name}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/>{mimic}'
-        text += f'<origin xyz="0 0 0.3"/><axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="{effort}" velocity="2"/></joint>'
+        text += (
+            f'<origin xyz="0 0 0.3"/><axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="{effort}" '
+            'velocity="2"/></joint>'
+        )
     return f'<robot name="chain">{links}{text}{extra}</robot>'
 
 
@@ -33,7 +36,7 @@ def motors(robot: eq.Robot) -> list[str]:
     return [name for name, joint in robot.joints.items() if joint.actuated]
 
 
-# --- by default ---------------------------------------------------------------------------------------------------------
+# --- by default -------------------------------------------------------------------------------------------------------
 
 
 def test_by_default_the_joints_with_one_freedom_have_motors():
@@ -59,7 +62,9 @@ def test_the_base_has_no_motor():
 def test_objects_have_no_motors(kind, object_first):
     builder = eq.RobotBuilder("scene", floating=False)
     solid = dict(mass=1.0, inertia=(0.1, 0.1, 0.1))
-    builder.link("trunk", **solid).link("limb", **solid).link("hand", **solid).link("drawer", **solid).link("handle", **solid)
+    builder.link("trunk", **solid).link("limb", **solid).link("hand", **solid).link("drawer", **solid).link(
+        "handle", **solid
+    )
     builder.link("door", **solid)
 
     def add_robot() -> None:
@@ -107,7 +112,7 @@ def test_the_builder_takes_the_word_of_the_user():
     assert_array_equal(robot.actuated, [True, True, True, False, True])
 
 
-# --- URDF ---------------------------------------------------------------------------------------------------------------
+# --- URDF -------------------------------------------------------------------------------------------------------------
 
 
 THREE = {"a": "revolute", "b": "revolute", "c": "revolute"}
@@ -150,7 +155,10 @@ def test_the_motor_is_the_leaders(named):
 @pytest.mark.parametrize(
     "file, passive",
     [
-        ("cassie/cassie_v4.urdf", {f"{s}{j}" for s in ("Left", "Right") for j in ("ShinPitch", "TarsusPitch", "AchillesSpring")}),
+        (
+            "cassie/cassie_v4.urdf",
+            {f"{s}{j}" for s in ("Left", "Right") for j in ("ShinPitch", "TarsusPitch", "AchillesSpring")},
+        ),
         ("hrp4c/HRP4Cmain.urdf", set()),
     ],
 )
@@ -159,7 +167,7 @@ def test_transmissions_of_real_robots(file, passive):
     assert {name for name, joint in robot.joints.items() if not joint.actuated} == passive
 
 
-# --- MJCF ---------------------------------------------------------------------------------------------------------------
+# --- MJCF -------------------------------------------------------------------------------------------------------------
 
 
 SCENE = f"""<mujoco><worldbody>
@@ -199,7 +207,8 @@ def test_actuators_decide(actuators, expected):
 
 
 @pytest.mark.parametrize(
-    "file", ["cassie/mjcf/cassie_nomesh.xml", "unitree_g1/mjcf/g1_nomesh.xml", "tiago_dual/mjcf/tiago_dual_motor_nomesh.xml"]
+    "file",
+    ["cassie/mjcf/cassie_nomesh.xml", "unitree_g1/mjcf/g1_nomesh.xml", "tiago_dual/mjcf/tiago_dual_motor_nomesh.xml"],
 )
 def test_velocities_with_motors_are_those_that_mujoco_moves(file):
     import mujoco
@@ -211,7 +220,9 @@ def test_velocities_with_motors_are_those_that_mujoco_moves(file):
     d.qpos[:] = m.qpos0 + 0.1
     mujoco.mj_forward(m, d)
     moment = np.zeros((m.nu, m.nv))
-    mujoco.mju_sparse2dense(moment, d.actuator_moment.ravel(), d.moment_rownnz, d.moment_rowadr, d.moment_colind.ravel())
+    mujoco.mju_sparse2dense(
+        moment, d.actuator_moment.ravel(), d.moment_rownnz, d.moment_rowadr, d.moment_colind.ravel()
+    )
     moved = np.abs(moment).max(axis=0) > 0
     for j in range(m.njnt):
         joint = robot.joints.get(m.joint(j).name)
@@ -219,7 +230,7 @@ def test_velocities_with_motors_are_those_that_mujoco_moves(file):
             assert robot.actuated[joint.v].all() == moved[m.jnt_dofadr[j]], joint.name
 
 
-# --- the user -----------------------------------------------------------------------------------------------------------
+# --- the user ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_user_names_passive_joints():
@@ -262,7 +273,7 @@ def test_motors_nobody_can_have(options, error, message):
         eq.load(chain({"leader": "revolute", "follower": "mimic leader", "away": "floating"}), **options)
 
 
-# --- writing ------------------------------------------------------------------------------------------------------------
+# --- writing ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("passive", [[], ["a"], ["a", "b"], ["follower_of_c"]])

@@ -18,7 +18,9 @@ from equipoise.model.types import Inertia, Mimic, Shape
 
 def pendulum(**joint) -> ModelBuilder:
     builder = (
-        ModelBuilder("pendulum", floating=False).link("post").link("rod", mass=2.0, com=(0, 0, -0.5), inertia=(0.2, 0.2, 0.01))
+        ModelBuilder("pendulum", floating=False)
+        .link("post")
+        .link("rod", mass=2.0, com=(0, 0, -0.5), inertia=(0.2, 0.2, 0.01))
     )
     return builder.joint("swing", "revolute", "post", "rod", **({"axis": (0, 1, 0)} | joint))
 
@@ -27,7 +29,9 @@ def pendulum(**joint) -> ModelBuilder:
 
 
 def test_parts_become_one_tree_in_the_order_given():
-    model = pendulum(lower=-1, upper=2, velocity=3, effort=4, damping=0.1).frame("tip", "rod", position=(0, 0, -1)).model()
+    model = (
+        pendulum(lower=-1, upper=2, velocity=3, effort=4, damping=0.1).frame("tip", "rod", position=(0, 0, -1)).model()
+    )
     swing = model.joints["swing"]
     assert list(model.joints) == ["base", "swing"] and (model.nq, model.nv) == (1, 1)
     assert (swing.limits.lower, swing.limits.upper, swing.limits.velocity, swing.limits.effort) == (-1, 2, 3, 4)
@@ -55,13 +59,22 @@ def test_axes_are_made_unit_and_exact():
 @pytest.mark.parametrize("parent", ["world", None])
 @pytest.mark.parametrize("name", JOINT_TYPES)
 def test_every_joint_type_connects_to_the_world(name, parent):
-    model = ModelBuilder("one", floating=False).link("body", mass=1.0, inertia=(1, 1, 1)).joint("j", name, parent, "body").model()
+    model = (
+        ModelBuilder("one", floating=False)
+        .link("body", mass=1.0, inertia=(1, 1, 1))
+        .joint("j", name, parent, "body")
+        .model()
+    )
     assert model.nq == JOINT_TYPES[name].nq and model.nv == JOINT_TYPES[name].nv
     assert tree_of(model).nv == model.nv
 
 
 def test_a_joint_type_may_be_given_as_it_is():
-    builder = ModelBuilder("two", floating=False).link("a", mass=1.0, inertia=(1, 1, 1)).link("b", mass=1.0, inertia=(1, 1, 1))
+    builder = (
+        ModelBuilder("two", floating=False)
+        .link("a", mass=1.0, inertia=(1, 1, 1))
+        .link("b", mass=1.0, inertia=(1, 1, 1))
+    )
     model = builder.joint("hip", Ball(), "world", "a").joint("spin", Continuous(axis=(1.0, 0.0, 0.0)), "a", "b").model()
     assert (model.nq, model.nv) == (5, 4)
 
@@ -70,7 +83,9 @@ def test_a_joint_type_may_be_given_as_it_is():
 def test_a_planar_joint_moves_in_the_plane_of_its_normal(normal):
     unit = np.array(normal) / np.linalg.norm(normal)
     builder = ModelBuilder("slider", floating=False).link("body", mass=1.0, inertia=(1, 1, 1))
-    model = builder.joint("plane", "planar", "world", "body", axis=normal, position=(1, 2, 3), rpy=(0.1, 0.2, 0.3)).model()
+    model = builder.joint(
+        "plane", "planar", "world", "body", axis=normal, position=(1, 2, 3), rpy=(0.1, 0.2, 0.3)
+    ).model()
     X_0 = link_poses(model, neutral(model))["body"]
     assert_allclose(X_0, rigid.pose(rigid.rotation_from_rpy(0.1, 0.2, 0.3), (1, 2, 3)), atol=1e-12)
     moved = rigid.inverse(X_0) @ link_poses(model, np.array([0.3, -0.4, 0.5]))["body"]
@@ -137,7 +152,8 @@ def test_solid_inertia_is_that_of_stacked_discs(make):
 
 def test_a_long_capsule_is_a_rod_and_a_short_one_a_ball():
     assert_allclose(
-        shapes.solid_inertia(shapes.capsule(0.3, 1e-9), 2.0).matrix, shapes.solid_inertia(shapes.sphere(0.3), 2.0).matrix
+        shapes.solid_inertia(shapes.capsule(0.3, 1e-9), 2.0).matrix,
+        shapes.solid_inertia(shapes.sphere(0.3), 2.0).matrix,
     )
     rod = shapes.solid_inertia(shapes.capsule(1e-6, 1.0), 2.0).matrix
     assert_allclose(np.diag(rod), [2 / 12, 2 / 12, 0], atol=1e-6)
@@ -146,7 +162,9 @@ def test_a_long_capsule_is_a_rod_and_a_short_one_a_ball():
 def test_two_halves_of_a_box_are_the_box():
     whole = shapes.solid_inertia(shapes.box(1.0, 0.4, 0.2, position=(1, 2, 3), rpy=(0.3, -0.2, 0.5)), 6.0)
     R = rigid.rotation_from_rpy(0.3, -0.2, 0.5)
-    halves = [shapes.box(0.5, 0.4, 0.2, position=(1, 2, 3) + R @ (x, 0, 0), rpy=(0.3, -0.2, 0.5)) for x in (0.25, -0.25)]
+    halves = [
+        shapes.box(0.5, 0.4, 0.2, position=(1, 2, 3) + R @ (x, 0, 0), rpy=(0.3, -0.2, 0.5)) for x in (0.25, -0.25)
+    ]
     both = shapes.solids_inertia(halves, 6.0)
     assert both.mass == pytest.approx(6.0)
     assert_allclose(both.com, whole.com)
@@ -175,7 +193,10 @@ FAULTS = {
     "zero axis": (lambda: pendulum(axis=(0, 0, 0)), "axis of joint 'swing' has no length"),
     "axis of two numbers": (lambda: pendulum(axis=(0, 1)), "axis of joint 'swing' is three finite numbers, got (0, 1)"),
     "NaN in axis": (lambda: pendulum(axis=(0, np.nan, 1)), "axis of joint 'swing' is three finite numbers"),
-    "unknown type": (lambda: ModelBuilder("x").joint("j", "revolut", "a", "b"), "named 'revolut'. Did you mean 'revolute'"),
+    "unknown type": (
+        lambda: ModelBuilder("x").joint("j", "revolut", "a", "b"),
+        "named 'revolut'. Did you mean 'revolute'",
+    ),
     "not a type": (lambda: ModelBuilder("x").joint("j", 3, "a", "b"), "type of joint 'j' is a name (fixed, revolute"),
     "limits": (lambda: pendulum(lower=1, upper=-1), "joint 'swing' needs lower ≤ upper"),
     "NaN limit": (lambda: pendulum(lower=np.nan), "joint 'swing' needs lower ≤ upper"),
@@ -184,12 +205,27 @@ FAULTS = {
     "position": (lambda: pendulum(position="here"), "position of joint 'swing' is three finite numbers, got 'here'"),
     "mass": (lambda: ModelBuilder("x").link("a", mass=-1), "mass of link 'a' is a finite number of kg, zero or more"),
     "NaN mass": (lambda: ModelBuilder("x").link("a", mass=np.nan), "mass of link 'a'"),
-    "no inertia": (lambda: ModelBuilder("x").link("a", mass=1), "link 'a' has a mass of 1 kg but no inertia. Give inertia="),
-    "inertia without mass": (lambda: ModelBuilder("x").link("a", inertia=(1, 1, 1)), "link 'a' has an inertia but no mass"),
+    "no inertia": (
+        lambda: ModelBuilder("x").link("a", mass=1),
+        "link 'a' has a mass of 1 kg but no inertia. Give inertia=",
+    ),
+    "inertia without mass": (
+        lambda: ModelBuilder("x").link("a", inertia=(1, 1, 1)),
+        "link 'a' has an inertia but no mass",
+    ),
     "triangle": (lambda: ModelBuilder("x").link("a", mass=1, inertia=(1, 1, 3)), "inertia of link 'a' is not physical"),
-    "negative": (lambda: ModelBuilder("x").link("a", mass=1, inertia=(1, 1, -1)), "inertia of link 'a' is not physical"),
-    "skew": (lambda: ModelBuilder("x").link("a", mass=1, inertia=[[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]), "must be symmetric"),
-    "shape of inertia": (lambda: ModelBuilder("x").link("a", mass=1, inertia=(1, 1)), "inertia of link 'a' is 3×3 or 3"),
+    "negative": (
+        lambda: ModelBuilder("x").link("a", mass=1, inertia=(1, 1, -1)),
+        "inertia of link 'a' is not physical",
+    ),
+    "skew": (
+        lambda: ModelBuilder("x").link("a", mass=1, inertia=[[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]),
+        "must be symmetric",
+    ),
+    "shape of inertia": (
+        lambda: ModelBuilder("x").link("a", mass=1, inertia=(1, 1)),
+        "inertia of link 'a' is 3×3 or 3",
+    ),
     "world": (lambda: ModelBuilder("x").link("world"), "no link can be named 'world'"),
     "gravity": (lambda: ModelBuilder("x", gravity=9.81), "gravity is three finite numbers, got 9.81"),
     "mesh": (
@@ -201,12 +237,18 @@ FAULTS = {
     "ends": (lambda: shapes.capsule_between((1, 2, 3), (1, 2, 3), 0.1), "a capsule needs two different ends"),
     "parent": (lambda: pendulum().frame("f", "rode").model(), "(parent of frame 'f') named 'rode'. Did you mean 'rod'"),
     "link twice": (lambda: pendulum().link("rod").model(), "two links are named 'rod'"),
-    "child": (lambda: pendulum().joint("j", "fixed", "rod", "hand").model(), "no link (child of joint 'j') named 'hand'"),
+    "child": (
+        lambda: pendulum().joint("j", "fixed", "rod", "hand").model(),
+        "no link (child of joint 'j') named 'hand'",
+    ),
     "two roots": (lambda: pendulum().link("stray").model(), "not one tree"),
-    "posture": (lambda: pendulum().standing({"swung": 1.0}).model(), "no joint (in the standing posture) named 'swung'"),
+    "posture": (
+        lambda: pendulum().standing({"swung": 1.0}).model(),
+        "no joint (in the standing posture) named 'swung'",
+    ),
     "posture size": (lambda: pendulum().standing({"swing": (1, 2)}).model(), "joint 'swing' (revolute) wants 1 finite"),
     "posture word": (lambda: pendulum().standing({"swing": "up"}), "posture of joint 'swing' is numbers, got 'up'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

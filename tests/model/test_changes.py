@@ -27,7 +27,7 @@ def chain(limits: list[str], masses: list[float] | None = None, kind: str = "rev
     return f'<robot name="chain">{links}{joints}</robot>'
 
 
-# --- placeholders -------------------------------------------------------------------------------------------------------
+# --- placeholders -----------------------------------------------------------------------------------------------------
 
 GOOD = 'lower="-1" upper="1" effort="5" velocity="2"'
 
@@ -35,11 +35,14 @@ GOOD = 'lower="-1" upper="1" effort="5" velocity="2"'
 @pytest.mark.parametrize(
     "bad, what, expected",
     [
-        ('lower="-1" upper="1" effort="1e9" velocity="2"', "effort limits that are placeholders, taken as none", (np.inf, 2.0)),
-        ('lower="-1" upper="1" effort="5" velocity="0"', "velocity limits that are placeholders, taken as none", (5.0, np.inf)),
+        ('lower="-1" upper="1" effort="1e9" velocity="2"', "effort limits that are placeholders, taken as "
+            "none", (np.inf, 2.0)),
+        ('lower="-1" upper="1" effort="5" velocity="0"', "velocity limits that are placeholders, taken as "
+            "none", (5.0, np.inf)),
         ('lower="-1" upper="1" effort="5" velocity="1e7"', "velocity limits that are placeholders", (5.0, np.inf)),
         ('lower="-0.001" upper="0.001" effort="5" velocity="2"', "hardly any room to move, kept", (5.0, 2.0)),
-        ('lower="-1" upper="1" effort="0" velocity="2"', None, (0.0, 2.0)),  # among others it says that there is no motor
+        # among others it says that there is no motor
+        ('lower="-1" upper="1" effort="0" velocity="2"', None, (0.0, 2.0)),
         (GOOD, None, (5.0, 2.0)),
     ],
 )  # fmt: skip
@@ -80,7 +83,7 @@ def test_doubts_are_told_once_per_load():
         robot.with_locked(["j0"]).with_passive(["j2"]).with_payload("l1", 1.0).with_limits(effort=3.0)
 
 
-# --- limits -------------------------------------------------------------------------------------------------------------
+# --- limits -----------------------------------------------------------------------------------------------------------
 
 
 def test_limits_of_all_joints_and_of_some():
@@ -123,7 +126,7 @@ def test_a_ball_joint_has_no_range_but_an_effort():
         robot.with_limits(["hip"], lower=-1.0)
 
 
-# --- masses -------------------------------------------------------------------------------------------------------------
+# --- masses -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_payload_is_one_more_body_on_the_link(rng):

@@ -46,13 +46,17 @@ def messages(model: Model) -> list[str]:
 
 def with_inertia(inertia: Inertia | None) -> Model:
     """A sound floating base that carries one doubtful link rigidly."""
-    return assemble("r", [Link("base", BODY), Link("odd", inertia)], [Joint("weld", Fixed(), "base", "odd")], floating=True)
+    return assemble(
+        "r", [Link("base", BODY), Link("odd", inertia)], [Joint("weld", Fixed(), "base", "odd")], floating=True
+    )
 
 
 def chain(*parts: tuple[object, Inertia | None], **joint) -> Model:
     """Links "l1", "l2", … on joints "j1", "j2", … one after the other, from the world."""
     links = [Link(f"l{k}", inertia) for k, (_, inertia) in enumerate(parts, 1)]
-    joints = [Joint(f"j{k}", type_, f"l{k - 1}" if k > 1 else None, f"l{k}", **joint) for k, (type_, _) in enumerate(parts, 1)]
+    joints = [
+        Joint(f"j{k}", type_, f"l{k - 1}" if k > 1 else None, f"l{k}", **joint) for k, (type_, _) in enumerate(parts, 1)
+    ]
     return assemble("r", links, joints)
 
 
@@ -80,7 +84,10 @@ def test_thormang3_has_placeholders():
 
 def test_hrp4c_has_inertias_that_are_not_definite():
     (message,) = messages(shared("hrp4c/HRP4Cmain.urdf"))
-    assert "10 links have an inertia that is not positive definite: 'L_WRIST_R_LINK' (eigenvalues -7e-08, 2.8e-07" in message
+    assert (
+        "10 links have an inertia that is not positive definite: 'L_WRIST_R_LINK' (eigenvalues -7e-08, 2.8e-07"
+        in message
+    )
 
 
 def test_anymal_c_has_inertias_no_body_can_have():
@@ -107,7 +114,10 @@ def test_point_masses_and_frames_raise_no_doubt():
 @pytest.mark.parametrize(
     ("inertia", "message"),
     [
-        (Inertia(1, [0, 0, 0], np.diag([-0.01, 0.1, 0.1])), "not positive definite: 'odd' (eigenvalues -0.01, 0.1, 0.1)"),
+        (
+            Inertia(1, [0, 0, 0], np.diag([-0.01, 0.1, 0.1])),
+            "not positive definite: 'odd' (eigenvalues -0.01, 0.1, 0.1)",
+        ),
         (
             Inertia(1, [0, 0, 0], np.diag([0.1, 0.1, 0.3])),
             "one principal moment exceeds the sum of the other two: 'odd' (mom",
@@ -184,7 +194,9 @@ def test_two_joints_of_one_axis_without_mass_between_are_refused():
 
 def test_an_inertia_that_makes_the_mass_matrix_indefinite_is_refused():
     bad = Inertia(1e-3, [0, 0, 0], np.diag([0.1, 0.1, -0.1]))
-    with pytest.raises(ModelError, match=r"joint 'j2' feels no positive inertia when it moves link 'l2' \(pivot -0.1\)"):
+    with pytest.raises(
+        ModelError, match=r"joint 'j2' feels no positive inertia when it moves link 'l2' \(pivot -0.1\)"
+    ):
         check(chain((Revolute((1.0, 0.0, 0.0)), BODY), (Revolute(), bad)))
 
 

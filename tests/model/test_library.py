@@ -134,7 +134,9 @@ def test_the_base_of_a_built_in_robot_can_be_freed_and_held(name):
     poses, poses_held = link_poses(free, neutral(free)), link_poses(held, neutral(held))
     root = next(iter(free.links))
     for link in free.links:
-        assert_allclose(np.linalg.inv(poses[root]) @ poses[link], np.linalg.inv(poses_held[root]) @ poses_held[link], atol=1e-12)
+        assert_allclose(
+            np.linalg.inv(poses[root]) @ poses[link], np.linalg.inv(poses_held[root]) @ poses_held[link], atol=1e-12
+        )
 
 
 def test_a_freed_base_starts_at_the_world():

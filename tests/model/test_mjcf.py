@@ -358,7 +358,8 @@ def test_polynomial_is_that_of_mujoco(shaken):
 
 def test_loops_between_sites():
     text = body(
-        '<joint/><site name="s" pos="0.1 0 0" euler="0 0 90"/><body name="b"><joint/><geom size="0.1"/><site name="t"/></body>',
+        '<joint/><site name="s" pos="0.1 0 0" euler="0 0 90"/><body name="b"><joint/><geom size="0.1"/><site '
+        'name="t"/></body>',
         rest='<equality><weld site1="s" site2="t"/></equality>',
     )
     model = read_mjcf(text)

@@ -56,7 +56,8 @@ def test_only_the_fixed_base_has_no_mass(model):
 def test_reduction_keeps_mass_and_motion(model):
     tree = tree_of(model)
     moved = sum(body.mass for body in tree.bodies)
-    still = [link for name, link in model.links.items() if name in tree.places and tree.places[name][0] < 0]  # on the world
+    # on the world
+    still = [link for name, link in model.links.items() if name in tree.places and tree.places[name][0] < 0]
     fixed = sum(link.inertia.mass for link in still if link.inertia)
     assert (tree.nq, tree.nv, tree.floating) == (model.nq, model.nv, model.base is not None)
     assert moved + fixed == pytest.approx(model.mass, rel=1e-12)
@@ -94,11 +95,14 @@ def test_joints_of_the_two_sides_have_mirrored_limits():
 
 
 def test_the_mass_fractions_of_the_table_sum_to_one():
-    assert sum(row.mass * (2 if name in PAIRED else 1) for name, row in SEGMENTS.items()) == pytest.approx(100.0, abs=1e-9)
+    assert sum(row.mass * (2 if name in PAIRED else 1) for name, row in SEGMENTS.items()) == pytest.approx(
+        100.0, abs=1e-9
+    )
 
 
 def test_three_parts_of_the_trunk_make_the_whole_trunk_of_the_same_table():
-    """De Leva also gives the trunk as one segment, cervicale to mid-hip: 43.46 %, 603.3 mm, 51.38, 32.8, 30.6, 16.9 %."""
+    """De Leva also gives the trunk as one segment, cervicale to mid-hip: 43.46 %, 603.3 mm, 51.38, 32.8, 30.6, 16.9
+    %."""
     parts = [SEGMENTS[name] for name in ("upper_trunk", "middle_trunk", "lower_trunk")]
     mass, length = np.array([p.mass for p in parts]), np.array([p.length for p in parts])
     centre = np.cumsum(length) - length + length * [p.com / 100 for p in parts]
@@ -151,7 +155,9 @@ def test_segments_of_the_human_are_those_of_the_table(posture):
 def test_a_standing_human_has_both_soles_flat_on_the_ground_and_his_weight_over_them():
     model = BUILT_IN["human"]()
     q = standing(model)
-    corners = np.array([frame_pose(model, q, f"{side}_foot_corner_{i}")[:3, 3] for side in ("left", "right") for i in range(4)])
+    corners = np.array(
+        [frame_pose(model, q, f"{side}_foot_corner_{i}")[:3, 3] for side in ("left", "right") for i in range(4)]
+    )
     for side in ("left", "right"):
         assert_allclose(frame_pose(model, q, f"{side}_foot")[:3, :3], np.eye(3), atol=1e-12)
     assert_allclose(corners[:, 2], 0, atol=1e-12)
@@ -226,14 +232,18 @@ def test_the_mass_matrix_of_the_human_is_positive_definite_even_where_shoulder_a
 def test_the_quadruped_stands_on_its_feet():
     model = BUILT_IN["quadruped"]()
     q = standing(model)
-    feet = np.array([frame_pose(model, q, f"{leg}_foot") for leg in ("front_left", "front_right", "hind_left", "hind_right")])
+    feet = np.array(
+        [frame_pose(model, q, f"{leg}_foot") for leg in ("front_left", "front_right", "hind_left", "hind_right")]
+    )
     assert_allclose(feet[:, :3, :3], np.broadcast_to(np.eye(3), (4, 3, 3)), atol=1e-12)
     assert_allclose(feet[:, 2, 3], 0, atol=1e-12)
     assert_allclose(feet[:, :3, 3].mean(axis=0), 0, atol=1e-12)
     assert 25 < model.mass < 30 and abs(com(model, q)[0]) < 0.05
     assert q[model.joints["front_left_knee"].q] < -0.5
     balls = [
-        link_poses(model, q)["front_left_shank"] @ s.X for s in model.links["front_left_shank"].collisions if s.kind == "sphere"
+        link_poses(model, q)["front_left_shank"] @ s.X
+        for s in model.links["front_left_shank"].collisions
+        if s.kind == "sphere"
     ]
     assert_allclose(balls[0][:3, 3], feet[0, :3, 3] + [0, 0, 0.025], atol=1e-12)
 

@@ -138,7 +138,9 @@ def test_missing_meshes_are_one_warning():
         warnings.simplefilter("always")
         read_urdf(robot_file("poppy"))
     (warning,) = caught
-    assert re.match(r"52 mesh files are missing: 'package://meshes/pelvis_visual.STL', .*Dynamics work", str(warning.message))
+    assert re.match(
+        r"52 mesh files are missing: 'package://meshes/pelvis_visual.STL', .*Dynamics work", str(warning.message)
+    )
     assert warning.filename == __file__
 
 
@@ -196,7 +198,12 @@ def test_shapes_and_colours():
     cylinder, capsule = link.collisions
     assert (box.kind, box.size, box.color, box.X[0, 3]) == ("box", (1, 2, 3), (0, 0, 1, 1), 1)
     assert (sphere.kind, sphere.size, sphere.color) == ("sphere", (0.5,), (1, 0, 0, 0.5))
-    assert (mesh.kind, mesh.size, mesh.mesh, mesh.color) == ("mesh", (1, 2, 3), "package://nowhere/a.stl", (1, 0, 0, 0.5))
+    assert (mesh.kind, mesh.size, mesh.mesh, mesh.color) == (
+        "mesh",
+        (1, 2, 3),
+        "package://nowhere/a.stl",
+        (1, 0, 0, 0.5),
+    )
     assert (cylinder.kind, cylinder.size, cylinder.color) == ("cylinder", (0.1, 2), None)
     assert (capsule.kind, capsule.size) == ("capsule", (0.2, 3))
 
@@ -208,7 +215,9 @@ def test_shapes_urdf_does_not_know_are_left_out_with_one_warning():
     assert model.links["a"].visuals == ()
 
 
-@pytest.mark.parametrize("filename", ["package://my_robot/meshes/a.stl", "../meshes/a.stl", "file://{folder}/meshes/a.stl"])
+@pytest.mark.parametrize(
+    "filename", ["package://my_robot/meshes/a.stl", "../meshes/a.stl", "file://{folder}/meshes/a.stl"]
+)
 def test_meshes_are_found_in_the_layout_of_a_ros_package(tmp_path, filename):
     package = tmp_path / "my_robot"
     (package / "urdf").mkdir(parents=True)
@@ -255,7 +264,8 @@ def test_limits_dynamics_and_mimic_are_kept():
     follower = f'<joint name="k" type="revolute">{ENDS}<mimic joint="j" multiplier="-2" offset="0.5"/></joint>'
     text = one_joint(
         '<link name="c"/><joint name="j" type="prismatic"><parent link="b"/><child link="c"/>'
-        '<limit lower="-1" upper="2" velocity="0" effort="0"/><dynamics damping="0.1" friction="0.2"/></joint>' + follower
+        '<limit lower="-1" upper="2" velocity="0" effort="0"/><dynamics damping="0.1" friction="0.2"/></joint>'
+        + follower
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -409,7 +419,8 @@ def test_an_encoding_nobody_has(tmp_path):
 def test_encodings(tmp_path, encoding):
     path = tmp_path / "r.urdf"
     path.write_text(
-        f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?><robot><link name="ä"/></robot>', encoding=encoding
+        f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?><robot><link name="ä"/></robot>',
+        encoding=encoding,
     )
     assert list(read_urdf(path).links) == ["ä"]
 
@@ -428,7 +439,8 @@ def chain(n: int) -> str:
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
     links = "".join(f'<link name="l{i}">{inertial}</link>' for i in range(n))
     joints = "".join(
-        f'<joint name="j{i}" type="revolute"><parent link="l{i - 1}"/><child link="l{i}"/>{limit}</joint>' for i in range(1, n)
+        f'<joint name="j{i}" type="revolute"><parent link="l{i - 1}"/><child link="l{i}"/>{limit}</joint>'
+        for i in range(1, n)
     )
     return f"<robot>{links}{joints}</robot>"
 
@@ -481,14 +493,16 @@ ZOO = """
     <inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.5" iyz="0.3" izz="2"/></inertial></link>
   <link name="slide"><visual><origin rpy="1 2 3"/><geometry><capsule radius="1" length="2"/></geometry>
     <material name="m"><color rgba="0.1 0.2 0.3 1"/></material></visual></link>
-  <link name="turn"/> <link name="spin"/> <link name="plane"/> <link name="ball"/> <link name="tip"/> <link name="mimic"/>
+  <link name="turn"/> <link name="spin"/> <link name="plane"/> <link name="ball"/> <link name="tip"/>
+  <link name="mimic"/>
   <joint name="a" type="prismatic"><origin xyz="1 2 3" rpy="0.3 1.5707963267948966 0.1"/>
     <parent link="root"/><child link="slide"/><axis xyz="1 2 3"/>
     <limit lower="-1" upper="2" velocity="3" effort="4"/></joint>
   <joint name="b" type="revolute"><origin rpy="0.1 -0.2 0.3"/><parent link="slide"/><child link="turn"/>
     <limit lower="-1" upper="2" effort="4"/><dynamics damping="0.5"/></joint>
   <joint name="c" type="continuous"><parent link="turn"/><child link="spin"/><axis xyz="0 0 -1"/></joint>
-  <joint name="d" type="planar"><origin xyz="0 1 0"/><parent link="spin"/><child link="plane"/><axis xyz="0 1 1"/></joint>
+  <joint name="d" type="planar"><origin xyz="0 1 0"/><parent link="spin"/><child link="plane"/>
+    <axis xyz="0 1 1"/></joint>
   <joint name="e" type="spherical"><parent link="plane"/><child link="ball"/></joint>
   <joint name="f" type="fixed"><origin xyz="0 0 1"/><parent link="ball"/><child link="tip"/></joint>
   <joint name="g" type="prismatic"><parent link="root"/><child link="mimic"/>

@@ -13,7 +13,7 @@ from equipoise.model import library, xml
 from equipoise.model.mjcf import read_mjcf
 from equipoise.model.types import Frame, Inertia, Joint, JointDynamics, Link, Mimic, Shape
 
-# --- numbers nobody can have --------------------------------------------------------------------------------------------
+# --- numbers nobody can have ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,9 @@ def test_a_mirrored_mesh_may_have_a_negative_scale():
 def test_followers_that_cancel_are_named(multiplier, cancels):
     """The middle link has no mass; the follower turns the last one back by what the leader turned it."""
     text = f'<robot name="r">{link("a")}{link("b", "")}{link("c")}{joint("lead", "a", "b")}'
-    text += joint("back", "b", "c", f'{LIMIT}<mimic joint="lead" multiplier="{multiplier}"/>').replace("0 0.1 0.3", "0 0 0")
+    text += joint("back", "b", "c", f'{LIMIT}<mimic joint="lead" multiplier="{multiplier}"/>').replace(
+        "0 0.1 0.3", "0 0 0"
+    )
     if cancels:
         with pytest.raises(eq.ModelError, match=r"'lead' and its followers \('back'\) move nothing.*locked=\['lead'\]"):
             eq.load(text + "</robot>")
@@ -79,7 +81,10 @@ def test_followers_that_cancel_are_named(multiplier, cancels):
 def test_followers_cancel_where_their_leaders_put_them(offset, cancels):
     """A follower that stands still between the two decides whether their axes are parallel."""
     text = f'<robot name="r">{link("a")}{link("b", "")}{link("c", "")}{link("d")}{joint("lead", "a", "b")}'
-    for name, parent, child, axis, mimic in (("still", "b", "c", "0 0 1", (0, offset)), ("back", "c", "d", "1 0 0", (-1, 0))):
+    for name, parent, child, axis, mimic in (
+        ("still", "b", "c", "0 0 1", (0, offset)),
+        ("back", "c", "d", "1 0 0", (-1, 0)),
+    ):
         follow = f'{LIMIT}<mimic joint="lead" multiplier="{mimic[0]}" offset="{mimic[1]}"/>'
         text += joint(name, parent, child, follow).replace("0 0.1 0.3", "0 0 0").replace("1 0 0", axis)
     if cancels:
@@ -89,7 +94,7 @@ def test_followers_cancel_where_their_leaders_put_them(offset, cancels):
         assert told(text + "</robot>")[0].nv == 7
 
 
-# --- names and files ----------------------------------------------------------------------------------------------------
+# --- names and files --------------------------------------------------------------------------------------------------
 
 
 def test_names_of_any_length():
@@ -126,7 +131,7 @@ def test_nul_is_refused(text, tmp_path):
         eq.load(tmp_path / "r.xml")
 
 
-# --- MJCF ---------------------------------------------------------------------------------------------------------------
+# --- MJCF -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

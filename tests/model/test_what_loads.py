@@ -19,11 +19,12 @@ from equipoise.model.types import JointDynamics
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
 
 
-# --- a root that cannot float -------------------------------------------------------------------------------------------
+# --- a root that cannot float -----------------------------------------------------------------------------------------
 
 
 ON_THE_GROUND = (
-    f'<robot name="arm">{link("world", "")}{link("a")}{link("b")}{joint("j", "world", "a")}{joint("k", "a", "b")}</robot>'
+    "<robot "
+    f'name="arm">{link("world", "")}{link("a")}{link("b")}{joint("j", "world", "a")}{joint("k", "a", "b")}</robot>'
 )
 
 
@@ -70,7 +71,7 @@ def test_a_link_without_mass_on_a_root_without_inertia_is_told_first():
         eq.load(ON_THE_GROUND.replace(link("b"), link("b", "")))
 
 
-# --- links without mass -------------------------------------------------------------------------------------------------
+# --- links without mass -----------------------------------------------------------------------------------------------
 
 
 def test_a_massless_moving_link_suggests_what_to_write():
@@ -83,7 +84,9 @@ def test_a_massless_moving_link_suggests_what_to_write():
 
 def test_all_massless_links_are_named_at_once():
     """A hand of five fingers is not mended in five tries."""
-    text = ON_THE_GROUND.replace(link("b"), link("b", "")).replace("</robot>", f"{link('c', '')}{joint('l', 'a', 'c')}</robot>")
+    text = ON_THE_GROUND.replace(link("b"), link("b", "")).replace(
+        "</robot>", f"{link('c', '')}{joint('l', 'a', 'c')}</robot>"
+    )
     with pytest.raises(eq.ModelError, match=r"locked=\['l', 'k'\]\) holds the joint and those like it"):
         eq.load(text, floating=False)
     assert eq.load(text, floating=False, locked=["l", "k"]).nv == 1
@@ -91,7 +94,8 @@ def test_all_massless_links_are_named_at_once():
 
 def test_rotors_make_a_massless_link_possible():
     text = f"""<mujoco><worldbody><body name="a"><freejoint/>{INERTIAL}<body name="b">
-        <joint name="h" axis="1 0 0" armature="0.01"/><inertial mass="2e-15" pos="0 0 0" diaginertia="2e-15 2e-15 2e-15"/>
+        <joint name="h" axis="1 0 0" armature="0.01"/>
+        <inertial mass="2e-15" pos="0 0 0" diaginertia="2e-15 2e-15 2e-15"/>
         <body name="c"><joint name="k" axis="1 0 0"/>{INERTIAL}</body></body></body></worldbody></mujoco>"""
     with pytest.raises(eq.ModelError, match="armature=True gives it the inertia of its rotor"):
         eq.load(text)
@@ -102,7 +106,7 @@ def test_rotors_make_a_massless_link_possible():
     assert_allclose(robot.inverse_dynamics(q, v, a), 0.0, atol=1e-9)
 
 
-# --- limits -------------------------------------------------------------------------------------------------------------
+# --- limits -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -118,10 +122,12 @@ def test_limits_the_wrong_way_round_are_swapped_or_freed(given, expected):
     robot, doubts = told(pair(f'<limit {given} effort="1" velocity="1"/>'))
     limits = robot.joints["j"].limits
     assert (limits.lower, limits.upper) == expected
-    assert len(doubts) == (expected != (0.0, 1.0)) and all("lower limit above the upper one" in doubt for doubt in doubts)
+    assert len(doubts) == (expected != (0.0, 1.0)) and all(
+        "lower limit above the upper one" in doubt for doubt in doubts
+    )
 
 
-# --- not quite XML ------------------------------------------------------------------------------------------------------
+# --- not quite XML ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -156,7 +162,7 @@ def test_entities_stay_refused_behind_what_is_forgiven():
         eq.load(entity + pair())
 
 
-# --- xacro, SDF, USD ----------------------------------------------------------------------------------------------------
+# --- xacro, SDF, USD --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("element", ['<xacro:include filename="x"/>', "<xacro:leg side='l'/>", '<xacro:if value="1"/>'])
@@ -166,11 +172,15 @@ def test_xacro_among_plain_links_is_an_error(element):
 
 
 def test_definitions_of_xacro_that_nobody_uses_are_no_harm():
-    assert eq.load(pair(extra='<xacro:property name="h" value="1"/>').replace("<robot", '<robot xmlns:xacro="x"', 1)).nv == 7
+    assert (
+        eq.load(pair(extra='<xacro:property name="h" value="1"/>').replace("<robot", '<robot xmlns:xacro="x"', 1)).nv
+        == 7
+    )
 
 
 XACRO = pair(LIMIT.replace('"-1"', '"${-2*a}"')).replace(
-    '<robot name="pair">', '<robot name="pair" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:property name="a" value="0.4"/>'
+    '<robot name="pair">',
+    '<robot name="pair" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:property name="a" value="0.4"/>',
 )
 
 
@@ -186,7 +196,10 @@ def test_xacro_files_are_expanded(tmp_path):
         (XACRO.replace("${-2*a}", "${b}"), "r.xacro: xacro cannot expand it: .*'b'"),
         (XACRO.replace("</robot>", ""), "r.xacro: malformed XML"),
         ('<!DOCTYPE robot [<!ENTITY a "b">]>' + XACRO, "r.xacro: DOCTYPE"),
-        ('<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"/>', "r.xacro: .* macros of xacro .* load the one that uses it"),
+        (
+            '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"/>',
+            "r.xacro: .* macros of xacro .* load the one that uses it",
+        ),
     ],
 )
 def test_xacro_files_that_cannot_be_expanded_say_why(tmp_path, text, message):
@@ -200,7 +213,9 @@ def test_packages_of_ros_in_xacro_files_need_ros(tmp_path):
     pytest.importorskip("xacro")
     if find_spec("ament_index_python") is not None:
         pytest.skip("ROS is here")
-    (tmp_path / "r.xacro").write_text(XACRO.replace("</robot>", '<xacro:include filename="$(find other)/a.xacro"/></robot>'))
+    (tmp_path / "r.xacro").write_text(
+        XACRO.replace("</robot>", '<xacro:include filename="$(find other)/a.xacro"/></robot>')
+    )
     with pytest.raises(eq.ModelError, match=r"r.xacro: .*expand it there, xacro FILE.xacro > robot.urdf"):
         eq.load(tmp_path / "r.xacro")
 
@@ -220,7 +235,7 @@ def test_formats_that_are_not_read_say_what_to_do(tmp_path):
             eq.load(f"r.{ending}")
 
 
-# --- meshes -------------------------------------------------------------------------------------------------------------
+# --- meshes -----------------------------------------------------------------------------------------------------------
 
 
 MESH = "solid a\nfacet\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendfacet\nendsolid"
@@ -268,14 +283,16 @@ def test_pointers_of_git_lfs_are_missing_meshes(tmp_path):
     assert len(doubts) == 1 and "mesh files are missing" in doubts[0]
 
 
-# --- what simulators add to URDF ----------------------------------------------------------------------------------------
+# --- what simulators add to URDF --------------------------------------------------------------------------------------
 
 
 def test_springs_and_rotors_are_read():
     spring = "<springStiffness>30</springStiffness><springReference>0.2</springReference>"
     actuator = '<actuator name="m"><drake:rotor_inertia value="2e-4"/><drake:gear_ratio value="50"/></actuator>'
     extra = f'<gazebo reference="j">{spring}</gazebo><transmission name="t"><joint name="j"/>{actuator}</transmission>'
-    text = pair(LIMIT + '<dynamics damping="0.3" friction="0.1"/>', extra).replace("<robot", '<robot xmlns:drake="d"', 1)
+    text = pair(LIMIT + '<dynamics damping="0.3" friction="0.1"/>', extra).replace(
+        "<robot", '<robot xmlns:drake="d"', 1
+    )
     robot, doubts = told(text)
     assert robot.joints["j"].dynamics == JointDynamics(0.3, 0.1, pytest.approx(0.5), 30.0, 0.2) and doubts == []
     q = robot.neutral()

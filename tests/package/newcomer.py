@@ -34,8 +34,9 @@ TRIED = {  # extra → what works with it, and without it fails naming the extra
     "xacro": """
 from pathlib import Path
 import equipoise as eq
-text = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="m" value="2"/><link name="a"><inertial>'
-text += '<mass value="${m}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+text = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="m" value="2"/>'
+text += '<link name="a"><inertial><mass value="${m}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+text += '</inertial></link></robot>'
 Path("r.xacro").write_text(text)
 assert eq.load("r.xacro").mass == 2
 """,
@@ -95,14 +96,28 @@ class Environment:
         run([sys.executable, "-m", "venv", str(folder)])
         self.bin = folder / ("Scripts" if os.name == "nt" else "bin")
         constraints = ["--constraint", str(ROOT / "constraints.txt")]
-        run([str(self.bin / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *constraints, what])
+        run(
+            [
+                str(self.bin / "python"),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                *constraints,
+                what,
+            ]
+        )
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
         print(f"{Path(what).name}: {size / 1e6:.0f} MB installed")
 
     def run(self, *command: str, code: int = 0) -> str:
         """What a command prints, with this environment's own programs and an empty cache; it must end as wanted."""
         variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "EQUIPOISE_CACHE")}
-        variables |= {"PATH": f"{self.bin}{os.pathsep}{variables['PATH']}", "EQUIPOISE_CACHE": str(self.folder / "cache")}
+        variables |= {
+            "PATH": f"{self.bin}{os.pathsep}{variables['PATH']}",
+            "EQUIPOISE_CACHE": str(self.folder / "cache"),
+        }
         done = subprocess.run(command, env=variables, cwd=self.folder, capture_output=True, text=True, timeout=900)
         assert done.returncode == code, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         print(f"  {' '.join(command)[:100]}")

@@ -6,10 +6,18 @@ BREAKAGES = [
     # --- B1
     Breakage("B1", "J_ω of the other sign", "forms:Chart.on_symbols", "J = sum(", "J = -sum(", fast=True),
     Breakage(
-        "B1", "the rate of J_ω forgets half of its terms", "forms:Chart.on_symbols", '"J_dot": along(J)', '"J_dot": along(J) / 2'
+        "B1",
+        "the rate of J_ω forgets half of its terms",
+        "forms:Chart.on_symbols",
+        '"J_dot": along(J)',
+        '"J_dot": along(J) / 2',
     ),
     Breakage(
-        "B1", "J of the base's axes without Rᵀ", "forms:ChartPoint.J_base", "np.swapaxes(self.X[..., :3, :3], -1, -2) @ ", ""
+        "B1",
+        "J of the base's axes without Rᵀ",
+        "forms:ChartPoint.J_base",
+        "np.swapaxes(self.X[..., :3, :3], -1, -2) @ ",
+        "",
     ),
     Breakage(
         "B1",
@@ -34,7 +42,9 @@ BREAKAGES = [
     ),
     Breakage("B1", "pitch of the other sign", "forms:RollPitchYaw.__init__", "[-sp, cp * sr", "[sp, cp * sr"),
     # --- B2
-    Breakage("B2", "Jacobian rates without Ṫ", "forms:ChartEquations.jacobian_rate", " + np.asarray(J) @ self.T_dot", ""),
+    Breakage(
+        "B2", "Jacobian rates without Ṫ", "forms:ChartEquations.jacobian_rate", " + np.asarray(J) @ self.T_dot", ""
+    ),
     Breakage(
         "B2",
         "Jacobians are not brought to the chart's coordinates",
@@ -58,7 +68,9 @@ BREAKAGES = [
         "+= rigid.skew(",
     ),
     # --- B3
-    Breakage("B3", "N without M Ṫ", "forms:chart_equations", "(form.M @ T_dot + form.C @ T)", "(form.C @ T)", fast=True),
+    Breakage(
+        "B3", "N without M Ṫ", "forms:chart_equations", "(form.M @ T_dot + form.C @ T)", "(form.C @ T)", fast=True
+    ),
     Breakage(
         "B3",
         "the multiplier pushes the other way",
@@ -81,7 +93,13 @@ BREAKAGES = [
         "RANK_TOLERANCE * s.max",
         "0 * s.max",
     ),
-    Breakage("B3", "accelerations without Ṫ ẏ", "forms:ChartEquations.body_acceleration", " + times(self.T_dot, self.y_dot)", ""),
+    Breakage(
+        "B3",
+        "accelerations without Ṫ ẏ",
+        "forms:ChartEquations.body_acceleration",
+        " + times(self.T_dot, self.y_dot)",
+        "",
+    ),
     # --- B4
     Breakage("B4", "wrenches act by the robot", "equations:joint_forces", "(f - F, n - N)", "(f + F, n + N)"),
     Breakage(
@@ -107,7 +125,9 @@ BREAKAGES = [
         "times(R, form.v[..., v])",
         "form.v[..., v]",
     ),
-    Breakage("B7", "a ball joint's Jacobian in the wrong axes", "forms:_ball_block", "point.J_base, point", "point.J, point"),
+    Breakage(
+        "B7", "a ball joint's Jacobian in the wrong axes", "forms:_ball_block", "point.J_base, point", "point.J, point"
+    ),
     Breakage(
         "B7",
         "a chart's J̇ is left out",
@@ -123,12 +143,19 @@ BREAKAGES = [
         "if parent >= 0:",
         "parent = max(parent, 0)\n        if i > 0:",
     ),
-    Breakage("B7", "the box feels no reaction", "control:FlatContact._other", "N = -stack(", "N = 0 * stack(", stops=None),
+    Breakage(
+        "B7", "the box feels no reaction", "control:FlatContact._other", "N = -stack(", "N = 0 * stack(", stops=None
+    ),
     # --- B5
     Breakage("B5", "contacts may accelerate", "control:WholeBodyProblem.held", "-N.T @ A", "-0 * N.T @ A"),
     Breakage("B5", "the controller forgets Ṫ ẏ", "control:chart_dynamics", "M @ a[1] + h", "h"),
     Breakage(
-        "B5", "the controller does not project", "control:chart_dynamics", "back = A @ T.T", "back = 2 * A + T.T", stops=None
+        "B5",
+        "the controller does not project",
+        "control:chart_dynamics",
+        "back = A @ T.T",
+        "back = 2 * A + T.T",
+        stops=None,
     ),
     Breakage("B5", "the controller's chart drifts off", "control:_surface", 'made["C_bias"])', '0 * made["C_bias"])'),
     Breakage(
@@ -139,7 +166,11 @@ BREAKAGES = [
         'rows.between({"u": np.eye(m)}, 2 * lower, 2 * upper)',
     ),
     Breakage(
-        "B5", "the chart's constraint is left out", "control:chart_program", "if len(equations.C):", "if len(equations.C) > 99:"
+        "B5",
+        "the chart's constraint is left out",
+        "control:chart_program",
+        "if len(equations.C):",
+        "if len(equations.C) > 99:",
     ),
     Breakage(
         "B5",

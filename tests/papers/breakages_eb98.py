@@ -10,7 +10,13 @@ BREAKAGES = [
         "rho - e.T @ numbers.shape @ e / rho",
         "rho - e.T @ e / rho",
     ),
-    Breakage("E9", "the task does not move the mass", "control:CoMEllipseTask.terms", "slope @ J, slope", "0 * slope @ J, slope"),
+    Breakage(
+        "E9",
+        "the task does not move the mass",
+        "control:CoMEllipseTask.terms",
+        "slope @ J, slope",
+        "0 * slope @ J, slope",
+    ),
     Breakage(
         "E1",
         "segments forget the mass that joints carry",
@@ -45,12 +51,26 @@ BREAKAGES = [
         "rigid.pose(body.R.T)",
         "rigid.pose(body.R)",
     ),
-    Breakage("E3", "segments are not divided by the mass", "balance:segment_vectors", "vectors / total", "vectors / (total + 1)"),
-    Breakage("E3", "the masses of the chain are elsewhere", "balance:_inertia", "so_far / mass * part.reach", "part.reach"),
-    Breakage("E3", "the chain's end without its last part", "balance:carried_masses", "+= carried[i]", "+= 0.99 * carried[i]"),
+    Breakage(
+        "E3",
+        "segments are not divided by the mass",
+        "balance:segment_vectors",
+        "vectors / total",
+        "vectors / (total + 1)",
+    ),
+    Breakage(
+        "E3", "the masses of the chain are elsewhere", "balance:_inertia", "so_far / mass * part.reach", "part.reach"
+    ),
+    Breakage(
+        "E3", "the chain's end without its last part", "balance:carried_masses", "+= carried[i]", "+= 0.99 * carried[i]"
+    ),
     # --- E4
     Breakage(
-        "E4", "augmented bodies of the wrong mass", "balance:kinetic_jacobian", "bodies.mass[i] / total", "bodies.mass[0] / total"
+        "E4",
+        "augmented bodies of the wrong mass",
+        "balance:kinetic_jacobian",
+        "bodies.mass[i] / total",
+        "bodies.mass[0] / total",
     ),
     Breakage(
         "E4",
@@ -91,8 +111,16 @@ BREAKAGES = [
         "times(P, free) - times(J_inverse, Jdot_v)",
         "times(P, free)",
     ),
-    Breakage("E6", "by P: multipliers by the robot", "balance:projected_dynamics", "multipliers = -times", "multipliers = times"),
-    Breakage("E6", "by R: the particular solution is forgotten", "balance:_reduced", "R @ (force - M @ a_0)", "R @ force"),
+    Breakage(
+        "E6",
+        "by P: multipliers by the robot",
+        "balance:projected_dynamics",
+        "multipliers = -times",
+        "multipliers = times",
+    ),
+    Breakage(
+        "E6", "by R: the particular solution is forgotten", "balance:_reduced", "R @ (force - M @ a_0)", "R @ force"
+    ),
     Breakage(
         "E6",
         "R spans something else",
@@ -109,7 +137,13 @@ BREAKAGES = [
         "return LoopConstraints(J, 0 * bias,",
     ),
     # --- E7
-    Breakage("E7", "the sign of K₁ s as it is printed", "control:output_dynamics", "(K_1 @ s + K_2 @ f)", "(-K_1 @ s + K_2 @ f)"),
+    Breakage(
+        "E7",
+        "the sign of K₁ s as it is printed",
+        "control:output_dynamics",
+        "(K_1 @ s + K_2 @ f)",
+        "(-K_1 @ s + K_2 @ f)",
+    ),
     Breakage("E7", "f is left out", "control:output_dynamics", "(K_1 @ s + K_2 @ f)", "(K_1 @ s)"),
     Breakage(
         "E7",
@@ -120,7 +154,11 @@ BREAKAGES = [
         fast=True,
     ),
     Breakage(
-        "E7", "K without its scaling", "control:_together_inverse", "pseudo_inverse(both) / scaling", "pseudo_inverse(both)"
+        "E7",
+        "K without its scaling",
+        "control:_together_inverse",
+        "pseudo_inverse(both) / scaling",
+        "pseudo_inverse(both)",
     ),
     Breakage(
         "E7",
@@ -143,7 +181,9 @@ BREAKAGES = [
         "[[B, C.T]",
         "[[B, -C.T]",
     ),
-    Breakage("E7", "torque limits are ignored", "control:unilateral_torque", "[most, free]", "[np.full(motors, 9e9), free]"),
+    Breakage(
+        "E7", "torque limits are ignored", "control:unilateral_torque", "[most, free]", "[np.full(motors, 9e9), free]"
+    ),
     Breakage(
         "E7",
         "torques are not the least",
@@ -162,12 +202,27 @@ BREAKAGES = [
     ),
     Breakage("E8", "the weight of the second task is ignored", "control:prioritised_error", "+ alpha * null", "+ null"),
     Breakage(
-        "E8", "joints are not weighted by their range", "control:PostureCriterion.mid_range", "** -2.0", "** -1.0", stops=False
+        "E8",
+        "joints are not weighted by their range",
+        "control:PostureCriterion.mid_range",
+        "** -2.0",
+        "** -1.0",
+        stops=False,
     ),
     Breakage(
-        "E8", "the gradient forgets its weights", "control:PostureCriterion.gradient", "self.weight * self.robot", "self.robot"
+        "E8",
+        "the gradient forgets its weights",
+        "control:PostureCriterion.gradient",
+        "self.weight * self.robot",
+        "self.robot",
     ),
-    Breakage("E8", "J₃ is ignored", "control:constrained_error", "if J_3 is None else J_3.T @ e_3", "if True else J_3.T @ e_3"),
+    Breakage(
+        "E8",
+        "J₃ is ignored",
+        "control:constrained_error",
+        "if J_3 is None else J_3.T @ e_3",
+        "if True else J_3.T @ e_3",
+    ),
     # --- E9
     Breakage(
         "E9",
@@ -176,7 +231,9 @@ BREAKAGES = [
         "self.stiffness * self.exponent",
         "self.stiffness",
     ),
-    Breakage("E9", "W is ignored", "control:SafeEllipse.pull", "if self.weight is None else", "if True else", fast=True),
+    Breakage(
+        "E9", "W is ignored", "control:SafeEllipse.pull", "if self.weight is None else", "if True else", fast=True
+    ),
     Breakage("E9", "the missing factor 2 of the paper", "control:SafeEllipse.jacobian", "2 * steep", "steep"),
     Breakage(
         "E9",

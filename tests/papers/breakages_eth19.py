@@ -48,13 +48,21 @@ BREAKAGES = [
     ),
     # --- H3
     Breakage("H3", "the damper pulls", f"{SOFT}._law", "touching = F > 0", "touching = F > -np.inf"),
-    Breakage("H3", "the nonlinear law without its damping", f"{SOFT}._law", "F = power * (k + b * rate)", "F = power * k"),
     Breakage(
-        "H3", "the linear law with half its damper", f"{SOFT}._law", "F = k * depth + b * rate", "F = k * depth + b * rate / 2"
+        "H3", "the nonlinear law without its damping", f"{SOFT}._law", "F = power * (k + b * rate)", "F = power * k"
+    ),
+    Breakage(
+        "H3",
+        "the linear law with half its damper",
+        f"{SOFT}._law",
+        "F = k * depth + b * rate",
+        "F = k * depth + b * rate / 2",
     ),
     Breakage("H3", "steps are as long as they like", f"{SOFT}._advance", "error = _largest", "error = 0 * _largest"),
     Breakage("H3", "only half of the extrapolation is done", f"{SOFT}._extrapolate", "2 * self.v - v", "self.v"),
-    Breakage("H3", "nothing looks for the touch", f"{SOFT}._touching", "if not lands.any():", "if not lands.any() or h > 0:"),
+    Breakage(
+        "H3", "nothing looks for the touch", f"{SOFT}._touching", "if not lands.any():", "if not lands.any() or h > 0:"
+    ),
     Breakage(
         "H3",
         "friction is half of Coulomb's",

@@ -35,7 +35,13 @@ BREAKAGES = [
         fast=True,
     ),
     Breakage("Q1", "the shift of a pose without its half", "algebra:translation", "0.5 * E", "E"),
-    Breakage("Q1", "body twists multiply from the wrong side", "algebra:twist_of", "else x.conj * x_dot", "else x_dot * x.conj"),
+    Breakage(
+        "Q1",
+        "body twists multiply from the wrong side",
+        "algebra:twist_of",
+        "else x.conj * x_dot",
+        "else x_dot * x.conj",
+    ),
     Breakage("Q1", "the screw loses its pitch", "algebra:screw_exp", "-sinc * along", "0 * along", stops=True),
     Breakage("Q1", "power of a wrench has the wrong sign", "algebra:dot", "return -(a * b", "return (a * b"),
     # --- Q2
@@ -89,7 +95,13 @@ BREAKAGES = [
         "return free - times",
         fast=True,
     ),
-    Breakage("Q10", "repeated rows count twice", "forms:_factorised", "independent = s > tolerance *", "independent = s > -1 *"),
+    Breakage(
+        "Q10",
+        "repeated rows count twice",
+        "forms:_factorised",
+        "independent = s > tolerance *",
+        "independent = s > -1 *",
+    ),
     Breakage(
         "Q10",
         "wheels slip forward instead",
@@ -114,7 +126,9 @@ BREAKAGES = [
         fast=True,
     ),
     Breakage("Q7", "area without its half", "balance:polygon_area", "0.5 * np.sum", "np.sum"),
-    Breakage("Q7", "points inside count as corners", "balance:_turns_left", "bool(y * u > x * w)", "bool(y * u != x * w)"),
+    Breakage(
+        "Q7", "points inside count as corners", "balance:_turns_left", "bool(y * u > x * w)", "bool(y * u != x * w)"
+    ),
     Breakage("Q7", "corners by rounding", "balance:_turns_left", "y * u > x * w", "y * u > x * w + 1e-10"),
     # --- Q3
     Breakage(
@@ -124,11 +138,22 @@ BREAKAGES = [
         "(0.0 if feedforward is None else feedforward)",
         "0.0",
     ),
-    Breakage("Q3", "the bias of the task is added", "control:acceleration_program", "- motion.bias", "+ motion.bias", fast=True),
+    Breakage(
+        "Q3",
+        "the bias of the task is added",
+        "control:acceleration_program",
+        "- motion.bias",
+        "+ motion.bias",
+        fast=True,
+    ),
     Breakage("Q3", "damping of the task of the other sign", "control:error_acceleration", "-k_d *", "k_d *"),
     Breakage("Q3", "the second level speeds up", "control:resting_program", "alpha * v, A", "-alpha * v, A"),
     Breakage(
-        "Q3", "bounds that do not shrink", "control:shrinking_bounds", "k * (-g - v), k * (g - v)", "k * (-g + v), k * (g + v)"
+        "Q3",
+        "bounds that do not shrink",
+        "control:shrinking_bounds",
+        "k * (-g - v), k * (g - v)",
+        "k * (-g + v), k * (g + v)",
     ),
     # --- Q4
     Breakage("Q4", "the condition of Lemma 4.1 without its rate", "control:Gains.admits", "fast", "slow"),
@@ -147,11 +172,19 @@ BREAKAGES = [
         '"residual": 0 * g.T @ by_world',
     ),
     Breakage(
-        "Q4", "the barrier forgets its distance", "control:second_order_bound", "- gains.eta_p * d) /", "- 0 * gains.eta_p * d) /"
+        "Q4",
+        "the barrier forgets its distance",
+        "control:second_order_bound",
+        "- gains.eta_p * d) /",
+        "- 0 * gains.eta_p * d) /",
     ),
     # --- Q5
-    Breakage("Q5", "the safe angle does not move", "control:SafeAngle.chord", "2 * sin * self.rate,", "0 * sin * self.rate,"),
-    Breakage("Q5", "cones are left instead of kept", "control:cone_velocity_rows", "_at_most(-inside.J", "_at_most(inside.J"),
+    Breakage(
+        "Q5", "the safe angle does not move", "control:SafeAngle.chord", "2 * sin * self.rate,", "0 * sin * self.rate,"
+    ),
+    Breakage(
+        "Q5", "cones are left instead of kept", "control:cone_velocity_rows", "_at_most(-inside.J", "_at_most(inside.J"
+    ),
     Breakage(
         "Q5",
         "joint limits about another middle",
@@ -161,7 +194,11 @@ BREAKAGES = [
         fast=True,
     ),
     Breakage(
-        "Q5", "the second order forgets f̃'", "control:continuous_bound", "-gains.eta_d * d_rate", "-0 * gains.eta_d * d_rate"
+        "Q5",
+        "the second order forgets f̃'",
+        "control:continuous_bound",
+        "-gains.eta_d * d_rate",
+        "-0 * gains.eta_d * d_rate",
     ),
     # --- Q6
     Breakage(
@@ -187,7 +224,11 @@ BREAKAGES = [
         fast=True,
     ),
     Breakage(
-        "Q6", "barriers forget their distance", "control:second_order_bound", "- gains.eta_p * d) /", "- 0 * gains.eta_p * d) /"
+        "Q6",
+        "barriers forget their distance",
+        "control:second_order_bound",
+        "- gains.eta_p * d) /",
+        "- 0 * gains.eta_p * d) /",
     ),
     # --- Q8
     Breakage(
@@ -206,7 +247,9 @@ BREAKAGES = [
         "body.mass * p",
         stops=None,
     ),
-    Breakage("Q8", "corners of the hull are left out", "balance:_corners", "off.min() > least", "off.min() > 0.1", stops=None),
+    Breakage(
+        "Q8", "corners of the hull are left out", "balance:_corners", "off.min() > least", "off.min() > 0.1", stops=None
+    ),
     Breakage(
         "Q8",
         "the hand does not slide while the support grows",

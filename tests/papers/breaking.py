@@ -1,8 +1,8 @@
 """Deliberate mistakes, made in memory: one line of the package is changed, and a row of the papers must notice.
 
-A breakage swaps the code of one function for that of the same function with a piece of its text changed. The function object
-stays, so everybody who imported it runs the changed code. Kernels are traced anew and run on NumPy, instruction by
-instruction; nothing of it reaches the cache.
+A breakage swaps the code of one function for that of the same function with a piece of its text changed. The function
+object stays, so everybody who imported it runs the changed code. Kernels are traced anew and run on NumPy, instruction
+by instruction; nothing of it reaches the cache.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def found(breakage: Breakage) -> FunctionType:
     named = [function for module in modules(folder) if (function := within(module, path.split("."))) is not None]
     fitting = [function for function in named if inspect.getsource(function).count(breakage.old) == 1]
     assert len(fitting) == 1, (
-        f"{breakage}: {breakage.old!r} is once in {len(fitting)} of the {len(named)} functions {path!r} below {folder!r}; "
+        f"{breakage}: {breakage.old!r} is once in {len(fitting)} of the {len(named)} functions {path!r} below "
+        f"{folder!r}; "
         "say the breakage anew"
     )
     return fitting[0]

@@ -40,7 +40,8 @@ def test_identical_waveforms_have_one(rng):
 
 
 def test_independent_waveforms_have_nearly_none(rng):
-    """For P independent waveforms 1 − within/total is 0 on average, with a spread of order 1/√F; the root of what is left."""
+    """For P independent waveforms 1 − within/total is 0 on average, with a spread of order 1/√F; the root of what is
+    left."""
     values = [multiple_correlation(rng.normal(size=(2, 20_000))) for _ in range(20)]
     assert max(values) < 4 * 20_000**-0.25
 

@@ -1,4 +1,5 @@
-"""[BK12, Sec. I]: contacts on any link. The human goes down, crawls a metre on knees and forearms, and stands up, in MuJoCo."""
+"""[BK12, Sec. I]: contacts on any link. The human goes down, crawls a metre on knees and forearms, and stands up, in
+MuJoCo."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ def test_only_the_constrained_controller_keeps_a_cup_in_both_hands_upright():
     robot = qo21_cooperation._gripping(support.load("bimanual"))
     for run in (free, held):
         first, last = (np.mean([robot.pose(q, frame)[2, 3] for frame in qo21_cooperation.GRIP]) for q in run.q[[0, -1]])
-        assert_allclose(first - last, qo21_cooperation.DESCENT - run.absolute[-1], atol=1e-3)  # the middle itself comes down
+        # the middle itself comes down
+        assert_allclose(first - last, qo21_cooperation.DESCENT - run.absolute[-1], atol=1e-3)
         assert_allclose(run.absolute[-1] / run.absolute[0], np.exp(-qo21_cooperation.ETA * run.t[-1]), rtol=0.02)
 
 
@@ -63,7 +64,8 @@ def test_the_grip_holds_and_the_joints_keep_their_limits(name):
 
 
 def test_the_ball_is_released():
-    """After the way of the row: hands apart; one arm is straight, so the place between them moves by half of it at most."""
+    """After the way of the row: hands apart; one arm is straight, so the place between them moves by half of it at
+    most."""
     name = "nonholonomic_bimanual"
     run, robot = qo21_cooperation.released(name), qo21_cooperation._gripping(support.load(name))
     apart = qo21_cooperation.hands_apart(run, robot)
@@ -89,7 +91,8 @@ def test_wheels_roll():
 
 
 def test_rolling_as_a_task_of_ones_own(rng):
-    """J a + J̇ v = −k J v at the acceleration level, with J of the constraint and J̇ v by differences along the motion."""
+    """J a + J̇ v = −k J v at the acceleration level, with J of the constraint and J̇ v by differences along the
+    motion."""
     robot, damping = support.load("nonholonomic_bimanual"), 3.0
     controller = WholeBodyController(robot, [qo21_cooperation.Rolling(damping=damping)], level="acceleration")
     q, v = robot.random_state(rng)

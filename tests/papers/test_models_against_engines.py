@@ -58,7 +58,9 @@ def test_a_robot_that_rolls_is_not_one_that_slides():
     free = qo21_models.load("nonholonomic_arm")
     t, velocities, accelerations = qo21_models._driven(free, [free.forward_dynamics], True, 0.8)
     engine = np.gradient(velocities, t, axis=0)
-    pairs = zip(qo21_models._filtered(accelerations[:, 0])[100:-100].T, qo21_models._filtered(engine)[100:-100].T, strict=True)
+    pairs = zip(
+        qo21_models._filtered(accelerations[:, 0])[100:-100].T, qo21_models._filtered(engine)[100:-100].T, strict=True
+    )
     least = min(qo21_models.multiple_correlation(pair) for pair in pairs)
     assert least < TABLE_6_4["8-DOF nonholonomic"][1]
 

@@ -153,7 +153,8 @@ def test_bricks_end_at_rest_on_their_weight():
 
 @pytest.mark.paper("H3")
 def test_stiffness_against_step():
-    """What the figure shows: an explicit step loses a stiff spring, a fixed one its height, a controlled one neither."""
+    """What the figure shows: an explicit step loses a stiff spring, a fixed one its height, a controlled one
+    neither."""
     assert not eth19_contact.bounce_error(1e6, 2e-3, None) < 1.0
     assert eth19_contact.bounce_error(1e6, 2e-3, np.inf) > 0.1
     assert eth19_contact.bounce_error(1e6, 2e-3, 3e-4) < 5e-3
@@ -165,8 +166,14 @@ def test_waveforms_show_least_most_and_middle(rng):
     t = np.linspace(0, 1, 300)
     ours = np.sin(np.outer(t, [3, 5, 7]))
     noise = np.array([0.5, 0.0, 0.1])
-    picture = qo21_pictures.waveforms(qo21_models.Comparison("three", t, ours, ours + noise * rng.normal(size=ours.shape)))
-    assert [axes.get_title(loc="left").split(",")[0] for axes in picture.axes] == ["coordinate 1", "coordinate 2", "coordinate 3"]
+    picture = qo21_pictures.waveforms(
+        qo21_models.Comparison("three", t, ours, ours + noise * rng.normal(size=ours.shape))
+    )
+    assert [axes.get_title(loc="left").split(",")[0] for axes in picture.axes] == [
+        "coordinate 1",
+        "coordinate 2",
+        "coordinate 3",
+    ]
 
 
 def test_rows_with_pictures():
@@ -179,5 +186,10 @@ def test_every_picture_is_written(tmp_path):
     assert report.reproduce(Console(quiet=True), chosen, quiet=True, plots=tmp_path)
     names = {path.stem for path in tmp_path.iterdir()}
     figures = ("4.2", "6.2", "6.3", "6.4", "6.5", "6.10", "6.12", "6.20", "6.21", "6.24")
-    wanted = [*(f"QO21-fig-{k}" for k in figures), "QO21-table-6.4", *(f"EB98-fig-{k}" for k in range(8, 13)), "ETH19-soft"]
+    wanted = [
+        *(f"QO21-fig-{k}" for k in figures),
+        "QO21-table-6.4",
+        *(f"EB98-fig-{k}" for k in range(8, 13)),
+        "ETH19-soft",
+    ]
     assert not [name for name in wanted if not any(found.startswith(f"{name}-") for found in names)]

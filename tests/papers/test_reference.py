@@ -33,7 +33,9 @@ def test_velocities_and_accelerations_are_derivatives_of_poses(name, rng):
         turning = rate(lambda t, frame=frame: Reference(robot, at(t)).frame(frame).R)
         assert_allclose(motion.V, J @ v, atol=1e-12)
         assert_allclose(axial(turning @ motion.R.T), J[3:] @ v, atol=1e-9)
-        assert_allclose(rate(lambda t, f=frame: Reference(robot, at(t)).frame(f, (0.1, -0.2, 0.3)).p), J[:3] @ v, atol=1e-9)
+        assert_allclose(
+            rate(lambda t, f=frame: Reference(robot, at(t)).frame(f, (0.1, -0.2, 0.3)).p), J[:3] @ v, atol=1e-9
+        )
         place = second_rate(lambda t, f=frame: Reference(robot, at(t)).frame(f, (0.1, -0.2, 0.3)).p)
         assert_allclose(place, J[:3] @ a + bias[:3], atol=1e-6)
 
@@ -75,7 +77,9 @@ def test_against_pinocchio(name, rng):
 def test_it_shares_no_code_with_what_it_judges():
     """At run time the module imports NumPy and SciPy, and nothing of the package."""
     tree = ast.parse(Path(reference.__file__).read_text())
-    guarded = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    guarded = [
+        node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    ]
     for node in guarded:
         node.body = [ast.Pass()]
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level > 0}

@@ -25,7 +25,8 @@ ROBOTS = {
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_strategy_touches_the_ball(name):
-    """Feet alone fail and the hand alone is worse, as in the thesis; then THORMANG3's support is enlarged, and Poppy slides."""
+    """Feet alone fail and the hand alone is worse, as in the thesis; then THORMANG3's support is enlarged, and Poppy
+    slides."""
     place, palm, margin = ROBOTS[name]
     who = reacher_of(eq.Body.of(support.load(name)), palm)
     run = followed(strategy(who, place, margin=margin), who, place)

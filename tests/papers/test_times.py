@@ -27,7 +27,8 @@ def test_times_are_those_of_the_calls_after_the_first_ten(monkeypatch):
 
 
 def test_slow_code_is_noticed(monkeypatch):
-    """A step of control beyond the thesis's time, and a kernel slower than the Toolbox, are figures that are not good."""
+    """A step of control beyond the thesis's time, and a kernel slower than the Toolbox, are figures that are not
+    good."""
     monkeypatch.setattr(qo21_times, "cup_step", lambda: Times(6.0, 0.1))
     every = {"Toolbox (RTNE)": Times(0.1, 0.0), "recursive kernel": Times(0.2, 0.0)}
     monkeypatch.setattr(qo21_times, "inverse_dynamics_times", lambda: every)

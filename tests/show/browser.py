@@ -1,4 +1,5 @@
-"""A headless Chromium, driven through its DevTools protocol: open a page, run JavaScript in it, click, take a picture."""
+"""A headless Chromium, driven through its DevTools protocol: open a page, run JavaScript in it, click, take a
+picture."""
 
 from __future__ import annotations
 
@@ -136,7 +137,9 @@ class Browser:
     def complaints(self) -> list[str]:
         """Errors in the page's console."""
         self.evaluate("1")
-        thrown = [e["params"]["exceptionDetails"]["text"] for e in self.events if e.get("method") == "Runtime.exceptionThrown"]
+        thrown = [
+            e["params"]["exceptionDetails"]["text"] for e in self.events if e.get("method") == "Runtime.exceptionThrown"
+        ]
         logged = [e["params"]["entry"] for e in self.events if e.get("method") == "Log.entryAdded"]
         return thrown + [entry["text"] for entry in logged if entry["level"] == "error"]
 

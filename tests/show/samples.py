@@ -50,13 +50,26 @@ def squat(samples: int = 61, **changes: Any) -> eq.Run:
     torque = 6.0 * np.sin(np.linspace(0, 3, samples))[:, None] * np.ones(robot.nv)
     torque[:, :6] = 0.0
     parts = dict(
-        robot=robot, t=t, q=q, v=np.zeros((samples, robot.nv)), torque=torque, acceleration=np.zeros((samples, robot.nv)),
-        com=robot.com(q), forces=forces, contacts=contacts(),
+        robot=robot,
+        t=t,
+        q=q,
+        v=np.zeros((samples, robot.nv)),
+        torque=torque,
+        acceleration=np.zeros((samples, robot.nv)),
+        com=robot.com(q),
+        forces=forces,
+        contacts=contacts(),
         task_errors={"hand": np.exp(-3 * t), "posture": np.full(samples, 0.01)},
-        margins={"knee limit": 0.5 - 0.3 * t}, status=(np.arange(samples) >= samples - 5).astype(int),
-        status_names=("optimal", "relaxed"), cycle_time=np.full(samples, 4e-4), events=((0.5, "halfway <b>"),),
-        obstacles=(), scenario={}, seed=3, outcome="completed",
-    )  # fmt: skip
+        margins={"knee limit": 0.5 - 0.3 * t},
+        status=(np.arange(samples) >= samples - 5).astype(int),
+        status_names=("optimal", "relaxed"),
+        cycle_time=np.full(samples, 4e-4),
+        events=((0.5, "halfway <b>"),),
+        obstacles=(),
+        scenario={},
+        seed=3,
+        outcome="completed",
+    )
     return eq.Run(**(parts | changes))
 
 

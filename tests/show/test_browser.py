@@ -22,7 +22,9 @@ CANVAS = "[...document.querySelectorAll('canvas')].sort((a, b) => b.width * b.he
 MOTION = "document.querySelector('iframe.motion')"
 IN_REPORT = f"{MOTION}.contentDocument"
 # the player's remark that WebGL runs in software would cover the robot
-HIDE_NOTE = "document.head.insertAdjacentHTML('beforeend', '<style>.mantine-Notifications-root {display: none}</style>')"
+HIDE_NOTE = (
+    "document.head.insertAdjacentHTML('beforeend', '<style>.mantine-Notifications-root {display: none}</style>')"
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +61,11 @@ def on_screen(points, camera, box):
 
 def vertices(robot, q):
     poses = link_poses(robot.model, q)
-    parts = [s.vertices @ poses[name][:3, :3].T + poses[name][:3, 3] for name, all_ in link_surfaces(robot.model) for s in all_]
+    parts = [
+        s.vertices @ poses[name][:3, :3].T + poses[name][:3, 3]
+        for name, all_ in link_surfaces(robot.model)
+        for s in all_
+    ]
     return np.concatenate(parts)
 
 
@@ -71,7 +77,10 @@ def camera_of(viewer):
 
 
 def box_of(element):
-    return f"(() => {{ const {{x, y, width, height}} = {element}.getBoundingClientRect(); return {{x, y, width, height}}; }})()"
+    return (
+        "(() => "
+        f"{{ const {{x, y, width, height}} = {element}.getBoundingClientRect(); return {{x, y, width, height}}; }})()"
+    )
 
 
 def canvas_box(browser):
@@ -90,7 +99,8 @@ def settled(browser, good, what, seconds=120.0):
 
 
 def fits(expected, within=5.0):
-    """Whether the robot's pixels fill the expected rectangle, asked for anew each time: a page may still find its layout."""
+    """Whether the robot's pixels fill the expected rectangle, asked for anew each time: a page may still find its
+    layout."""
 
     def check(picture):
         mask = samples.pinkish(picture)
@@ -133,7 +143,9 @@ def test_a_target_is_dragged_with_the_mouse_while_the_controller_runs(browser):
         a = -20.0 * v
         if "hand" in goals:
             a[:3] += 100.0 * (goals["hand"][:3, 3] - robot.pose(q, "left_hand")[:3, 3])
-        return SimpleNamespace(torque=np.zeros_like(v), acceleration=a, status="optimal", task_errors={"hand": 0.1}, forces={})
+        return SimpleNamespace(
+            torque=np.zeros_like(v), acceleration=a, status="optimal", task_errors={"hand": 0.1}, forces={}
+        )
 
     controller.tasks = [SimpleNamespace(name="hand", frame="left_hand", target=None)]
     controller.set_target = goals.__setitem__
@@ -189,7 +201,8 @@ def test_the_report_opens_from_disk_and_plays(browser, run, tmp_path):
     def box():
         frame = browser.evaluate(box_of(MOTION))
         inner = browser.evaluate(box_of(CANVAS.replace("document", IN_REPORT)))
-        return inner | {"x": frame["x"] + inner["x"] + 1, "y": frame["y"] + inner["y"] + 1}  # inside of the frame's border
+        # inside of the frame's border
+        return inner | {"x": frame["x"] + inner["x"] + 1, "y": frame["y"] + inner["y"] + 1}
 
     for k in (60, 0):  # the second way is back in time
         seek_by_click(browser, run.t[k])

@@ -41,10 +41,13 @@ def test_the_velocity_of_the_centre_of_mass_is_the_robots(rng):
 def test_polygon_is_the_hull_of_both_soles_and_holds_the_point_below_the_centre_of_mass():
     q = samples.bent(0.3)
     shown = drawn(q, {foot: np.array([0, 0, 300.0, 0, 0, 0]) for foot in samples.FEET})
-    corners = np.array([samples.human().pose(q, f"{foot}_corner_{k}")[:3, 3] for foot in samples.FEET for k in range(4)])
+    corners = np.array(
+        [samples.human().pose(q, f"{foot}_corner_{k}")[:3, 3] for foot in samples.FEET for k in range(4)]
+    )
     x, y = shown.polygon[:, :2].T
     area = 0.5 * np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)  # positive: counter-clockwise
-    assert area == pytest.approx(np.prod(np.ptp(corners[:, :2], axis=0)), rel=1e-9)  # soles side by side make a rectangle
+    # soles side by side make a rectangle
+    assert area == pytest.approx(np.prod(np.ptp(corners[:, :2], axis=0)), rel=1e-9)
     assert shown.ground == pytest.approx([*shown.com[:2], corners[:, 2].min()], abs=1e-9)
 
 
@@ -153,7 +156,8 @@ def test_obstacles_move_and_wear_their_safe_distance():
 @pytest.mark.parametrize(
     "thing",
     [
-        eq.Point((0, 0, 1)), eq.Line((0, 0, 1), (1, 0, 0)), eq.Segment((0, 0, 0), (1, 0, 0)), eq.Segment((0, 0, 0), (0, 0, 0)),
+        eq.Point((0, 0, 1)), eq.Line((0, 0, 1), (1, 0, 0)), eq.Segment((0, 0, 0), (1, 0, 0)),
+        eq.Segment((0, 0, 0), (0, 0, 0)),
         eq.Plane((0, 1, 1), 0.3), eq.Sphere((0, 0, 1), 0.0), eq.Box((0.1, 0.2, 0.3), rpy=(0, 0, 0.5)),
     ],
     ids=lambda thing: type(thing).__name__,
@@ -168,4 +172,6 @@ def test_an_obstacle_on_a_frame_goes_with_it():
     robot, q = samples.human(), samples.bent(0.5)
     shown = drawn(q, {})
     obstacle = Obstacle(eq.Sphere((0.1, 0, 0), 0.05, frame="left_hand"))
-    assert obstacle.pose(0.0, shown.poses, robot)[:3, 3] == pytest.approx((robot.pose(q, "left_hand") @ [0.1, 0, 0, 1])[:3])
+    assert obstacle.pose(0.0, shown.poses, robot)[:3, 3] == pytest.approx(
+        (robot.pose(q, "left_hand") @ [0.1, 0, 0, 1])[:3]
+    )

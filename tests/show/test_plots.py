@@ -102,7 +102,13 @@ def test_spells_and_facts(run):
 
 def test_a_run_without_controller_has_few_charts():
     bare = samples.squat(
-        forces={}, contacts={}, task_errors={}, margins={}, status_names=(), status=np.zeros(61, int), cycle_time=np.zeros(61)
+        forces={},
+        contacts={},
+        task_errors={},
+        margins={},
+        status_names=(),
+        status=np.zeros(61, int),
+        cycle_time=np.zeros(61),
     )
     assert [c.key for c in charts(bare)] == ["torques", "com"]
     assert spells(bare) == []
@@ -154,7 +160,7 @@ def test_only_what_is_wrong_is_red(run, tmp_path):
     assert edge.extreme() == "max 1.002 (limit 1), foot; seen so"
 
 
-# --- the report as a file -------------------------------------------------------------------------------------------------
+# --- the report as a file ---------------------------------------------------------------------------------------------
 
 
 def test_report_is_one_file_with_everything_in_it(run, tmp_path):

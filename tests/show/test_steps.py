@@ -19,7 +19,8 @@ NAME = "left <front> foot"
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    """One second of two contacts: one is lifted from 0.4 to 0.6 s and felt again 0.05 s late, the other always carries."""
+    """One second of two contacts: one is lifted from 0.4 to 0.6 s and felt again 0.05 s late, the other always
+    carries."""
     robot = eq.load("quadruped")
     t = np.arange(101) * 0.01
     weight = robot.mass * 9.80665
@@ -31,9 +32,15 @@ def run() -> Run:
     rows |= {name: np.zeros((101, robot.nv)) for name in ("v", "torque", "acceleration")}
     info = {name: ContactInfo(next(iter(robot.links)), np.zeros((1, 3)), 0.7) for name in (NAME, "other")}
     return Run(
-        robot, t, status=np.zeros(101, int), cycle_time=np.zeros(101), contacts=info, forces={NAME: planned, "other": force},
-        measured={NAME: felt, "other": force}, **rows,
-    )  # fmt: skip
+        robot,
+        t,
+        status=np.zeros(101, int),
+        cycle_time=np.zeros(101),
+        contacts=info,
+        forces={NAME: planned, "other": force},
+        measured={NAME: felt, "other": force},
+        **rows,
+    )
 
 
 def test_stretches_are_those_in_which_it_holds():
@@ -62,7 +69,7 @@ def test_a_run_whose_contacts_never_change_has_no_picture(run):
     assert gantt(replace(run, forces=still, measured=still)) == ""
 
 
-# --- capture point and pressure -------------------------------------------------------------------------------------------
+# --- capture point and pressure ---------------------------------------------------------------------------------------
 
 
 def test_pressure_is_where_the_forces_of_all_contacts_act(run):

@@ -34,7 +34,9 @@ def test_the_nearest_triangles_are_drawn_last():
     view = _view(-0.7, 0.3)
     eye = view[2]
     here = np.array([[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0.0]])
-    things = [Surface(here + s * eye, np.array([[0, 1, 2]]), color) for s, color in ((1.0, (255, 0, 0)), (-1.0, (0, 255, 0)))]
+    things = [
+        Surface(here + s * eye, np.array([[0, 1, 2]]), color) for s, color in ((1.0, (255, 0, 0)), (-1.0, (0, 255, 0)))
+    ]
     _, colors = _triangles(things, view)
     assert colors[0, 1] > 0.5 and colors[1, 0] > 0.5
     np.testing.assert_allclose(view @ view.T, np.eye(3), atol=1e-12)

@@ -103,7 +103,9 @@ def test_a_robot_without_shapes_is_drawn_as_a_skeleton():
     drawn = dict(link_surfaces(replace(robot.model, links=bare)))
     assert set(drawn) == set(bare)
     rods = sum(len(surfaces) - 1 for surfaces in drawn.values())
-    assert rods == sum(np.linalg.norm(j.origin[:3, 3]) > 0.05 for j in robot.model.joints.values() if j.parent is not None)
+    assert rods == sum(
+        np.linalg.norm(j.origin[:3, 3]) > 0.05 for j in robot.model.joints.values() if j.parent is not None
+    )
 
 
 def test_large_meshes_are_coarsened_and_keep_their_form():

@@ -36,7 +36,10 @@ class Servo:
     """Holds every joint, and brings the left hand's height to its target by lifting the base: enough to be watched."""
 
     def __init__(self) -> None:
-        self.tasks = [SimpleNamespace(name="hand", frame="left_hand", target=None), SimpleNamespace(name="com", target=None)]
+        self.tasks = [
+            SimpleNamespace(name="hand", frame="left_hand", target=None),
+            SimpleNamespace(name="com", target=None),
+        ]
         self.goals: dict[str, np.ndarray] = {}
         self.resets = 0
 
@@ -55,7 +58,7 @@ class Servo:
         )
 
 
-# --- a robot --------------------------------------------------------------------------------------------------------------
+# --- a robot ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_robot_alone_stands_on_its_soles_with_its_feet_and_hands_marked():
@@ -64,7 +67,9 @@ def test_a_robot_alone_stands_on_its_soles_with_its_feet_and_hands_marked():
     for what in (samples.human(), body):
         with eq.view(what, port=0) as viewer:
             assert viewer.scene.frames == tuple(body.frames[role] for role in (*body.feet, *body.hands))
-            assert viewer.scene._links["head"].position == pytest.approx(body.robot.pose(body.standing, "head")[:3, 3], abs=1e-6)
+            assert viewer.scene._links["head"].position == pytest.approx(
+                body.robot.pose(body.standing, "head")[:3, 3], abs=1e-6
+            )
     with eq.view(samples.human(), q=samples.human().standing(), frames=["left_hand"], port=0) as viewer:
         assert viewer.scene.frames == ("left_hand",)
         described = samples.human().pose(samples.human().standing(), "head")[:3, 3]
@@ -78,7 +83,10 @@ def test_the_side_panel_lists_parts_and_doubts():
     doubt = Finding("front", "x", "<b>nothing</b> tells", 0.1)
     who.list_parts(SimpleNamespace(gui=folder), replace(body, profile=replace(body.profile, findings=(doubt,))))
     assert told[0] == "body: biped"
-    assert "- **left foot**: `left_foot`" in told[1] and "*doubtful* front: x (&lt;b&gt;nothing&lt;/b&gt; tells)" in told[1]
+    assert (
+        "- **left foot**: `left_foot`" in told[1]
+        and "*doubtful* front: x (&lt;b&gt;nothing&lt;/b&gt; tells)" in told[1]
+    )
 
 
 def test_where_a_controller_starts():
@@ -89,7 +97,7 @@ def test_where_a_controller_starts():
     np.testing.assert_array_equal(who.start_of(arm, SimpleNamespace()), arm.standing())
 
 
-# --- a run ----------------------------------------------------------------------------------------------------------------
+# --- a run ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_is_played_stepped_and_sought():
@@ -129,7 +137,9 @@ def test_the_viewer_listens_on_this_machine_alone():
 
 
 def test_forces_and_polygon_appear_with_the_contacts(opened):
-    run = samples.squat(forces={"left_foot": np.full((61, 6), np.nan), "right_foot": samples.squat().forces["right_foot"]})
+    run = samples.squat(
+        forces={"left_foot": np.full((61, 6), np.nan), "right_foot": samples.squat().forces["right_foot"]}
+    )
     scene = Scene(opened, run.robot, contacts=run.contacts, frames=["left_hand"])
     from equipoise.show.viewer import moment_of
 
@@ -138,7 +148,8 @@ def test_forces_and_polygon_appear_with_the_contacts(opened):
     assert scene._shown["polygon"].visible
     assert len(scene._shown["polygon"].vertices) == 4
     start, end = scene._shown["forces"].points[0]
-    assert (end - start)[2] == pytest.approx(run.com[0][2] / 2, rel=1e-3)  # half of the weight, half as long as the CoM is high
+    # half of the weight, half as long as the CoM is high
+    assert (end - start)[2] == pytest.approx(run.com[0][2] / 2, rel=1e-3)
     bare = samples.squat(forces={})
     scene.show(moment_of(bare, 0))
     assert not scene._shown["forces"].visible
@@ -156,7 +167,9 @@ def test_a_target_far_away_has_a_ghost_and_a_planned_step_an_outline(opened):
     assert scene._ghosts["left_foot"].visible
     assert scene._ghosts["left_foot"].position == pytest.approx(ahead[:3, 3], abs=1e-6)
     corners = scene._shown["steps"].points[:, 0]
-    assert corners.mean(axis=0) == pytest.approx((ahead @ [*run.contacts["left_foot"].points.mean(axis=0), 1])[:3], abs=1e-5)
+    assert corners.mean(axis=0) == pytest.approx(
+        (ahead @ [*run.contacts["left_foot"].points.mean(axis=0), 1])[:3], abs=1e-5
+    )
     scene.show(Moment(0.0, q))
     assert not scene._ghosts["left_foot"].visible and not scene._shown["steps"].visible
 
@@ -179,7 +192,7 @@ def test_what_cannot_be_shown():
         eq.view(samples.squat(3, t=empty.t[:0], q=empty.q[:0]), port=0)
 
 
-# --- a controller ---------------------------------------------------------------------------------------------------------
+# --- a controller -----------------------------------------------------------------------------------------------------
 
 
 def test_live_steps_move_the_robot_towards_a_dragged_target(opened):
@@ -244,7 +257,9 @@ def test_a_plant_gets_torques(opened):
             taken.append((tau, dt))
             return SimpleNamespace(q=self.q, v=self.v, t=0.0, wrenches={"left_foot": np.array([0, 0, 400.0, 0, 0, 0])})
 
-    live = Live(Scene(opened, robot, contacts=samples.contacts()), Servo(), Plant(), robot.standing(), np.zeros(robot.nv), 1e-3)
+    live = Live(
+        Scene(opened, robot, contacts=samples.contacts()), Servo(), Plant(), robot.standing(), np.zeros(robot.nv), 1e-3
+    )
     live.step(3)
     assert len(taken) == 3
     assert taken[0][0].shape == (robot.nv,)
@@ -268,7 +283,9 @@ def test_a_controller_that_raises_pauses_the_viewer_and_is_reported():
 
 def test_a_state_that_is_not_finite_is_not_shown(opened):
     robot = samples.human()
-    bad = SimpleNamespace(reset=lambda q, v: None, step=lambda tau, dt: SimpleNamespace(q=robot.neutral() * np.nan, v=tau))
+    bad = SimpleNamespace(
+        reset=lambda q, v: None, step=lambda tau, dt: SimpleNamespace(q=robot.neutral() * np.nan, v=tau)
+    )
     live = Live(Scene(opened, robot), Servo(), bad, robot.standing(), np.zeros(robot.nv), 1e-3)
     with pytest.raises(eq.StateError, match="not finite any more at t = 0.0010 s"):
         live.step()
@@ -284,7 +301,9 @@ def test_a_whole_body_controller_follows_a_handle():
     robot = eq.load("arm6")
     hand = list(robot.frames)[-1]
     q = 0.3 * np.ones(robot.nq)
-    controller = WholeBodyController(robot, [FrameTask(hand, name="hand", gain=20.0), PostureTask(weight=1e-4)], dt=5e-3)
+    controller = WholeBodyController(
+        robot, [FrameTask(hand, name="hand", gain=20.0), PostureTask(weight=1e-4)], dt=5e-3
+    )
     with eq.view(robot, controller, q=q, port=0) as viewer:
         assert list(viewer.handles) == ["hand"]
         assert viewer.live.dt == 5e-3
@@ -316,7 +335,7 @@ def test_which_targets_can_be_dragged():
         set_target(controller, FrameTask("left_hand"), np.eye(4))
 
 
-# --- the command line -----------------------------------------------------------------------------------------------------
+# --- the command line -------------------------------------------------------------------------------------------------
 
 
 def test_commands_view_and_report(tmp_path):

@@ -19,7 +19,9 @@ DT = 1e-3
 def wheel():
     """A flywheel on a fixed axis without gravity."""
     builder = (
-        eq.RobotBuilder("wheel", floating=False, gravity=(0, 0, 0)).link("ground").link("wheel", mass=1.0, inertia=(1, 1, 0.5))
+        eq.RobotBuilder("wheel", floating=False, gravity=(0, 0, 0))
+        .link("ground")
+        .link("wheel", mass=1.0, inertia=(1, 1, 0.5))
     )
     return builder.joint("axle", "continuous", "ground", "wheel", axis=(0, 0, 1), effort=10.0, velocity=20.0).build()
 

@@ -75,7 +75,9 @@ def test_every_simulation_is_what_it_would_be_alone(crate):
     rng = np.random.default_rng(1)
     q = np.stack([robot.integrate(robot.standing(), 0.02 * rng.normal(size=robot.nv)) for _ in range(9)])
     v, tau = 0.1 * rng.normal(size=(2, 9, robot.nv))
-    p = batch.parameters(9, mass=rng.uniform(0.8, 1.2, 9), friction=rng.uniform(0.3, 1.0, 9), push=rng.normal(size=(9, 3)))
+    p = batch.parameters(
+        9, mass=rng.uniform(0.8, 1.2, 9), friction=rng.uniform(0.3, 1.0, 9), push=rng.normal(size=(9, 3))
+    )
     together = batch.step(q, v, tau, p)
     for k in range(9):
         for all_of, one in zip(together, batch.step(q[k], v[k], tau[k], p[k]), strict=True):
@@ -116,7 +118,8 @@ def test_bad_input_is_named(crate):
 
 
 def test_frames_are_known_by_their_place(crate):
-    """Robots that differ only in where a frame is have one tree: the ground must still meet the points where they are."""
+    """Robots that differ only in where a frame is have one tree: the ground must still meet the points where they
+    are."""
     lifted, q, v = [], *rest(1, 0.11)
     for height in (0.0, -0.05):
         X = np.eye(4)

@@ -51,7 +51,8 @@ def test_it_accelerates_as_our_equations_say(name, rng):
 
 
 def test_all_joint_types_move_alike(rng):
-    """Planar joints too, which MuJoCo has not: they are three joints there. One step of 1 ns; v is exact to 1e-16 / 1e-9."""
+    """Planar joints too, which MuJoCo has not: they are three joints there. One step of 1 ns; v is exact to 1e-16 /
+    1e-9."""
     robot = mixture()
     q, v = robot.random_state(rng)
     tau = rng.normal(size=robot.nv)
@@ -98,7 +99,9 @@ def test_mimic_joints_follow(rng):
     part = dict(mass=1.0, com=(0.0, 0.0, -0.2), inertia=(0.05, 0.05, 0.01))
     builder = eq.RobotBuilder("gripper", floating=False).link("palm").link("one", **part).link("two", **part)
     builder.joint("leader", "revolute", "palm", "one", axis=(0, 1, 0))
-    builder.joint("follower", "revolute", "one", "two", axis=(0, -1, 0), position=(0, 0, -0.4), mimic=Mimic("leader", -1.5, 0.1))
+    builder.joint(
+        "follower", "revolute", "one", "two", axis=(0, -1, 0), position=(0, 0, -0.4), mimic=Mimic("leader", -1.5, 0.1)
+    )
     robot = builder.build()
     q, v, tau = np.array([0.3]), np.array([0.4]), np.array([1.0])
     plant = free(robot)
@@ -143,7 +146,8 @@ def test_measured_wrenches_are_those_that_move_the_robot(rng):
     a = (state.v - before[1]) / 1e-3
     assert sum(f[2] for f in state.wrenches.values()) > 20
     missing = robot.inverse_dynamics(*before, a, state.wrenches) - tau
-    assert np.abs(missing).max() < 0.02 * np.abs(robot.gravity(q)).max()  # a turning base: v over a step is no straight line
+    # a turning base: v over a step is no straight line
+    assert np.abs(missing).max() < 0.02 * np.abs(robot.gravity(q)).max()
 
 
 def test_a_humanoid_sinks_in_by_less_than_two_millimetres():
@@ -211,7 +215,8 @@ def test_a_step_that_diverges_is_an_error_and_leaves_no_log(tmp_path, monkeypatc
 
 
 def test_points_of_mass_and_links_without_mass_move_as_our_equations_say(rng):
-    """Moments of inertia of zero, or of rounding, and joints that meet in links without mass, as some descriptions have them."""
+    """Moments of inertia of zero, or of rounding, and joints that meet in links without mass, as some descriptions have
+    them."""
     builder = eq.RobotBuilder("points", floating=False)
     builder.link("upper", mass=1.0, com=(0.3, 0.1, -0.4), inertia=(0.0, 0.0, 0.0))
     builder.link("cross", virtual=True)

@@ -6,7 +6,23 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
-from things import FEET, HALF, IDS, LAWS, MASS, SOLE, TOUCHING, G, ball, crate, crate_on, hold, mixture, quadruped, steps
+from things import (
+    FEET,
+    HALF,
+    IDS,
+    LAWS,
+    MASS,
+    SOLE,
+    TOUCHING,
+    G,
+    ball,
+    crate,
+    crate_on,
+    hold,
+    mixture,
+    quadruped,
+    steps,
+)
 
 import equipoise as eq
 from equipoise.control.contacts import PointContact
@@ -18,7 +34,7 @@ pytest.importorskip("mujoco")
 both = pytest.mark.parametrize("name, options", TOUCHING, ids=IDS)
 
 
-# --- free motion -------------------------------------------------------------------------------------------------------
+# --- free motion ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("robot", [quadruped, mixture], ids=["quadruped", "all joint types"])
@@ -49,7 +65,7 @@ def test_free_fall_is_a_parabola(name, options):
     assert_allclose(state.v[:3], [0.3, -0.2, 0.5 - G * t], atol=1e-9)
 
 
-# --- rest --------------------------------------------------------------------------------------------------------------
+# --- rest -------------------------------------------------------------------------------------------------------------
 
 
 @both
@@ -142,7 +158,9 @@ def rebound(law: str, drop: float) -> float:
 
     left.terminal, left.direction = True, -1
     fall = [0.0, np.sqrt(2 * G * drop)]
-    found = solve_ivp(lambda t, y: [y[1], G - force(*y) / MASS], (0, 1), fall, rtol=1e-10, atol=1e-13, events=left, max_step=1e-4)
+    found = solve_ivp(
+        lambda t, y: [y[1], G - force(*y) / MASS], (0, 1), fall, rtol=1e-10, atol=1e-13, events=left, max_step=1e-4
+    )
     depth, rate = found.y[:, -1]
     return rate**2 / (2 * G) - depth
 
@@ -168,7 +186,7 @@ def test_a_bouncing_ball_comes_as_high_as_its_law_says(law, drop):
     assert heights[1] == pytest.approx(rebound(law, drop), rel=2e-4)
 
 
-# --- impacts -----------------------------------------------------------------------------------------------------------
+# --- impacts ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("H3")
@@ -202,7 +220,8 @@ def test_the_ideal_plant_finds_the_moment_of_impact():
 
 @pytest.mark.parametrize("e", [1e-3, 1e-4, 1e-5, 1e-6, 1e-8])
 def test_a_rebound_too_slow_to_leave_the_ground_ends_on_it(e):
-    """After such an impact the ball leaves, but not out of what counts as touching; it must not be struck from below."""
+    """After such an impact the ball leaves, but not out of what counts as touching; it must not be struck from
+    below."""
     plant = make_plant("ideal", ball(), ["ball"], restitution=e)
     q = ball().neutral()
     q[2] = 0.2
@@ -304,7 +323,7 @@ def test_closed_points_do_not_drift(rng):
     assert np.abs(robot.difference(q0, state.q)).max() > 5e-3
 
 
-# --- friction ----------------------------------------------------------------------------------------------------------
+# --- friction ---------------------------------------------------------------------------------------------------------
 
 
 def slope(angle: float) -> eq.Plane:
@@ -362,7 +381,7 @@ def test_the_friction_an_ideal_contact_needs_is_that_of_all_directions(direction
         assert told == needed
 
 
-# --- obstacles ---------------------------------------------------------------------------------------------------------
+# --- obstacles --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name, options", TOUCHING, ids=IDS)
@@ -384,7 +403,7 @@ def test_a_moving_floor_carries_what_stands_on_it():
     assert steps(plant, 300).v[0] == pytest.approx(0.2, abs=1e-9)
 
 
-# --- one another -------------------------------------------------------------------------------------------------------
+# --- one another ------------------------------------------------------------------------------------------------------
 
 
 def test_plants_agree_on_a_quadruped_that_stands_under_springs():
@@ -413,7 +432,9 @@ def test_the_same_controller_runs_on_all_plants():
     contacts = [PointContact(foot) for foot in FEET]
     controller = WholeBodyController(robot, [CoMTask(), PostureTask(), FrameTask(robot.base_link)], contacts)
     push = eq.Push(robot.base_link, (30, 0, 0), 0.02, 0.05)
-    runs = {name: eq.simulate(robot, controller, name, 0.12, pushes=[push]) for name in ("ideal", "hard", "mujoco", "soft")}
+    runs = {
+        name: eq.simulate(robot, controller, name, 0.12, pushes=[push]) for name in ("ideal", "hard", "mujoco", "soft")
+    }
     for name, run in runs.items():
         assert run.outcome == "completed" and set(run.statuses) == {"optimal"}
         base, expected = run.q[-1, :7], runs["ideal"].q[-1, :7]
@@ -423,7 +444,7 @@ def test_the_same_controller_runs_on_all_plants():
     assert 1e-3 < runs["ideal"].q[-1, 0] - runs["ideal"].q[0, 0] < 1e-2  # the push moved it
 
 
-# --- what is refused ---------------------------------------------------------------------------------------------------
+# --- what is refused --------------------------------------------------------------------------------------------------
 
 
 def test_bad_options_are_named():

@@ -31,13 +31,17 @@ def talkative(t, q, v):
     """A controller that fills every field, its contact set changing on the way."""
     forces = {"crate": np.full(6, t)} | ({"late": np.ones(6)} if t > 0.0045 else {})
     word = Word.BAD if t > 0.0045 else Word.GOOD
-    return SimpleNamespace(torque=np.zeros(6), forces=forces, status=word, task_errors={"com": 2 * t}, margins={"zmp": 1 - t})
+    return SimpleNamespace(
+        torque=np.zeros(6), forces=forces, status=word, task_errors={"com": 2 * t}, margins={"zmp": 1 - t}
+    )
 
 
 def small_run(**options) -> eq.Run:
     q = crate().neutral()
     q[2] = 0.1
-    settings = CRATE | dict(plant="hard", duration=0.01, q0=q, v0=np.full(6, 0.1), scenario={"name": "crate", "list": [1, 2.5]})
+    settings = CRATE | dict(
+        plant="hard", duration=0.01, q0=q, v0=np.full(6, 0.1), scenario={"name": "crate", "list": [1, 2.5]}
+    )
     return eq.simulate(crate(), talkative, **(settings | options))
 
 
@@ -56,7 +60,7 @@ def assert_same(one: eq.Run, two: eq.Run, but: tuple[str, ...] = ()) -> None:
         assert getattr(one, name) == getattr(two, name), name
 
 
-# --- the record --------------------------------------------------------------------------------------------------------
+# --- the record -------------------------------------------------------------------------------------------------------
 
 
 def test_every_row_is_the_state_and_what_was_said_of_it():
@@ -120,7 +124,7 @@ def test_a_record_is_frozen():
         run.forces["crate"] = 0
 
 
-# --- files -------------------------------------------------------------------------------------------------------------
+# --- files ------------------------------------------------------------------------------------------------------------
 
 
 def test_save_and_load_bit_for_bit(tmp_path):
@@ -224,7 +228,7 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkey
     assert zipfile.is_zipfile(path)
 
 
-# --- the same again ----------------------------------------------------------------------------------------------------
+# --- the same again ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("plant", ["mujoco", "ideal", "hard", "soft"])
@@ -241,7 +245,7 @@ def test_the_same_seed_gives_the_same_run_bit_for_bit(plant):
     assert np.abs(one.q - other.q).max() > 0
 
 
-# --- the loop ----------------------------------------------------------------------------------------------------------
+# --- the loop ---------------------------------------------------------------------------------------------------------
 
 
 def standing_crate(controller, **options):
@@ -297,7 +301,10 @@ def test_a_delay_is_so_many_steps_late():
 
 
 def test_pushes_act_when_they_should_and_add_up():
-    pushes = [eq.Push("crate", (1, 0, 0), 0.005, 0.003), dict(frame="crate", force=(0, 2, 0), start=0.006, duration=0.01)]
+    pushes = [
+        eq.Push("crate", (1, 0, 0), 0.005, 0.003),
+        dict(frame="crate", force=(0, 2, 0), start=0.006, duration=0.01),
+    ]
     run, acted = still(clock, pushes=pushes)
     pushed = np.array([wrenches.get("crate", np.zeros(6)) for _, wrenches in acted])
     assert np.flatnonzero(pushed[:, 0]).tolist() == [5, 6, 7]
@@ -337,7 +344,10 @@ def test_motors_stop_at_their_limits_and_it_is_told():
     run = eq.simulate(robot, strong, plant, duration=0.003)
     assert_allclose(run.torque[:, 9], most[3])
     name = list(robot.joints)[3]
-    assert run.events == ((0.0, f"torque of {name} reaches its limit"), (0.003, f"torque cut at its limit, cycles: {name} 4"))
+    assert run.events == (
+        (0.0, f"torque of {name} reaches its limit"),
+        (0.003, f"torque cut at its limit, cycles: {name} 4"),
+    )
     assert_allclose(eq.simulate(robot, strong, Still(), duration=0.003, clip=False).torque[:, 9], 2 * most[3])
 
 
@@ -353,7 +363,12 @@ def test_falls_are_seen_and_end_the_run():
     )
     assert tilted.outcome == "fell" and "tilted by" in tilted.events[-1][1]
     named = eq.simulate(
-        robot, nothing(robot), "hard", 1.0, contacts=FEET, fall=dict(height=0, tilt=9, links=[robot.base_link], clearance=0.3)
+        robot,
+        nothing(robot),
+        "hard",
+        1.0,
+        contacts=FEET,
+        fall=dict(height=0, tilt=9, links=[robot.base_link], clearance=0.3),
     )
     assert named.outcome == "fell" and f"{robot.base_link} touches" in named.events[-1][1]
     on = eq.simulate(robot, nothing(robot), "hard", 0.4, 4e-3, contacts=FEET, fall=None)
@@ -361,7 +376,8 @@ def test_falls_are_seen_and_end_the_run():
 
 
 def test_a_base_whose_origin_is_on_the_ground_has_not_fallen():
-    """Descriptions may put the base's frame anywhere: heights count from the point of the base where the centre of mass is."""
+    """Descriptions may put the base's frame anywhere: heights count from the point of the base where the centre of mass
+    is."""
     builder = eq.RobotBuilder("low", floating=True)
     builder.link("origin", mass=0.5, com=(0, 0, 0.9), inertia=(0.01, 0.01, 0.01))
     builder.link("ball", mass=1.0, com=(0, 0, 0), inertia=(0.01, 0.01, 0.01))

@@ -57,7 +57,7 @@ def squat(**changes: str):
     return parse_scenario(TomlSource("squat.toml", text))
 
 
-# --- mistakes --------------------------------------------------------------------------------------------------------------
+# --- mistakes ---------------------------------------------------------------------------------------------------------
 
 MISTAKES = [
     ('robot = "human"', "robot = 3", 1, "robot is a text"),
@@ -123,11 +123,13 @@ def test_text_between_three_quotes_is_no_key():
     assert source.line(("robot",)) == 4
 
 
-# --- meaning ----------------------------------------------------------------------------------------------------------------
+# --- meaning ----------------------------------------------------------------------------------------------------------
 
 
 def test_overrides_reach_lists_and_take_out():
-    scenario = load_scenario("push_recovery", {"duration": 2.0, "push.1.force": [0.0, 5.0, 0.0], "disturbance.push": None})
+    scenario = load_scenario(
+        "push_recovery", {"duration": 2.0, "push.1.force": [0.0, 5.0, 0.0], "disturbance.push": None}
+    )
     assert scenario.duration == 2.0
     assert scenario.push[1].options["force"] == (0.0, 5.0, 0.0)
     assert scenario.disturbance.push is None
@@ -176,7 +178,14 @@ def test_every_shipped_scenario_reads_and_says_what_it_is():
 
 def test_the_error_that_counts_depends_on_when():
     t, error = np.arange(5.0), np.array([5.0, 1.0, 2.0, 4.0, 3.0])
-    cases = [("end", 0.0, 3.0), ("end", 1.0, 4.0), ("once", 0.0, 1.0), ("once", 2.0, 2.0), ("always", 0.0, 5.0), (2.0, 0.0, 4.0)]
+    cases = [
+        ("end", 0.0, 3.0),
+        ("end", 1.0, 4.0),
+        ("once", 0.0, 1.0),
+        ("once", 2.0, 2.0),
+        ("always", 0.0, 5.0),
+        (2.0, 0.0, 4.0),
+    ]
     for when, hold, wanted in cases:
         assert goals._over(error, t, when, hold) == wanted
 
@@ -188,7 +197,7 @@ def test_points_are_outside_a_polygon_by_their_distance():
     assert_allclose(goals._outside(square, np.array([0.5, 1.25])), 0.25)
 
 
-# --- runs -------------------------------------------------------------------------------------------------------------------
+# --- runs -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -265,7 +274,9 @@ def test_the_command_runs_a_file_and_keeps_it(tmp_path):
 def test_the_command_tells_mistakes_in_one_line(tmp_path):
     path = tmp_path / "squat.toml"
     path.write_text(SQUAT.replace("duration", "durration"))
-    done = subprocess.run([sys.executable, "-m", "equipoise.cli", "run", str(path)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "equipoise.cli", "run", str(path)], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 2
     told = " ".join(done.stderr.split())  # the terminal's width breaks lines
     assert "line 2: " in told and "Did you mean 'duration'" in told and "Traceback" not in told

@@ -40,14 +40,15 @@ def test_files_say_what_they_are_and_disturb(name):
     assert (scenario.disturbance.push is None) == (scenario.plant.kind == "kinematic")  # nothing can push that plant
 
 
-# --- the bird [EB98, Fig. 12] ------------------------------------------------------------------------------------------------
+# --- the bird [EB98, Fig. 12] -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.paper("E10")
 def test_the_bird_reaches_all_spots_in_balance(runs):
     run = runs("bird")
     assert verdict(run).reached, verdict(run).reasons
-    assert np.abs(run.com[:, 0] - run.com[0, 0]).max() < 1e-3  # first in priority: exact but for the noise of the sensors
+    # first in priority: exact but for the noise of the sensors
+    assert np.abs(run.com[:, 0] - run.com[0, 0]).max() < 1e-3
 
 
 @pytest.mark.paper("E10")
@@ -60,7 +61,7 @@ def test_without_its_centre_of_mass_the_bird_would_fall():
     assert np.abs(run.com[:, 0]).max() > 0.03  # m, half a foot
 
 
-# --- a cup in two hands [QO21, Sec. 6.1.3] -----------------------------------------------------------------------------------
+# --- a cup in two hands [QO21, Sec. 6.1.3] ----------------------------------------------------------------------------
 
 
 @pytest.mark.paper("Q11")
@@ -94,7 +95,9 @@ def test_grips_are_turned_as_the_world_at_the_start():
     built = prepare("cup_on_wheels")
     for frame in ("left grip", "right grip"):
         assert_allclose(built.robot.pose(built.start, frame)[:3, :3], np.eye(3), atol=1e-12)
-    assert_allclose(built.robot.pose(built.start, "left grip")[:3, 3], built.robot.pose(built.start, "left_tool")[:3, 3])
+    assert_allclose(
+        built.robot.pose(built.start, "left grip")[:3, 3], built.robot.pose(built.start, "left_tool")[:3, 3]
+    )
 
 
 def test_rates_of_a_file_are_the_gains_of_its_barriers():
@@ -125,7 +128,7 @@ def test_a_grip_that_gives_way_is_told():
     assert not check(run, "cup neither torn nor squeezed").good
 
 
-# --- the handstand [BK12, Fig. 3] --------------------------------------------------------------------------------------------
+# --- the handstand [BK12, Fig. 3] -------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -139,7 +142,9 @@ def test_the_handstand_goes_to_one_hand_and_back(runs):
     alone = right[:, 2] == 0.0
     assert alone.sum() * 1e-3 > 2.0  # s
     assert not alone[:1000].any() and not alone[-1000:].any()
-    lowest = np.minimum(run.robot.pose(run.q[::50], "left foot")[:, 2, 3], run.robot.pose(run.q[::50], "right foot")[:, 2, 3])
+    lowest = np.minimum(
+        run.robot.pose(run.q[::50], "left foot")[:, 2, 3], run.robot.pose(run.q[::50], "right foot")[:, 2, 3]
+    )
     assert lowest.min() > 1.2  # m: feet up all the time
     quiet = alone & (np.abs(np.gradient(run.com, run.t, axis=0)).max(axis=1) < 2e-3)
     assert quiet.sum() > 500
@@ -173,7 +178,8 @@ def test_a_fall_from_the_hands_is_seen_long_before_the_ground():
 
 
 def test_postures_of_the_handstand_are_held_by_the_wrists():
-    """On one hand the centre of mass is above its heel: in front of the wrist, and less far than 90 % of its torque carry."""
+    """On one hand the centre of mass is above its heel: in front of the wrist, and less far than 90 % of its torque
+    carry."""
     built = prepare("handstand")
     robot, machine = built.robot, built.controller
     alone = next(stance for stance in machine.plan if len(stance.contacts) == 1)

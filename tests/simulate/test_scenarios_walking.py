@@ -73,7 +73,8 @@ def test_reaches_its_goal(runs, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_feet_alone_carry_the_weight_in_the_end(runs, name):
-    """At rest the measured forces are the weight, whatever the controller believes; a mean over 0.2 s takes out the noise."""
+    """At rest the measured forces are the weight, whatever the controller believes; a mean over 0.2 s takes out the
+    noise."""
     _, run = runs(name)
     last = slice(-200, None)
     assert sum(carried(run, foot, last) for foot in FEET) == pytest.approx(1.0, abs=0.02)
@@ -116,7 +117,9 @@ def test_the_seat_hands_over_to_the_hands(runs):
     before, after = slice(0, 300), slice(k + 100, k + 400)
     assert carried(run, "seat", before) > 0.2 and carried(run, "left hand", before) == 0.0
     assert (
-        carried(run, "seat", after) == 0.0 and carried(run, "left hand", after) > 0.1 and carried(run, "right hand", after) > 0.1
+        carried(run, "seat", after) == 0.0
+        and carried(run, "left hand", after) > 0.1
+        and carried(run, "right hand", after) > 0.1
     )
 
 

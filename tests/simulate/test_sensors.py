@@ -41,7 +41,8 @@ def test_at_rest_it_feels_its_weight(brick):
 
 
 def test_in_free_fall_only_the_turn_is_felt(brick, rng):
-    """The IMU swings about the centre of mass of a body that spins as it falls: it feels α × r + ω × (ω × r), no gravity."""
+    """The IMU swings about the centre of mass of a body that spins as it falls: it feels α × r + ω × (ω × r), no
+    gravity."""
     plant, dt = make_plant("ideal", brick, [], ground=None), 1e-4
     q, v = brick.random_state(rng)
     state, reads = plant.reset(q, v), suite(brick, Sensors())
@@ -59,7 +60,9 @@ def test_in_free_fall_only_the_turn_is_felt(brick, rng):
 
 @pytest.mark.paper("X6")
 def test_errors_have_the_size_that_is_asked(brick):
-    sensors = Sensors(imu=dict(gyroscope_noise=0.01, gyroscope_walk=0.2, accelerometer_noise=0.05, accelerometer_bias=0.7))
+    sensors = Sensors(
+        imu=dict(gyroscope_noise=0.01, gyroscope_walk=0.2, accelerometer_noise=0.05, accelerometer_bias=0.7)
+    )
     said = at_rest(brick, suite(brick, sensors, seed=4), 20000)
     turns = np.array([s.gyroscope for s in said])
     forces = np.array([s.accelerometer for s in said])
@@ -91,7 +94,9 @@ def test_rate_and_delay(brick):
     q, heard = brick.neutral(), []
     for k in range(40):
         v = np.array([0, 0, 0, 0, 0, 0.1 * k])
-        heard.append(brick.pose(q, "imu")[:3, :3] @ reads.read(k * 1e-3, PlantState(q, v, k * 1e-3), np.zeros(6)).gyroscope)
+        heard.append(
+            brick.pose(q, "imu")[:3, :3] @ reads.read(k * 1e-3, PlantState(q, v, k * 1e-3), np.zeros(6)).gyroscope
+        )
     turns = np.array(heard)[:, 2]
     assert set(np.flatnonzero(np.diff(turns) > 0) % 4 + 1) == {3}
     # the mean of 0.1 k over the four milliseconds before k = 8, heard from k = 11 on
@@ -124,7 +129,8 @@ def test_an_mjcf_site_is_an_imu():
 @pytest.mark.paper("X6")
 @pytest.mark.parametrize("plant", ["mujoco", "hard", "ideal", "soft"])
 def test_a_controller_sees_only_the_estimate(plant):
-    """In every plant; the estimate stays by the truth, the same seed gives the same numbers, and the file keeps them."""
+    """In every plant; the estimate stays by the truth, the same seed gives the same numbers, and the file keeps
+    them."""
     dog = quadruped()
     q0, seen = dog.standing(), []
 

@@ -23,7 +23,9 @@ def test_the_normal_is_the_gradient_and_the_surface_velocity_its_rate(name, rng)
     solid, h, t = [SOLIDS[name]], 1e-6, 0.7
     p = rng.uniform(-1.5, 1.5, (50, 3))
     found = gaps(solid, p, t)
-    slope = np.stack([(gaps(solid, p + e, t).distance - gaps(solid, p - e, t).distance) / (2 * h) for e in h * np.eye(3)], axis=1)
+    slope = np.stack(
+        [(gaps(solid, p + e, t).distance - gaps(solid, p - e, t).distance) / (2 * h) for e in h * np.eye(3)], axis=1
+    )
     assert_allclose(found.normal, slope, atol=1e-7)
     rate = (gaps(solid, p, t + h).distance - gaps(solid, p, t - h).distance) / (2 * h)
     assert_allclose(-np.sum(found.normal * found.velocity, axis=1), rate, atol=1e-7)

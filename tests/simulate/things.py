@@ -39,9 +39,12 @@ def mixture() -> eq.Robot:
     tilt = dict(position=(0.2, 0.3, -0.1), rpy=(0.4, -0.5, 0.6))
     builder = eq.RobotBuilder("mixture").link("trunk", **part)
     for name, kind, parent, axis in (
-        ("arm", "revolute", "trunk", (1, 2, 3)), ("slider", "prismatic", "arm", (0, -1, 0)), ("ball", "ball", "trunk", None),
-        ("wheel", "continuous", "ball", (0, 0, -1)), ("puck", "planar", "trunk", None),
-    ):  # fmt: skip
+        ("arm", "revolute", "trunk", (1, 2, 3)),
+        ("slider", "prismatic", "arm", (0, -1, 0)),
+        ("ball", "ball", "trunk", None),
+        ("wheel", "continuous", "ball", (0, 0, -1)),
+        ("puck", "planar", "trunk", None),
+    ):
         builder.link(name, **part)
         builder.joint(f"to_{name}", kind, parent, name, **tilt, **({} if axis is None else {"axis": axis}))
     return builder.build()

@@ -36,7 +36,17 @@ def folder(tmp_path):
 
 
 def test_a_function_of_a_file_on_two_workers_with_table_and_plot(folder):
-    arguments = ("shapes.py:area", "width=0:3:4", "height=1,2", "--workers", "2", "-o", "areas.parquet", "--plot", "areas.svg")
+    arguments = (
+        "shapes.py:area",
+        "width=0:3:4",
+        "height=1,2",
+        "--workers",
+        "2",
+        "-o",
+        "areas.parquet",
+        "--plot",
+        "areas.svg",
+    )
     run = equipoise(*arguments, "--folder", "kept", folder=folder)
     assert run.returncode == 0, run.stderr
     table = Table.load(folder / "areas.parquet")
@@ -48,7 +58,11 @@ def test_a_function_of_a_file_on_two_workers_with_table_and_plot(folder):
 
 def test_draws_failures_and_quiet(folder):
     run = equipoise("shapes.py:area", "width=-1..1", "unit=mm,cm", "--draws", "40", "--workers", "1", folder=folder)
-    assert run.returncode == 0 and "failed: ValueError: negative width" in run.stdout and "runs failed in all" in run.stdout
+    assert (
+        run.returncode == 0
+        and "failed: ValueError: negative width" in run.stdout
+        and "runs failed in all" in run.stdout
+    )
     quiet = equipoise("shapes.py:area", "width=1", "--quiet", "--workers", "1", folder=folder)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 

@@ -41,9 +41,12 @@ def test_draws_are_fixed_by_their_seed():
 def test_draws_are_the_same_in_another_process():
     code = (
         "from equipoise.study import *; from equipoise.study.parameters import *;"
-        "print(digest(rows_of(Draws(20, seed=5, a=Uniform(0, 1), b=Normal(0, 1), c=Choice('xyz'), d=Integers(0, 2**40)))))"
+        "print(digest(rows_of(Draws(20, seed=5, a=Uniform(0, 1), b=Normal(0, 1), c=Choice('xyz'), d=Integers(0, "
+        "2**40)))))"
     )
-    here = digest(rows_of(Draws(20, seed=5, a=Uniform(0, 1), b=Normal(0, 1), c=Choice(["x", "y", "z"]), d=Integers(0, 2**40))))
+    here = digest(
+        rows_of(Draws(20, seed=5, a=Uniform(0, 1), b=Normal(0, 1), c=Choice(["x", "y", "z"]), d=Integers(0, 2**40)))
+    )
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert there.stdout.strip() == here
 

@@ -31,7 +31,13 @@ def test_without_changes_it_is_the_scenario_bit_for_bit(built):
     options = {name: value for name, value in built.options.items() if name != "pushes"}
     noise = built.scenario.disturbance.noise
     plain = eq.simulate(
-        built.robot, built.controller, duration=SHORT, q0=built.start, seed=3, noise=dict(noise) if noise else None, **options
+        built.robot,
+        built.controller,
+        duration=SHORT,
+        q0=built.start,
+        seed=3,
+        noise=dict(noise) if noise else None,
+        **options,
     )
     same = short_run(built)
     assert same.q.tobytes() == plain.q.tobytes() and same.torque.tobytes() == plain.torque.tobytes()
@@ -47,7 +53,9 @@ def test_a_push_brings_its_momentum(built):
     pushed, left_alone = short_run(built, force=(50.0, 0.0, 0.0)), short_run(built)
     begin = round(0.25 * SHORT / 1e-3)
     row = begin + 1
-    gained = built.robot.momentum(pushed.q[row], pushed.v[row]) - built.robot.momentum(left_alone.q[row], left_alone.v[row])
+    gained = built.robot.momentum(pushed.q[row], pushed.v[row]) - built.robot.momentum(
+        left_alone.q[row], left_alone.v[row]
+    )
     ground = sum(pushed.measured[name][begin, 0] - left_alone.measured[name][begin, 0] for name in pushed.measured)
     assert_allclose(gained[0], (50.0 + ground) * 1e-3, rtol=0.02)  # friction already answers; it is measured
     assert_allclose(pushed.q[begin], left_alone.q[begin], atol=0)
@@ -93,7 +101,7 @@ def test_draws_of_the_study_fit_its_function():
     assert [row["friction"] for row in rows] == [row["friction"] for row in robustness_draws(200, seed=1)][:5]
 
 
-# --- the figure --------------------------------------------------------------------------------------------------------
+# --- the figure -------------------------------------------------------------------------------------------------------
 
 
 def made_up(count: int = 100) -> Table:

@@ -33,7 +33,7 @@ def lines(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / RUNS).read_bytes().split(b"\n")[:-1] if line]
 
 
-# --- what comes out ----------------------------------------------------------------------------------------------------
+# --- what comes out ---------------------------------------------------------------------------------------------------
 
 
 def test_every_combination_is_run_once_and_in_its_place():
@@ -103,19 +103,32 @@ def test_results_that_no_table_can_hold_are_told(returned, words):
 
 def test_exit_and_not_a_number_are_results_of_a_run_and_not_the_end_of_a_study():
     table = study(lambda x: sys.exit("enough") if x else {"y": np.float32(np.nan)}, {"x": [0, 1]}, workers=1)
-    assert np.isnan(table["y"]).all() and table["failure"].tolist()[0] == "" and "SystemExit: enough" in table["failure"][1]
+    assert (
+        np.isnan(table["y"]).all()
+        and table["failure"].tolist()[0] == ""
+        and "SystemExit: enough" in table["failure"][1]
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: study(product, {"a": [1]}), "cannot be called with the parameters a: missing a required argument: 'b'"),
+        (
+            lambda: study(product, {"a": [1]}),
+            "cannot be called with the parameters a: missing a required argument: 'b'",
+        ),
         (lambda: study(product, {"a": [1], "b": [1], "c": [1]}), "unexpected keyword argument 'c'"),
         (lambda: study(3, {"a": [1]}), "wanted a function, got 3"),
         (lambda: study(product, {"a": [1], "b": [1]}, workers=0), "workers is a whole number"),
         (lambda: study(product, {"a": [1], "b": [1]}, scheduler="tcp://a:1"), "for engine='dask'"),
-        (lambda: study(product, {"a": [1], "b": [1]}, "dask", scheduler="tcp://a:1", workers=2), "workers cannot be chosen"),
-        (lambda: study(functools.partial(product, b=threading.Lock()), {"a": [1, 2]}, workers=2), "cannot be sent to workers"),
+        (
+            lambda: study(product, {"a": [1], "b": [1]}, "dask", scheduler="tcp://a:1", workers=2),
+            "workers cannot be chosen",
+        ),
+        (
+            lambda: study(functools.partial(product, b=threading.Lock()), {"a": [1, 2]}, workers=2),
+            "cannot be sent to workers",
+        ),
     ],
 )
 def test_what_cannot_be_a_study_is_told(call, words):
@@ -128,7 +141,7 @@ def test_engines_are_known_by_name():
         study(product, {"a": [1], "b": [1]}, "disk")
 
 
-# --- killed workers ----------------------------------------------------------------------------------------------------
+# --- killed workers ---------------------------------------------------------------------------------------------------
 
 
 def test_a_run_that_kills_its_worker_is_given_up_and_no_other(tmp_path):
@@ -175,11 +188,14 @@ def test_no_scheduler_no_study():
     import dask
 
     assert distributed
-    with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}), pytest.raises(StudyError, match="no Dask scheduler"):
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
+        pytest.raises(StudyError, match="no Dask scheduler"),
+    ):
         study(product, {"a": [1], "b": [1]}, "dask", scheduler="tcp://127.0.0.1:9")
 
 
-# --- killed studies ----------------------------------------------------------------------------------------------------
+# --- killed studies ---------------------------------------------------------------------------------------------------
 
 SCRIPT = """
 import sys
@@ -240,7 +256,7 @@ def test_damaged_lines_are_told_and_done_again(tmp_path):
     assert table["product"].tolist() == [2.0, 4.0, 6.0]
 
 
-# --- folders -----------------------------------------------------------------------------------------------------------
+# --- folders ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_finished_study_runs_nothing_again_and_can_be_read_alone(tmp_path):
@@ -284,7 +300,12 @@ def test_failed_runs_are_kept_unless_asked_for_again(tmp_path):
 @pytest.mark.parametrize(
     ("function", "parameters", "options", "words"),
     [
-        (matrices, {"seed": [1, 2], "size": [3]}, {}, "holds a study of runs.product, and this is one of runs.matrices"),
+        (
+            matrices,
+            {"seed": [1, 2], "size": [3]},
+            {},
+            "holds a study of runs.product, and this is one of runs.matrices",
+        ),
         (functools.partial(product, b=2.0), {"a": [1, 2]}, {}, r"this is one of runs.product\(b=2.0\)"),
         (product, {"b": [2.0], "a": [1, 2]}, {}, "holds a study over a, b, and this is one over b, a"),
         (product, {"a": [1, 3], "b": [2.0]}, {}, "with other values of a, b"),

@@ -35,7 +35,9 @@ def test_static_tools_see_every_public_name():
 def test_static_tools_see_what_the_rooms_offer():
     for room in (eq.control, eq.geometry):
         tree = ast.parse(Path(room.__file__).read_text())
-        block = next(node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+        block = next(
+            node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        )
         assert {alias.asname: node.module for node in block.body for alias in node.names} == room._HOMES
 
 
@@ -52,7 +54,7 @@ def test_the_users_program_names_everything_public():
     assert [name for name in eq.__all__ if not re.search(rf"\beq\.{name}\b", text)] == []
 
 
-# --- no Any, and completion ----------------------------------------------------------------------------------------------
+# --- no Any, and completion -------------------------------------------------------------------------------------------
 
 
 def signatures():
@@ -105,7 +107,15 @@ def test_checkers_know_the_types_of_what_is_exported(tmp_path):
     tool = Path(sys.executable).with_name("basedpyright")
     if not tool.exists():
         pytest.skip("basedpyright is not installed")
-    command = [str(tool), "--verifytypes", "equipoise", "--ignoreexternal", "--outputjson", "--pythonpath", sys.executable]
+    command = [
+        str(tool),
+        "--verifytypes",
+        "equipoise",
+        "--ignoreexternal",
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+    ]
     elsewhere = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}  # an editable install is not found by itself
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=elsewhere)
     assert json.loads(done.stdout)["typeCompleteness"]["completenessScore"] >= 0.95

@@ -28,7 +28,12 @@ class Height(eq.Task):
     def terms(self, scene: eq.control.Scene, reference: eq.control.NamedNumbers) -> Terms:
         J, drift = scene.jacobian(self.frame)[2, :], scene.drift(self.frame)[2]
         return Terms(
-            reference.value - scene.pose(self.frame)[2, 3], J, J @ scene.v, drift, reference.rate, reference.acceleration
+            reference.value - scene.pose(self.frame)[2, 3],
+            J,
+            J @ scene.v,
+            drift,
+            reference.rate,
+            reference.acceleration,
         )
 
 
@@ -83,7 +88,14 @@ def errors() -> str:
     """Errors that teach."""
     try:
         eq.load("no such robot")
-    except (eq.ModelError, eq.UnknownNameError, eq.ShapeError, eq.StateError, eq.CompileError, eq.ConstraintError) as error:
+    except (
+        eq.ModelError,
+        eq.UnknownNameError,
+        eq.ShapeError,
+        eq.StateError,
+        eq.CompileError,
+        eq.ConstraintError,
+    ) as error:
         return str(error)
     except eq.EquipoiseError as error:
         return str(error)
@@ -98,7 +110,17 @@ if __name__ == "__main__":
     reach(quadruped)
     print(errors(), eq.RobotBuilder("one").link("body", mass=1.0, inertia=(1, 1, 1)).build().nv, eq.COM, eq.__version__)
     print(
-        eq.simulate, eq.Run, eq.Push, eq.Box, eq.view, eq.plot, eq.report, eq.Stance, eq.Stances, eq.find_posture, eq.MultiContact
+        eq.simulate,
+        eq.Run,
+        eq.Push,
+        eq.Box,
+        eq.view,
+        eq.plot,
+        eq.report,
+        eq.Stance,
+        eq.Stances,
+        eq.find_posture,
+        eq.MultiContact,
     )
     print(eq.convert, eq.principles, eq.dual_quaternions, eq.balance, eq.autograd, eq.study, eq.compile, eq.geometry)
     print(

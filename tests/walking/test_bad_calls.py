@@ -21,7 +21,14 @@ def made(kind):
 def bad_states(robot, q, v):
     long = np.r_[np.ones(3), 1.001 * np.ones(4), np.ones(robot.nq - 7)]
     yield from ((np.full(robot.nq, np.nan), v), (q, np.full(robot.nv, np.nan)), (q, np.full(robot.nv, 1e300)))
-    yield from ((q[1:], v), ("here", v), ([[1.0], [2.0, 3.0]], v), (None, None), (q * long, v), (np.zeros(robot.nq, int), v))
+    yield from (
+        (q[1:], v),
+        ("here", v),
+        ([[1.0], [2.0, 3.0]], v),
+        (None, None),
+        (q * long, v),
+        (np.zeros(robot.nq, int), v),
+    )
 
 
 @pytest.mark.parametrize("kind", ["walk", "trot", "stand", "steps"])

@@ -39,7 +39,7 @@ def planner(side: float) -> StepPlanner:
     return StepPlanner(gait(), side, SOLE)
 
 
-# --- the pendulum ---------------------------------------------------------------------------------------------------------
+# --- the pendulum -----------------------------------------------------------------------------------------------------
 
 
 @given(st.lists(numbers, min_size=8, max_size=8), st.floats(0.05, 0.8), st.floats(2.0, 5.0))
@@ -75,7 +75,7 @@ def test_before_undoes_after(x, seconds):
     assert_allclose(after_shift(xi, p, p, 3.0, seconds), after(xi, p, 3.0, seconds), atol=1e-12)
 
 
-# --- the plan -------------------------------------------------------------------------------------------------------------
+# --- the plan ---------------------------------------------------------------------------------------------------------
 
 
 def question(x):
@@ -121,21 +121,26 @@ def test_a_plan_without_excess_can_be_stopped(x, side):
         lower, upper = capturable(g, swing)
         gone = offset * np.array(growths(g))
         step = np.clip(
-            gone - np.clip(gone * 0, lower, upper), [-0.4, min(swing * 0.1, swing * 0.5)], [0.4, max(swing * 0.1, swing * 0.5)]
+            gone - np.clip(gone * 0, lower, upper),
+            [-0.4, min(swing * 0.1, swing * 0.5)],
+            [0.4, max(swing * 0.1, swing * 0.5)],
         )
         offset, swing = gone - step, -swing
         largest.append(np.abs(offset).max())
-    assert max(largest) < 0.6  # within one longest step; what gets away doubles in every step: 2⁸ times that after twelve
+    # within one longest step; what gets away doubles in every step: 2⁸ times that after twelve
+    assert max(largest) < 0.6
 
 
 def test_the_bounds_of_the_offset_are_the_edge_of_what_steps_can_keep():
-    """There the largest step, after the quickest time a foot needs for it, leads back to the bound; beyond, farther away."""
+    """There the largest step, after the quickest time a foot needs for it, leads back to the bound; beyond, farther
+    away."""
     g = gait()
     along, aside = growths(g)
     lower, upper = capturable(g, 1.0)
     assert_allclose(upper[0] * along - g.reach.ahead, upper[0], atol=1e-12)
     other_lower, other_upper = capturable(g, -1.0)
-    # ξ inward of a left foot (y < 0): the right foot goes as wide as it can, and ξ is then at the outer bound of that foot.
+    # ξ inward of a left foot (y < 0): the right foot goes as wide as it can, and ξ is then at the outer bound of that
+    # foot.
     assert_allclose(lower[1] * aside + g.reach.widest, other_lower[1], atol=1e-12)
     assert_allclose(upper[1] * aside + g.reach.nearest, other_upper[1], atol=1e-12)
     worse = (upper[0] + 1e-3) * along - g.reach.ahead
@@ -157,7 +162,10 @@ def test_a_push_makes_the_step_longer_and_the_sole_is_used_first():
 
 def test_a_foot_that_is_about_to_land_is_not_sent_elsewhere():
     made = planner(1.0)
-    wish, foot = Wish(np.array([0.3, 0.2]), 0.05, np.array([0.0, -0.05])), Flight(np.array([0.1, 0.2]), np.zeros(2), 0.02, 0.03)
+    wish, foot = (
+        Wish(np.array([0.3, 0.2]), 0.05, np.array([0.0, -0.05])),
+        Flight(np.array([0.1, 0.2]), np.zeros(2), 0.02, 0.03),
+    )
     plan = made.plan(np.array([0.1, 0.1]), wish, 0.04, 0.06, foot)
     air = log(exp(3.5 * plan.seconds)) / 3.5 - 0.03
     assert abs(plan.place[0] - 0.1) <= NEAREST + 40.0 * (air + 0.01) ** 2 / QUINTIC + 1e-6
@@ -188,7 +196,8 @@ def test_the_quickest_steps_are_those_that_a_foot_can_make():
 
 
 def test_a_fast_foot_is_not_stopped_in_no_time():
-    """A foot at 4 m/s with 40 m/s² needs 1.5 v / a to come to rest on its polynomial, whatever the capture point wants."""
+    """A foot at 4 m/s with 40 m/s² needs 1.5 v / a to come to rest on its polynomial, whatever the capture point
+    wants."""
     made, wish = planner(1.0), Wish(np.array([0.3, 0.2]), 0.3, np.array([0.0, -0.05]))
     still, fast = (Flight(np.array([0.38, 0.2]), np.array([v, 0.0]), 0.1, 0.03) for v in (0.0, 4.0))
     hurry = np.array([0.3, 0.1])  # far ahead of the foot: the sooner the better
@@ -197,7 +206,7 @@ def test_a_fast_foot_is_not_stopped_in_no_time():
     assert made.plan(hurry, wish, 0.05, 0.5, fast).seconds >= least - 1e-6
 
 
-# --- steps of a command ---------------------------------------------------------------------------------------------------
+# --- steps of a command -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

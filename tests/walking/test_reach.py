@@ -15,7 +15,8 @@ def test_the_reach_of_a_human_is_that_of_its_legs():
     width, height = 0.175, 0.97 * body.height
     reach = reach_of(body, width, height)
     assert (reach.normals @ [0.0, width] < reach.offsets).all()  # where it stands
-    # A leg of length L whose hip is at height h gets no farther than √(L² − h²) from under it, and each leg takes half a step.
+    # A leg of length L whose hip is at height h gets no farther than √(L² − h²) from under it, and each leg takes half
+    # a step.
     straight = body.leg_length / 0.94
     farthest = 2 * np.sqrt(straight**2 - (body.leg_length - 0.03 * body.height) ** 2)
     assert 0.5 * farthest < reach.ahead / PART < 1.15 * farthest  # feet are not points, and the pelvis tilts a little

@@ -44,7 +44,8 @@ def test_rates_are_derivatives_and_nothing_jumps_when_goal_and_time_change():
 
 
 def test_a_late_foot_goes_on_down_faster_and_faster():
-    """5 cm below where the ground should be after √(2 · 5 cm / 3 m/s²) ≈ 0.15 s: at its landing speed it would take 0.5 s."""
+    """5 cm below where the ground should be after √(2 · 5 cm / 3 m/s²) ≈ 0.15 s: at its landing speed it would take 0.5
+    s."""
     swing = Swing(np.zeros(4), 0.0, 0.3, 0.05, 0.1)
     goal = np.array([0.1, 0.0, 0.0, 0.0])
     heights = [float(swing.advance(1e-3 * k, goal, 0.3)[0, 2]) for k in range(1, 500)]

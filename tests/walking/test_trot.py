@@ -43,10 +43,12 @@ def walked(walker, duration, seed=0, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plant = varied_plant(walker, seed)
-        return eq.simulate(walker.robot, walker, plant, duration, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY, **options)
+        return eq.simulate(
+            walker.robot, walker, plant, duration, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY, **options
+        )
 
 
-# --- virtual feet ---------------------------------------------------------------------------------------------------------
+# --- virtual feet -----------------------------------------------------------------------------------------------------
 
 
 @given(st.lists(numbers, min_size=4, max_size=4), st.sampled_from([2, 3]))
@@ -77,7 +79,7 @@ def test_diagonal_legs_step_together(quadruped):
         assert_allclose(X, np.eye(4), atol=1e-3)  # m; postures are found by least squares
 
 
-# --- reach and plan -------------------------------------------------------------------------------------------------------
+# --- reach and plan ---------------------------------------------------------------------------------------------------
 
 
 def test_the_reach_of_two_groups_is_that_of_the_legs():
@@ -134,11 +136,12 @@ def test_groups_step_as_far_as_the_command_goes(quadruped, command):
         assert_allclose(place.xy, (k + 1) * g.period * np.array([command.forward, command.left]), atol=1e-12)
 
 
-# --- feet of a group ------------------------------------------------------------------------------------------------------
+# --- feet of a group --------------------------------------------------------------------------------------------------
 
 
 def test_swings_of_a_group_are_consistent_in_place_rate_and_acceleration(quadruped):
-    """The references of the feet, differentiated, are their rates; a foot that stood elsewhere ends where it belongs."""
+    """The references of the feet, differentiated, are their rates; a foot that stood elsewhere ends where it
+    belongs."""
     legs, dt = quadruped.whole_body, quadruped.dt
     q = quadruped.q0
     legs.soles(q)
@@ -184,11 +187,12 @@ def test_a_foot_that_touches_first_carries_while_the_other_goes_on(quadruped):
     assert legs.touched(0, {}, 0.03)
 
 
-# --- runs -----------------------------------------------------------------------------------------------------------------
+# --- runs -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_quadruped_trots_and_takes_a_push(quadruped):
-    """0.5 m/s with noise, delay, wrong masses, drawn friction and a push from the side; diagonal pairs carry in turn."""
+    """0.5 m/s with noise, delay, wrong masses, drawn friction and a push from the side; diagonal pairs carry in
+    turn."""
     quadruped.command(0.5, at=0.1)
     before = dict(quadruped.whole_body.controller.counts)
     impulse = 0.2 * quadruped.robot.mass * quadruped.body.gains.speed

@@ -42,7 +42,8 @@ def walked(walker, duration, **options):
 
 
 def test_a_human_walks_as_it_is_told(human):
-    """0.4 m/s with noise, delay, wrong masses and drawn friction; every step of control is solved within all constraints."""
+    """0.4 m/s with noise, delay, wrong masses and drawn friction; every step of control is solved within all
+    constraints."""
     human.command(0.4, at=0.1)
     before = dict(human.whole_body.controller.counts)
     run = walked(human, 4.0)
@@ -124,7 +125,7 @@ def test_robots_follow_changing_commands(name):
     assert trial.good, [(leg.asked, leg.came) for leg in trial.legs]
 
 
-# --- decisions of the machine, on a body that only remembers what it is told --------------------------------------------------
+# --- decisions of the machine, on a body that only remembers what it is told ------------------------------------------
 
 SOLE = np.array([[0.08, 0.03], [-0.08, 0.03], [-0.08, -0.03], [0.08, -0.03]])
 SQUARE = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
@@ -143,7 +144,9 @@ class Told:
 @pytest.fixture
 def machine():
     reach = Reach(SQUARE, np.array([0.4, 0.4, 0.5, -0.1]), 0.4, 0.4, 0.1, 0.5)
-    return Machine(Gait(3.5, 0.8, 0.2, 0.5, 0.25, 0.9, 0.06, 0.02, 0.05, 0.1, np.full(2, 40.0), reach), Told(), [SOLE, SOLE])
+    return Machine(
+        Gait(3.5, 0.8, 0.2, 0.5, 0.25, 0.9, 0.06, 0.02, 0.05, 0.1, np.full(2, 40.0), reach), Told(), [SOLE, SOLE]
+    )
 
 
 def standing(yaws=(0.0, 0.0), t=0.0, com=(0.0, 0.0)):

@@ -2,8 +2,9 @@
 
     h = P + ε D,   ε² = 0,   P and D quaternions (w, x, y, z)
 
-Quaternions are the dual quaternions with D = 0, so formulas read as they are printed: `r + 0.5 * E * p * r` is the pose with
-rotation r and origin p. A `DualQuaternion` may hold a whole batch: its numbers are an array (…, 8), primary part first.
+Quaternions are the dual quaternions with D = 0, so formulas read as they are printed: `r + 0.5 * E * p * r` is the pose
+with rotation r and origin p. A `DualQuaternion` may hold a whole batch: its numbers are an array (…, 8), primary part
+first.
 
 The functions under "components" work on eight floats, arrays or symbols alike; the class and `equations` share them.
 """
@@ -45,12 +46,16 @@ def conjugate(a: Sequence[Any]) -> tuple[Any, ...]:
 
 def left_matrix(a: Sequence[Any], m: Arithmetic = NUMBERS) -> Any:
     """Hamilton operator H⁺ with vec(ab) = H⁺(a) vec(b) [QO21, Eqs. (A.5), (A.17)]: 4×4 for quaternions, else 8×8."""
-    return m.matrix(_of_both_parts(a, lambda w, x, y, z: [[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]]))
+    return m.matrix(
+        _of_both_parts(a, lambda w, x, y, z: [[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+    )
 
 
 def right_matrix(b: Sequence[Any], m: Arithmetic = NUMBERS) -> Any:
     """Hamilton operator H⁻ with vec(ab) = H⁻(b) vec(a) [QO21, Eqs. (A.5), (A.17)]."""
-    return m.matrix(_of_both_parts(b, lambda w, x, y, z: [[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]]))
+    return m.matrix(
+        _of_both_parts(b, lambda w, x, y, z: [[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]])
+    )
 
 
 def _of_both_parts(a: Sequence[Any], rows_of: Callable[..., list[list[Any]]]) -> list[list[Any]]:
@@ -67,7 +72,8 @@ def _of_both_parts(a: Sequence[Any], rows_of: Callable[..., list[list[Any]]]) ->
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DualQuaternion:
-    """A dual quaternion, or a batch of them, with `*`, `+`, `-` among them and with real numbers (or arrays of the batch).
+    """A dual quaternion, or a batch of them, with `*`, `+`, `-` among them and with real numbers (or arrays of the
+    batch).
 
     Args:
         vec8: the coefficients [QO21, Def. A.18], (…, 8); read-only.
@@ -142,7 +148,8 @@ class DualQuaternion:
 
     @property
     def vec6(self) -> Array:
-        """Coefficients of a pure dual quaternion [QO21, Sec. 5.2.1], (…, 6): primary first, so a twist is (ω, v) here."""
+        """Coefficients of a pure dual quaternion [QO21, Sec. 5.2.1], (…, 6): primary first, so a twist is (ω, v)
+        here."""
         return self.vec8[..., [1, 2, 3, 5, 6, 7]]
 
     # what belongs to it
@@ -206,7 +213,9 @@ class DualQuaternion:
     def __repr__(self) -> str:
         if self.shape:
             return f"<DualQuaternion: batch of shape {self.shape}>"
-        P, D = (" ".join(f"{x:+.6g}{unit}" for x, unit in zip(h, ("", "i", "j", "k"), strict=True)) for h in self._halves)
+        P, D = (
+            " ".join(f"{x:+.6g}{unit}" for x, unit in zip(h, ("", "i", "j", "k"), strict=True)) for h in self._halves
+        )
         return f"<DualQuaternion {P} + ε({D})>"
 
     @property
@@ -307,7 +316,8 @@ def from_matrix(X: Any) -> DualQuaternion:
 def twist(V: Any) -> DualQuaternion:
     """ω + ε v of a twist V = (v, ω), (…, 6): Equipoise writes the linear part first [QO21, Eqs. (A.20), (A.24)].
 
-    V in the "inertial" representation gives the twist in the axes of the world, V in "body" the one in those of the frame.
+    V in the "inertial" representation gives the twist in the axes of the world, V in "body" the one in those of the
+    frame.
     """
     V = _numbers("twist", V, 6)
     return pure(np.concatenate([V[..., 3:], V[..., :3]], axis=-1))
@@ -339,9 +349,9 @@ def dot(a: DualQuaternion, b: DualQuaternion) -> DualQuaternion:
 def Ad(x: DualQuaternion, y: DualQuaternion) -> DualQuaternion:
     """x y x* [QO21, Eq. (A.11)]: y seen from where x is the pose of y's frame.
 
-    Of a rotation and a vector, the rotated vector; of a pose and a twist or wrench, the twist or wrench in the outer frame,
-    ξᵃ = Ad(x) ξᵇ and ζᵃ = Ad(x) ζᵇ. Rates of twists go the same way, ξ̇ᵃ = Ad(x) ξ̇ᵇ, though x moves [QO21, Eq. (A.25),
-    where the dot over x is a misprint].
+    Of a rotation and a vector, the rotated vector; of a pose and a twist or wrench, the twist or wrench in the outer
+    frame, ξᵃ = Ad(x) ξᵇ and ζᵃ = Ad(x) ζᵇ. Rates of twists go the same way, ξ̇ᵃ = Ad(x) ξ̇ᵇ, though x moves [QO21, Eq.
+    (A.25), where the dot over x is a misprint].
     """
     return x * y * x.conj
 
@@ -382,7 +392,8 @@ Axes = Literal["outer", "body"]  # of the frame that looks on, or of the one tha
 
 
 def derivative(x: DualQuaternion, xi: DualQuaternion, axes: Axes = "outer") -> DualQuaternion:
-    """ẋ = ½ ξᵃ x = ½ x ξᵇ [QO21, Eqs. (A.13), (A.19)], the twist in the axes of the outer frame a or of the moving b."""
+    """ẋ = ½ ξᵃ x = ½ x ξᵇ [QO21, Eqs. (A.13), (A.19)], the twist in the axes of the outer frame a or of the moving
+    b."""
     return 0.5 * (xi * x if _outer(axes) else x * xi)
 
 
@@ -436,7 +447,8 @@ def screw_exp(g: DualQuaternion) -> DualQuaternion:
 
 
 def screw_log(x: DualQuaternion) -> DualQuaternion:
-    """The pure g with screw_exp(g) = ±x, the shorter way round: the constant twist 2g leads from 1 to x in unit time."""
+    """The pure g with screw_exp(g) = ±x, the shorter way round: the constant twist 2g leads from 1 to x in unit
+    time."""
     half = _half_turn(x)
     a, D = half.vec3, np.where(x.vec8[..., :1] < 0, -x.D.vec4, x.D.vec4)
     sinc, slope = _sinc(np.sum(a * a, axis=-1, keepdims=True))  # sinc ≥ 2/π, since |a| ≤ π/2

@@ -1,4 +1,5 @@
-"""Pseudo-inverses and null spaces, in one place, with every tolerance and damping named. Leading dimensions are batches."""
+"""Pseudo-inverses and null spaces, in one place, with every tolerance and damping named. Leading dimensions are
+batches."""
 
 from __future__ import annotations
 
@@ -13,13 +14,14 @@ RANK_TOLERANCE = 1e-9  # singular values below this part of the largest count as
 def pseudo_inverse(A: Array, damping: float = 0.0, *, scale: Any = 0.0, tolerance: float = RANK_TOLERANCE) -> Array:
     """A⁺ = Aᵀ (A Aᵀ + λ² 1)⁻¹, (…, n, m): of all x that bring A x nearest to b, A⁺ b is the shortest.
 
-    Without damping it is the inverse of Moore and Penrose. With damping λ it minimises ‖A x − b‖² + λ² ‖x‖²: singular values
-    well above λ are inverted as they are, those below give way, and nothing is larger than 1/(2λ).
+    Without damping it is the inverse of Moore and Penrose. With damping λ it minimises ‖A x − b‖² + λ² ‖x‖²: singular
+    values well above λ are inverted as they are, those below give way, and nothing is larger than 1/(2λ).
 
     Args:
         A: (…, m, n).
         damping: λ, in the unit of A's singular values.
-        scale: rank is judged against the largest singular value or this, if it is larger: that of what A was projected from.
+        scale: rank is judged against the largest singular value or this, if it is larger: that of what A was projected
+            from.
         tolerance: singular values below this part of it count as zero; of no effect with damping.
     """
     U, s, V_T = np.linalg.svd(A, full_matrices=False)
@@ -31,7 +33,8 @@ def pseudo_inverse(A: Array, damping: float = 0.0, *, scale: Any = 0.0, toleranc
 def null_space_projector(A: Array, *, scale: Any = 0.0, tolerance: float = RANK_TOLERANCE) -> Array:
     """1 − A⁺A, (…, n, n): the orthogonal projector onto what A does not see.
 
-    It is never damped: what is projected disturbs A x by rounding only, however A⁺ was damped. Arguments as of `pseudo_inverse`.
+    It is never damped: what is projected disturbs A x by rounding only, however A⁺ was damped. Arguments as of
+    `pseudo_inverse`.
     """
     _, s, V_T = np.linalg.svd(A, full_matrices=False)
     seen = V_T * _counted(s, scale, tolerance)[..., None]

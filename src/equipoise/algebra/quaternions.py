@@ -1,7 +1,7 @@
 """Quaternions (w, x, y, z) as tuples of components.
 
-A component may be a float, an array (then the function works on a whole batch) or a symbol: `m` is the arithmetic to use,
-`NUMBERS` below or `equations.symbols.SYMBOLS`. Each formula is thus written once for data and for machine code.
+A component may be a float, an array (then the function works on a whole batch) or a symbol: `m` is the arithmetic to
+use, `NUMBERS` below or `equations.symbols.SYMBOLS`. Each formula is thus written once for data and for machine code.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gradients through a robot's equations, for PyTorch and JAX.
 
-`eq.autograd.torch(robot)` and `eq.autograd.jax(robot)` give the robot's functions on tensors of that library, with the exact
-compiled derivatives behind them.
+`eq.autograd.torch(robot)` and `eq.autograd.jax(robot)` give the robot's functions on tensors of that library, with the
+exact compiled derivatives behind them.
 """
 
 from __future__ import annotations

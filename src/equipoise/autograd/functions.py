@@ -1,8 +1,8 @@
 """A robot's functions with their Jacobians in the numbers that go in and come out, on NumPy arrays.
 
-A gradient with respect to q has nq numbers and lies in the tangent space: with q̇ = N v, a displacement dq of unit length
-quaternions is the tangent N⁺ dq, N⁺ = (NᵀN)⁻¹ Nᵀ, and NᵀN is diagonal. It gives the slope along every motion of the robot, and
-says nothing about quaternions that change their length.
+A gradient with respect to q has nq numbers and lies in the tangent space: with q̇ = N v, a displacement dq of unit
+length quaternions is the tangent N⁺ dq, N⁺ = (NᵀN)⁻¹ Nᵀ, and NᵀN is diagonal. It gives the slope along every motion of
+the robot, and says nothing about quaternions that change their length.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Functions of a robot in JAX's graph: called back from compiled programs, with a rule for tangents that JAX transposes."""
+"""Functions of a robot in JAX's graph: called back from compiled programs, with a rule for tangents that JAX
+transposes."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ except ImportError:
 def call(function: Function, *arguments: Any) -> jax.Array:
     """The function on JAX arrays, traced or not."""
     arrays = [jnp.asarray(x) for x in arguments]
-    dtype = functools.reduce(jnp.promote_types, [x.dtype for x in arrays if jnp.issubdtype(x.dtype, jnp.floating)], jnp.float32)
+    dtype = functools.reduce(
+        jnp.promote_types, [x.dtype for x in arrays if jnp.issubdtype(x.dtype, jnp.floating)], jnp.float32
+    )
     batch = batch_of(function, [x.shape for x in arrays])
     columns = [x[..., None] if name == "dt" else x for name, x in zip(function.arguments, arrays, strict=True)]
     return _differentiable(function)(*(jnp.broadcast_to(x, (*batch, x.shape[-1])).astype(dtype) for x in columns))
@@ -45,7 +48,9 @@ def _differentiable(function: Function) -> Callable[..., jax.Array]:
     return run
 
 
-def _called(function: Callable[..., Any], shapes: list[tuple[int, ...]], arrays: tuple[jax.Array, ...]) -> list[jax.Array]:
+def _called(
+    function: Callable[..., Any], shapes: list[tuple[int, ...]], arrays: tuple[jax.Array, ...]
+) -> list[jax.Array]:
     """Results of a NumPy function inside a traced program. Batches of `vmap` arrive as leading dimensions."""
     dtype = arrays[0].dtype
 

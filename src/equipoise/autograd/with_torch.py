@@ -26,7 +26,8 @@ def call(function: Function, *arguments: Any) -> torch.Tensor:
         raise ShapeError(f"{function.name}: tensors must be of floating point numbers, got {kinds}")
     batch = batch_of(function, [tuple(x.shape) for x in tensors])
     columns = [x[..., None] if name == "dt" else x for name, x in zip(function.arguments, tensors, strict=True)]
-    return _Call.apply(function, *(x.expand(*batch, x.shape[-1]) for x in columns))  # expand sums gradients over the batch
+    # expand sums gradients over the batch
+    return _Call.apply(function, *(x.expand(*batch, x.shape[-1]) for x in columns))
 
 
 class _Call(torch.autograd.Function):

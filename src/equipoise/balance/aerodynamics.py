@@ -2,8 +2,8 @@
 
     drag = −½ ρ A c_D |u| u,    lift = ½ ρ A c_L |u|² n
 
-u is the velocity of the element's point through the fluid, n the part of its `up` axis across u, of unit length. The slide
-prints ½ ρ c_v A c_L: c_v stands for the square of the speed. Drag only takes power; lift takes none.
+u is the velocity of the element's point through the fluid, n the part of its `up` axis across u, of unit length. The
+slide prints ½ ρ c_v A c_L: c_v stands for the square of the speed. Drag only takes power; lift takes none.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Aerodynamic:
     def __post_init__(self) -> None:
         if not (self.area >= 0 and self.density >= 0 and self.drag >= 0 and np.isfinite(self.lift)):
             raise ShapeError(
-                f"area, density and drag of an aerodynamic force are zero or more and lift is finite; got {self.area!r}, "
+                "area, density and drag of an aerodynamic force are zero or more and lift is finite; got "
+                f"{self.area!r}, "
                 f"{self.density!r}, {self.drag!r}, {self.lift!r}"
             )
         for name in ("point", "up", "wind"):

@@ -1,8 +1,9 @@
 """The centre of mass of any tree as the end point of a serial chain [EB98, Sec. 2, Sec. 3, App. A].
 
-The centre of mass is a sum of constant vectors, one per moving body, each in the axes of its body (see `segment_vectors`).
-A sum can be taken in any order; walked from vector to vector it is a serial chain. Where the walk leads outward it turns with
-the joints in between; where it comes back inward, to begin another branch, it turns by minus the angles it came by.
+The centre of mass is a sum of constant vectors, one per moving body, each in the axes of its body (see
+`segment_vectors`). A sum can be taken in any order; walked from vector to vector it is a serial chain. Where the walk
+leads outward it turns with the joints in between; where it comes back inward, to begin another branch, it turns by
+minus the angles it came by.
 """
 
 from __future__ import annotations
@@ -51,32 +52,34 @@ class Segment:
 class EquivalentChain:
     """A serial robot whose end point is the centre of mass of another robot.
 
-    `chain.robot` has the coordinates of the original: the same q and v, number by number. Its frame "com" is the end point, so
+    `chain.robot` has the coordinates of the original: the same q and v, number by number. Its frame "com" is the end
+    point, so
 
         chain.robot.pose(q, "com")[..., :3, 3]      is  original.com(q)
         chain.robot.jacobian(q, "com")[..., :3, :]  is  original.com_jacobian(q)
 
-    and whatever steers the tool of an arm steers the centre of mass. Three things keep q the same where [EB98] changes to
-    other coordinates q'. An angle that is a sum there (q₂' = q₂ + q₃) is several joints at one place here, and what turns
-    back (−q₃) is a follower (mimic joint) with multiplier −1. A prismatic joint that carries the share μ of the mass shifts the
-    end point by μ q [EB98, Eq. (7)]: it slides out by q, and a follower slides back by (1 − μ) q. A planar joint becomes two
-    slides and a turn, `name_x`, `name_y`, `name_turn`, with its three coordinates.
+    and whatever steers the tool of an arm steers the centre of mass. Three things keep q the same where [EB98] changes
+    to other coordinates q'. An angle that is a sum there (q₂' = q₂ + q₃) is several joints at one place here, and what
+    turns back (−q₃) is a follower (mimic joint) with multiplier −1. A prismatic joint that carries the share μ of the
+    mass shifts the end point by μ q [EB98, Eq. (7)]: it slides out by q, and a follower slides back by (1 − μ) q. A
+    planar joint becomes two slides and a turn, `name_x`, `name_y`, `name_turn`, with its three coordinates.
 
-    The links of the chain have the mass of the original, placed so that the centre of mass of the chain is its end point as
-    well: `com`, `gravity` and `potential_energy` of both robots agree. ([EB98, Sec. 4.3] says that only a point mass at the
-    end does this. Links of any masses do, with the centre of mass of link k Σ_{j≤k} m_j / m_k times as far out as its end.)
-    Kinetic energy does not agree: for dynamics use the original.
+    The links of the chain have the mass of the original, placed so that the centre of mass of the chain is its end
+    point as well: `com`, `gravity` and `potential_energy` of both robots agree. ([EB98, Sec. 4.3] says that only a
+    point mass at the end does this. Links of any masses do, with the centre of mass of link k Σ_{j≤k} m_j / m_k times
+    as far out as its end.) Kinetic energy does not agree: for dynamics use the original.
 
-    A robot with closed loops gives {C'; h(q) = 0}, the chain with the constraints of the original [EB98, Sec. 4.4]: `loops`
-    has their rows, the same numbers for both because q is.
+    A robot with closed loops gives {C'; h(q) = 0}, the chain with the constraints of the original [EB98, Sec. 4.4]:
+    `loops` has their rows, the same numbers for both because q is.
 
     Args:
         robot: the chain.
         original: the robot whose centre of mass it follows.
         start: m, constant offset of its first joint from the world's origin, t̄₀₁ of [EB98, Eq. (31) and (109)].
         segments: the vectors in the order of the walk.
-        angles: (len(segments), nv), where all joints turn about parallel axes: row k @ q is the angle q'_k by which segment
-            k is turned against segment k − 1, as in the tables of [EB98, Fig. 2 and Sec. 3.2]. None for other robots.
+        angles: (len(segments), nv), where all joints turn about parallel axes: row k @ q is the angle q'_k by which
+            segment k is turned against segment k − 1, as in the tables of [EB98, Fig. 2 and Sec. 3.2]. None for other
+            robots.
     """
 
     robot: Robot
@@ -106,14 +109,14 @@ class EquivalentChain:
 def equivalent_chain(robot: Robot, order: Sequence[str] | None = None) -> EquivalentChain:
     """The serial chain whose end point is the centre of mass of a robot, at every configuration.
 
-    Serial robots, stars and trees [EB98, Prop. P1, Prop. P2, App. A], joints that turn, slide or do both, planar joints,
-    followers, fixed or floating base. What turns back needs one coordinate: a ball joint or a second floating one can stand
-    only where the walk never returns from, so two balls on different branches are an error.
+    Serial robots, stars and trees [EB98, Prop. P1, Prop. P2, App. A], joints that turn, slide or do both, planar
+    joints, followers, fixed or floating base. What turns back needs one coordinate: a ball joint or a second floating
+    one can stand only where the walk never returns from, so two balls on different branches are an error.
 
     Args:
-        order: names of all moving joints: the order in which the bodies behind them give their segments, any of the n!. By
-            default that of [EB98, App. A, steps 1 and 2]: the longest branch first, then back to the nearest fork and along
-            the longest branch from there; but branches with ball joints last. A serial robot keeps its order.
+        order: names of all moving joints: the order in which the bodies behind them give their segments, any of the n!.
+            By default that of [EB98, App. A, steps 1 and 2]: the longest branch first, then back to the nearest fork
+            and along the longest branch from there; but branches with ball joints last. A serial robot keeps its order.
 
     Raises:
         ModelError: a joint would have to turn back and cannot, or a floating joint carries only a part of the mass.
@@ -165,8 +168,8 @@ def segment_vectors(tree: Tree) -> tuple[Array, Array]:
 
         c = start + Σ_k R_0k w_k + slides,   w_k = (m_k a_k + Σ_{children j} m_aj t_kj) / m
 
-    which is [EB98, Eq. (7)] for a body with one child, and what [EB98, Eq. (20)–(34) and (94)–(119)] come to for any tree:
-    the masses ν_j μ_i of all branches through a link add up to the mass that its joint carries.
+    which is [EB98, Eq. (7)] for a body with one child, and what [EB98, Eq. (20)–(34) and (94)–(119)] come to for any
+    tree: the masses ν_j μ_i of all branches through a link add up to the mass that its joint carries.
     """
     start, vectors = np.array(tree.fixed_h), np.array([body.h for body in tree.bodies])
     carried = carried_masses(tree)
@@ -215,7 +218,9 @@ def _indices(tree: Tree, order: Sequence[str]) -> list[int]:
         if name not in index:
             raise unknown_name("moving joint", name, index)
     if sorted(order) != sorted(index):
-        raise ModelError(f"order names each moving joint once: wanted {len(index)} ({', '.join(index)}), got {list(order)!r}")
+        raise ModelError(
+            f"order names each moving joint once: wanted {len(index)} ({', '.join(index)}), got {list(order)!r}"
+        )
     return [index[name] for name in order]
 
 
@@ -273,7 +278,8 @@ def _moves(model: Model, body: Body) -> list[_Move]:
 
 
 def _require_axes(body: Body) -> None:
-    """A joint type that somebody wrote may do anything; the chain needs p = slide q and R = exp(spin q), one unit per q."""
+    """A joint type that somebody wrote may do anything; the chain needs p = slide q and R = exp(spin q), one unit per
+    q."""
     joint, probe = body.joint, 0.7
     if joint.nq == joint.nv == 1:
         slide, spin = joint.slide()[:, 0], joint.spin()[:, 0]
@@ -283,13 +289,15 @@ def _require_axes(body: Body) -> None:
         if np.allclose(unit, 1.0) and np.allclose(R, R_wanted) and np.allclose(p, slide * probe):
             return
     raise ModelError(
-        f"no equivalent chain is known for joint {body.name!r} of type {joint.name!r}. Known are: joints that turn about or "
+        f"no equivalent chain is known for joint {body.name!r} of type {joint.name!r}. Known are: joints that turn "
+        "about or "
         "slide along an axis in proportion to one coordinate, planar, ball and floating joints."
     )
 
 
 def _angle_map(robot: Robot, segments: Sequence[Segment]) -> Array | None:
-    """Row k: how much of each coordinate is in the angle between segments k − 1 and k; None unless all axes are parallel."""
+    """Row k: how much of each coordinate is in the angle between segments k − 1 and k; None unless all axes are
+    parallel."""
     tree, angles = robot.tree, np.zeros((len(segments), robot.nv))
     columns: dict[str, Array] = {}
     R_0: list[Array] = []
@@ -371,8 +379,10 @@ class _Walk:
         body = self.tree.bodies[i]
         if not _returns(body.joint):
             raise ModelError(
-                f"joint {body.name!r} ({body.joint.name}) would have to turn back, which takes one coordinate per axis. "
-                "Give an order that comes to it last; where two branches have such joints, write each as three revolute ones."
+                f"joint {body.name!r} ({body.joint.name}) would have to turn back, which takes one coordinate per "
+                "axis. "
+                "Give an order that comes to it last; where two branches have such joints, write each as three "
+                "revolute ones."
             )
         for move in reversed(self.moves[i]):
             if move.turns:
@@ -402,7 +412,8 @@ class _Walk:
         floating = isinstance(body.joint, Floating)
         if floating and not _is_all(share):
             raise ModelError(
-                f"joint {body.name!r} floats and carries {100 * share:.3g} % of the mass: the chain would have to move by "
+                f"joint {body.name!r} floats and carries {100 * share:.3g} % of the mass: the chain would have to move "
+                "by "
                 "that share of it, which no joint does. Make one chain for each floating system."
             )
         self._add(_Part(body.name, body.joint, place=body.q.start, carries_all=floating))
@@ -459,8 +470,8 @@ def _model(original: Model, parts: Sequence[_Part]) -> Model:
 def _shared_mass(parts: Sequence[_Part], total: float) -> Array:
     """kg of each link, equal but for slides, so that the centre of mass of the chain can be its end point.
 
-    A slide out by s and back by (1 − μ) s shifts the end point by μ s; with masses b before it and μ / (1 − μ) b between out
-    and back it shifts the centre of mass by as much. A joint that shifts all has no mass before it.
+    A slide out by s and back by (1 − μ) s shifts the end point by μ s; with masses b before it and μ / (1 − μ) b
+    between out and back it shifts the centre of mass by as much. A joint that shifts all has no mass before it.
     """
     first = max((k for k, part in enumerate(parts) if part.carries_all), default=0)
     masses = np.zeros(len(parts))
@@ -485,4 +496,7 @@ def _rods(part: _Part, longest: float) -> tuple[Shape, ...]:
     radius = THICKNESS * longest
     if np.linalg.norm(part.reach) < radius:
         return (sphere(radius, part.reach, color=COLOR),)
-    return (cylinder_between(np.zeros(3), part.reach, radius, color=COLOR), sphere(1.5 * radius, part.reach, color=COLOR))
+    return (
+        cylinder_between(np.zeros(3), part.reach, radius, color=COLOR),
+        sphere(1.5 * radius, part.reach, color=COLOR),
+    )

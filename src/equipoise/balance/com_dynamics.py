@@ -1,7 +1,7 @@
 """Motion of the centre of mass and what follows from it: velocities, gravity torques, motion of closed chains.
 
-The functions follow [EB98, Sec. 4 and Sec. 5.1.1] step by step, on plain arrays, to be read and to be compared with: the
-compiled `robot.com_jacobian` and `robot.gravity` give the same numbers in microseconds.
+The functions follow [EB98, Sec. 4 and Sec. 5.1.1] step by step, on plain arrays, to be read and to be compared with:
+the compiled `robot.com_jacobian` and `robot.gravity` give the same numbers in microseconds.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def augmented_bodies(robot: Robot, q: Array) -> AugmentedBodies:
             moment[tree.bodies[i].parent] = moment[tree.bodies[i].parent] + moment[i]
     centre = [moment[i] / m if m > 0 else pivot[i] for i, m in enumerate(mass)]
     names = tuple(body.name for body in tree.bodies)
-    pivots, centres = (frozen(np.moveaxis(np.reshape(points, (-1, *q.shape[:-1], 3)), 0, -2)) for points in (pivot, centre))
+    pivots, centres = (
+        frozen(np.moveaxis(np.reshape(points, (-1, *q.shape[:-1], 3)), 0, -2)) for points in (pivot, centre)
+    )
     return AugmentedBodies(names, frozen(mass), pivots, centres, tuple(map(frozen, slide)), tuple(map(frozen, spin)))
 
 
@@ -71,8 +73,8 @@ def kinetic_jacobian(robot: Robot, q: Array) -> Array:
 
         ċ = Σ_j (m_aj / m) (f_j × M_aj + h_j) q̇_j                    [EB98, Eq. (46)]
 
-    f_j and h_j are the axes of turning and sliding; M_aj is seen from the joint. Followers add to the column of their leader.
-    The same as `robot.com_jacobian(q)`.
+    f_j and h_j are the axes of turning and sliding; M_aj is seen from the joint. Followers add to the column of their
+    leader. The same as `robot.com_jacobian(q)`.
 
     Args:
         q: configurations, (…, nq).
@@ -141,7 +143,8 @@ class ConstrainedMotion:
 
     Args:
         acceleration: a, (…, nv).
-        multipliers: λ, (…, rows of J): forces of the constraints on the robot. [EB98, Eq. (56)] has them by the robot, −λ.
+        multipliers: λ, (…, rows of J): forces of the constraints on the robot. [EB98, Eq. (56)] has them by the robot,
+            −λ.
         residual: greatest error left in either equation, (…), in their units: how far to trust the numbers.
     """
 
@@ -156,8 +159,9 @@ def projected_dynamics(M: Array, h: Array, J: Array, Jdot_v: Array, tau: Array |
         a = P M⁻¹ (tau − h) − J† J̇v,    J† = M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁻¹,    P = 1 − J† J       [EB98, Eq. (60)–(62)]
         λ = −(J M⁻¹ Jᵀ)⁻¹ (J M⁻¹ (tau − h) + J̇v)                                      [EB98, Eq. (59)], sign ours
 
-    The paper takes the constraints as independent. Here they may repeat each other: the inverse is then the pseudo-inverse.
-    The acceleration and the force Jᵀ λ are unique all the same, and of all λ with that force it is the one of least norm.
+    The paper takes the constraints as independent. Here they may repeat each other: the inverse is then the
+    pseudo-inverse. The acceleration and the force Jᵀ λ are unique all the same, and of all λ with that force it is the
+    one of least norm.
 
     Args:
         M: mass matrix, (…, nv, nv).
@@ -181,12 +185,13 @@ def projected_dynamics(M: Array, h: Array, J: Array, Jdot_v: Array, tau: Array |
 
 
 def reduced_dynamics(M: Array, h: Array, J: Array, Jdot_v: Array, tau: Array | None = None) -> ConstrainedMotion:
-    """The same motion, from as many equations as there are freedoms left: those along the rows of R, a basis of J's null space.
+    """The same motion, from as many equations as there are freedoms left: those along the rows of R, a basis of J's
+    null space.
 
         R (M a + h − tau) = 0,    J a + J̇v = 0                      [EB98, Eq. (66)]
 
-    With a = a₀ + Rᵀ y and any a₀ that satisfies the constraints, R M Rᵀ y = R (tau − h − M a₀) is a system of nv − rank(J)
-    equations. The multipliers are the least-norm solution of Jᵀ λ = M a + h − tau. Arguments and errors as in
+    With a = a₀ + Rᵀ y and any a₀ that satisfies the constraints, R M Rᵀ y = R (tau − h − M a₀) is a system of nv −
+    rank(J) equations. The multipliers are the least-norm solution of Jᵀ λ = M a + h − tau. Arguments and errors as in
     `projected_dynamics`.
     """
     M, h, J, Jdot_v, tau = _arguments(M, h, J, Jdot_v, tau)
@@ -202,8 +207,9 @@ def null_space_rows(J: Array) -> Array:
 
         R = [−(C₁⁻¹ C₂)ᵀ  1],    J = [C₁ C₂]                            [EB98, Eq. (64)–(65)]
 
-    The paper assumes that the first columns of J, C₁, are independent. Here a pivoted QR factorisation picks columns that
-    are, so that R is the paper's up to the order of the coordinates; where rows of J repeat each other C₁ has rank(J) rows.
+    The paper assumes that the first columns of J, C₁, are independent. Here a pivoted QR factorisation picks columns
+    that are, so that R is the paper's up to the order of the coordinates; where rows of J repeat each other C₁ has
+    rank(J) rows.
 
     Args:
         J: constraint Jacobian, (m, nv).
@@ -240,9 +246,12 @@ def _reduced(M: Array, force: Array, J: Array, Jdot_v: Array) -> Array:
     outside = Jdot_v - split.Q @ inside
     if np.linalg.norm(outside) > CONSISTENCY * (1 + np.linalg.norm(Jdot_v)):
         raise ConstraintError(
-            f"the constraints contradict each other: J has {len(J)} rows of rank {len(split.bound)}, and no acceleration "
-            f"satisfies J a + J̇v = 0; row {int(np.argmax(np.abs(outside)))} is missed by {np.abs(outside).max():.3g}. Rows that "
-            "repeat each other must agree: is J v = 0, so that the state keeps them? If so, leave the repeated rows out."
+            f"the constraints contradict each other: J has {len(J)} rows of rank {len(split.bound)}, and no "
+            "acceleration "
+            f"satisfies J a + J̇v = 0; row {int(np.argmax(np.abs(outside)))} is missed by {np.abs(outside).max():.3g}. "
+            "Rows that "
+            "repeat each other must agree: is J v = 0, so that the state keeps them? If so, leave the repeated rows "
+            "out."
         )
     R = null_space_rows(J)
     a_0 = np.zeros(len(M))
@@ -273,7 +282,8 @@ def _require_inertia(M: Array) -> None:
         np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
         raise StateError(
-            "M must be positive definite to be inverted. Where the constraints hold the directions that have no inertia, "
+            "M must be positive definite to be inverted. Where the constraints hold the directions that have no "
+            "inertia, "
             "`reduced_dynamics` finds the motion without inverting it."
         ) from None
 

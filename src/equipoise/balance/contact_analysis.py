@@ -31,8 +31,8 @@ class ContactAnalysis:
         J: contact Jacobian J_c, (rows, nv).
         base: columns of the unactuated base in it.
         rank, base_rank: of J_c and of its base part J_c,b.
-        controllable, uncontrollable: orthonormal bases of the base's velocities, (base, …): range of J_c,bᵀ and kernel of
-            J_c,b, a metre counted as a radian.
+        controllable, uncontrollable: orthonormal bases of the base's velocities, (base, …): range of J_c,bᵀ and kernel
+            of J_c,b, a metre counted as a radian.
         words: the uncontrollable directions, in words.
     """
 
@@ -113,7 +113,11 @@ def analyse_contacts(
 
 def _label(contact: Contact) -> str:
     frame, point = parts(contact)
-    return frame if not any(point) and not isinstance(contact, tuple) else f"{frame} ({', '.join(f'{x:g}' for x in point)})"
+    return (
+        frame
+        if not any(point) and not isinstance(contact, tuple)
+        else f"{frame} ({', '.join(f'{x:g}' for x in point)})"
+    )
 
 
 def _base_columns(robot: Robot, base: Sequence[str] | None) -> list[int]:
@@ -129,10 +133,14 @@ def _base_columns(robot: Robot, base: Sequence[str] | None) -> list[int]:
 
 def _column_names(robot: Robot, columns: Sequence[int]) -> list[str]:
     owner = {i: joint for joint in robot.joints.values() if joint.mimic is None for i in range(robot.nv)[joint.v]}
-    return [owner[i].name if owner[i].type.nv == 1 else f"{owner[i].name}[{i - owner[i].v.start}]" for i in columns if i in owner]
+    return [
+        owner[i].name if owner[i].type.nv == 1 else f"{owner[i].name}[{i - owner[i].v.start}]"
+        for i in columns
+        if i in owner
+    ]
 
 
-# --- directions in words -----------------------------------------------------------------------------------------------
+# --- directions in words ----------------------------------------------------------------------------------------------
 
 
 def _twists_in_words(twists: Array, p_base: Array, places: dict[str, Array]) -> tuple[str, ...]:
@@ -152,8 +160,14 @@ def _translations_in_words(slides: Array) -> tuple[str, ...]:
         return ("translation in every direction",)
     if count == 2:
         normal = _direction(np.cross(slides[:, 0], slides[:, 1]))
-        return ("horizontal translation, in both directions" if normal == "z" else f"translation in the plane across {normal}",)
-    return tuple("vertical translation" if _direction(d) == "z" else f"translation along {_direction(d)}" for d in slides.T)
+        return (
+            "horizontal translation, in both directions"
+            if normal == "z"
+            else f"translation in the plane across {normal}",
+        )
+    return tuple(
+        "vertical translation" if _direction(d) == "z" else f"translation along {_direction(d)}" for d in slides.T
+    )
 
 
 def _rotations_in_words(turns: Array, slides: Array, p_base: Array, places: dict[str, Array]) -> tuple[str, ...]:

@@ -33,8 +33,8 @@ class Held:
         frame: what touches.
         point: of the frame, m, in its axes.
         kind: "point" holds positions only, "frame" the orientation too; None: as the call says.
-        axes: directions in which positions are held: some of "xyz", or rows (k, 3) in world axes, such as the normal of a
-            slope; None: as the call says.
+        axes: directions in which positions are held: some of "xyz", or rows (k, 3) in world axes, such as the normal of
+            a slope; None: as the call says.
     """
 
     frame: str
@@ -47,7 +47,7 @@ Axes = str | Sequence[Sequence[float]]  # some of "xyz", or directions in world 
 Contact = str | tuple[str, Sequence[float]] | Held  # a frame, a point in the axes of a frame, or one with its own kind
 
 
-# --- points [ETH19, slide 6] -------------------------------------------------------------------------------------------
+# --- points [ETH19, slide 6] ------------------------------------------------------------------------------------------
 
 
 def point_jacobian(
@@ -55,8 +55,8 @@ def point_jacobian(
 ) -> Array:
     """J with ṙ = J v of a point fixed to a frame, (…, 3, nv) [ETH19, slide 6].
 
-    Beneath a floating base its blocks are 1, −(r − p_B)^ and the part of the joints. The slide has the angular velocity in
-    axes of the base, and so R_WB behind its second block: that is angular="body".
+    Beneath a floating base its blocks are 1, −(r − p_B)^ and the part of the joints. The slide has the angular velocity
+    in axes of the base, and so R_WB behind its second block: that is angular="body".
 
     Args:
         point: m, in the axes of the frame.
@@ -96,10 +96,12 @@ def _arm(robot: Robot, q: Array, frame: str, point: Sequence[float]) -> Array:
     return times(robot.pose(q, frame)[..., :3, :3], place)
 
 
-# --- the stacked contact Jacobian [ETH19, slide 7] ---------------------------------------------------------------------
+# --- the stacked contact Jacobian [ETH19, slide 7] --------------------------------------------------------------------
 
 
-def contact_jacobian(robot: Robot, q: Array, contacts: Sequence[Contact], kind: Kind = "point", axes: Axes = AXES) -> Array:
+def contact_jacobian(
+    robot: Robot, q: Array, contacts: Sequence[Contact], kind: Kind = "point", axes: Axes = AXES
+) -> Array:
     """J_c, contact above contact, (…, rows, nv): J_c v = 0 says that no contact moves [ETH19, slide 7].
 
     Args:
@@ -115,7 +117,9 @@ def contact_jacobian(robot: Robot, q: Array, contacts: Sequence[Contact], kind: 
     return np.concatenate([np.zeros((*q.shape[:-1], 0, robot.nv)), *blocks], axis=-2)
 
 
-def contact_bias(robot: Robot, q: Array, v: Array, contacts: Sequence[Contact], kind: Kind = "point", axes: Axes = AXES) -> Array:
+def contact_bias(
+    robot: Robot, q: Array, v: Array, contacts: Sequence[Contact], kind: Kind = "point", axes: Axes = AXES
+) -> Array:
     """J̇_c v, (…, rows): J_c a = −J̇_c v says that no contact accelerates."""
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     blocks = []
@@ -150,7 +154,11 @@ def _directions(axes: Axes) -> Array:
             raise ShapeError(f"axes names world directions in which contacts hold, some of 'xyz', got {axes!r}")
         return np.eye(3)[[AXES.index(axis) for axis in AXES if axis in axes]]
     rows = np.asarray(axes, dtype=float)
-    if rows.ndim != 2 or rows.shape[1] != 3 or not np.all((np.linalg.norm(rows, axis=1) > 0) & np.isfinite(rows).all(axis=1)):
+    if (
+        rows.ndim != 2
+        or rows.shape[1] != 3
+        or not np.all((np.linalg.norm(rows, axis=1) > 0) & np.isfinite(rows).all(axis=1))
+    ):
         raise ShapeError(f"axes are some of 'xyz' or rows of three numbers, directions in the world; got {axes!r}")
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 

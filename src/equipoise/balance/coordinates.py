@@ -22,7 +22,8 @@ Angular = Literal["world", "body"]
 def coordinate_rates(robot: Robot, q: Array, angular: Angular = "world") -> Array:
     """E with q̇ = E v, (…, nq, nv): generalised velocities are no derivatives where q holds quaternions.
 
-    It is the inverse of E_fb [ETH19, slide 5], there u = E_fb q̇; on unit quaternions `velocity_from_rates` is E_fb itself.
+    It is the inverse of E_fb [ETH19, slide 5], there u = E_fb q̇; on unit quaternions `velocity_from_rates` is E_fb
+    itself.
 
     Args:
         q: configurations, (…, nq).
@@ -44,7 +45,8 @@ def velocity_from_rates(robot: Robot, q: Array, angular: Angular = "world") -> A
 
 
 def base_turn(robot: Robot, q: Array, angular: Angular = "body") -> Array:
-    """T with v = T u, (…, nv, nv): u has the base's angular velocity in body axes, the slide's velocity [ETH19, slide 5].
+    """T with v = T u, (…, nv, nv): u has the base's angular velocity in body axes, the slide's velocity [ETH19, slide
+    5].
 
     M, g and Jacobians in u are Tᵀ M T, Tᵀ g and J T. With angular="world" it is the identity.
     """

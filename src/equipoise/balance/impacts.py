@@ -2,8 +2,8 @@
 
     M (v⁺ − v⁻) = Jᵀ p,    J v⁺ = −e J v⁻
 
-p is the impulse on the robot; the slide writes that by the robot, with the other sign. With e = 0 the contacts stay, with
-e = 1 they rebound and no energy is lost.
+p is the impulse on the robot; the slide writes that by the robot, with the other sign. With e = 0 the contacts stay,
+with e = 1 they rebound and no energy is lost.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Impact:
 
     @property
     def energy_loss(self) -> float | Array:
-        """Kinetic energy lost, J, from the velocities of the robot; ½ Δvᵀ M Δv when nothing rebounds [ETH19, slide 26]."""
+        """Kinetic energy lost, J, from the velocities of the robot; ½ Δvᵀ M Δv when nothing rebounds [ETH19, slide
+        26]."""
         M = self.dynamics.M
         return (_half_square(M, self.before) - _half_square(M, self.after))[()]
 
@@ -88,23 +89,30 @@ def impact(
 
     Args:
         contacts, kind, axes: as of `contact_jacobian`.
-        restitution: e, between 0 and 1, one number or one for each row of the contact Jacobian. With different numbers the
-            energy may rise: that is a known weakness of this law of impact, and `energy_loss` shows it.
+        restitution: e, between 0 and 1, one number or one for each row of the contact Jacobian. With different numbers
+            the energy may rise: that is a known weakness of this law of impact, and `energy_loss` shows it.
     """
-    return resolve_impact(robot.mass_matrix(q), contact_jacobian(robot, q, contacts, kind, axes), v, restitution=restitution)
+    return resolve_impact(
+        robot.mass_matrix(q), contact_jacobian(robot, q, contacts, kind, axes), v, restitution=restitution
+    )
 
 
-def resolve_impact(M: Array, J: Array, v: Array, *, restitution: float | Array = 0.0, consistency: float = CONSISTENCY) -> Impact:
+def resolve_impact(
+    M: Array, J: Array, v: Array, *, restitution: float | Array = 0.0, consistency: float = CONSISTENCY
+) -> Impact:
     """The same from a mass matrix and a Jacobian of any constraint, such as a loop that snaps shut.
 
-    Δv is the acceleration, and p the multiplier, of constrained dynamics without bias force and with J Δv = −(1 + e) J v⁻:
+    Δv is the acceleration, and p the multiplier, of constrained dynamics without bias force and with J Δv = −(1 + e) J
+    v⁻:
 
         p  = −(1 + e) Λ_c J v⁻
         v⁺ = v⁻ + M⁻¹ Jᵀ p  = N_c v⁻  for e = 0                            [ETH19, slide 26]
     """
     e = np.asarray(restitution, dtype=float)
     if not np.all((e >= 0) & (e <= 1)):
-        raise StateError(f"restitution lies between 0 (the contact stays) and 1 (it rebounds in full), got {restitution!r}")
+        raise StateError(
+            f"restitution lies between 0 (the contact stays) and 1 (it rebounds in full), got {restitution!r}"
+        )
     before = np.array(v, dtype=float)
     force = np.zeros(np.shape(M)[-1])
     dynamics = ConstrainedDynamics(M, force, J, -(1 + e) * times(np.asarray(J), before), consistency=consistency)

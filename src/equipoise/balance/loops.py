@@ -34,7 +34,9 @@ class LoopConstraints(NamedTuple):
     violation: Array  # (…, m)
 
 
-def closure(robot: Robot, kind: Literal["connect", "weld"], frame_a: str, frame_b: str, name: str = "closure") -> LoopClosure:
+def closure(
+    robot: Robot, kind: Literal["connect", "weld"], frame_a: str, frame_b: str, name: str = "closure"
+) -> LoopClosure:
     """A loop that joins two frames of the robot: their origins ("connect"), or the frames as a whole ("weld")."""
     if kind not in ("connect", "weld"):
         raise unknown_name("kind of closure between frames", kind, ("connect", "weld"))
@@ -49,10 +51,10 @@ def loop_constraints(
 ) -> LoopConstraints:
     """(J, J̇v, violation) of closed loops: with J a = −J̇v, a loop that is closed stays so.
 
-    A connect has three rows, how far b is from a; a weld six, that and the rotation vector from b to a; a joint polynomial
-    one, q_a − Σ c_k q_b^k. Rows are in the axes of frame a and J is their derivative (for the rotation vector, where it is
-    zero): what the robot does as a whole never enters. In world axes it would while a loop is a little open, and a row that
-    a planar linkage makes redundant would then hold the base.
+    A connect has three rows, how far b is from a; a weld six, that and the rotation vector from b to a; a joint
+    polynomial one, q_a − Σ c_k q_b^k. Rows are in the axes of frame a and J is their derivative (for the rotation
+    vector, where it is zero): what the robot does as a whole never enters. In world axes it would while a loop is a
+    little open, and a row that a planar linkage makes redundant would then hold the base.
 
     Args:
         q, v: state, (…, nq) and (…, nv).
@@ -155,7 +157,7 @@ def _free_columns(robot: Robot, held: Sequence[str]) -> Array:
     return np.flatnonzero(free)
 
 
-# --- the rows of loops, compiled ---------------------------------------------------------------------------------------
+# --- the rows of loops, compiled --------------------------------------------------------------------------------------
 
 
 def _loops_kernel(robot: Robot, loops: tuple[LoopClosure, ...]) -> Kernel:
@@ -163,7 +165,11 @@ def _loops_kernel(robot: Robot, loops: tuple[LoopClosure, ...]) -> Kernel:
     key = ("loops", loops)
     if key not in robot._kernels:
         ends = [_ends(robot, loop) for loop in loops]
-        name = ("loops", [_label(end) for pair in ends for end in pair], [(loop.kind, loop.polynomial) for loop in loops])
+        name = (
+            "loops",
+            [_label(end) for pair in ends for end in pair],
+            [(loop.kind, loop.polynomial) for loop in loops],
+        )
         make = functools.partial(_traced, robot.tree, loops, ends)
         robot._kernels[key] = kernel_of(cached_program(robot.tree, name, make))
     return robot._kernels[key]
@@ -188,7 +194,9 @@ class _Coordinate:
 def _ends(robot: Robot, loop: LoopClosure) -> tuple[Any, Any]:
     """What the loop joins: two places (body, pose in it), or two coordinates, None for no second one."""
     if loop.kind == "joint":
-        return _coordinate(robot, loop, loop.joint_a), None if loop.joint_b is None else _coordinate(robot, loop, loop.joint_b)
+        return _coordinate(robot, loop, loop.joint_a), None if loop.joint_b is None else _coordinate(
+            robot, loop, loop.joint_b
+        )
     assert loop.frame_a is not None
     assert loop.frame_b is not None
     return _place(robot, loop.frame_a), _place(robot, loop.frame_b)
@@ -215,7 +223,8 @@ def _label(end: Any) -> object:
 
 
 def loop_rows(robot: Robot, q: SX, v: SX) -> tuple[SX, SX, SX]:
-    """(J, J̇v, violation) of the loops of the robot's description on symbols, as `loop_constraints` has them in numbers.
+    """(J, J̇v, violation) of the loops of the robot's description on symbols, as `loop_constraints` has them in
+    numbers.
 
     The rotation vector of a weld is that of a small turn.
     """
@@ -261,7 +270,8 @@ def _stacked(
 
 
 def _frame_rows(tree: Tree, q: Any, v: Any, a: Any, b: Any) -> tuple[Any, Any, Any, Any]:
-    """(J, J̇v, violation, R_bᵀ R_a) of two frames that shall be one, in the axes of a; the last three violations are left 0.
+    """(J, J̇v, violation, R_bᵀ R_a) of two frames that shall be one, in the axes of a; the last three violations are
+    left 0.
 
     With d = p_a − p_b and ω that of a, the place of a from b is s = R_aᵀ d, and
 
@@ -305,7 +315,9 @@ def _joint_rows(
     violation = a.factor * q[a.q] + a.offset - polynomial[0]
     if b is not None:
         q_b, v_b = b.factor * q[b.q] + b.offset, b.factor * v[b.v]
-        c = [sum(x * q_b**k for k, x in enumerate(np.polynomial.Polynomial(polynomial).deriv(m).coef)) for m in range(3)]
+        c = [
+            sum(x * q_b**k for k, x in enumerate(np.polynomial.Polynomial(polynomial).deriv(m).coef)) for m in range(3)
+        ]
         violation = a.factor * q[a.q] + a.offset - c[0]
         J[0, b.v] = J[0, b.v] - b.factor * c[1]
         bias = SX(-c[2] * v_b * v_b)

@@ -1,8 +1,8 @@
 """What a robot stands on: support polygon, its area and how it changes, zero-moment point, region of static balance.
 
 The thesis takes the quadrilateral of two feet and a hand [QO21, Sec. 4.4]; here it is the convex hull of any contacts.
-On flat ground with enough friction a robot at rest keeps its balance while its centre of mass is above that polygon. On other
-ground the region is another one: `static_region` finds it.
+On flat ground with enough friction a robot at rest keeps its balance while its centre of mass is above that polygon. On
+other ground the region is another one: `static_region` finds it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = np.ndarray
 SAME = 1e-9  # of the size of the set: nearer points are one, flatter corners lie on a line
 
 
-# --- the polygon --------------------------------------------------------------------------------------------------------
+# --- the polygon ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class SupportPolygon:
     def rows(self) -> tuple[Array, Array]:
         """(A, b) with A p ≤ b exactly for the points p of the polygon; the rows of A are unit normals outwards.
 
-        An edge gives a row. A line of two points gives four (both sides and both ends), a single point four, none at all one
-        that nothing satisfies.
+        An edge gives a row. A line of two points gives four (both sides and both ends), a single point four, none at
+        all one that nothing satisfies.
         """
         n = len(self.vertices)
         if n == 0:
@@ -83,7 +83,8 @@ class SupportPolygon:
 def support_polygon(points: ArrayLike) -> SupportPolygon:
     """The convex hull of contact points in the ground plane, counter-clockwise from the lowest left one.
 
-    Points on an edge and duplicates are no vertices. By Andrew's chain: sort, then walk along the lower and the upper side.
+    Points on an edge and duplicates are no vertices. By Andrew's chain: sort, then walk along the lower and the upper
+    side.
 
     Args:
         points: (n, 2) or (n, 3) m; heights do not matter.
@@ -98,8 +99,9 @@ def support_polygon(points: ArrayLike) -> SupportPolygon:
 def _chain(points: Array, order: Array) -> list[int]:
     """One side of the hull: corners that turn left.
 
-    Exactly, without a tolerance: soles side by side have corners on one line but for rounding, and the order along the chain
-    is then that of the rounding. A tolerance here would take the last of them for a corner and drop the outermost.
+    Exactly, without a tolerance: soles side by side have corners on one line but for rounding, and the order along the
+    chain is then that of the rounding. A tolerance here would take the last of them for a corner and drop the
+    outermost.
     """
     chain: list[int] = []
     for i in order:
@@ -144,7 +146,7 @@ def _size(points: Array) -> float:
     return float(max(np.ptp(points, axis=0).max(), 1e-6 * np.abs(points).max(), 1e-12)) if len(points) else 0.0
 
 
-# --- area and its derivatives [QO21, Sec. 4.4] --------------------------------------------------------------------------
+# --- area and its derivatives [QO21, Sec. 4.4] ------------------------------------------------------------------------
 
 
 def polygon_area(vertices: ArrayLike) -> float | Array:
@@ -178,9 +180,9 @@ class SupportArea:
 def support_area(robot: Robot, q: Array, v: Array, contacts: Sequence[Contact], fixed: ArrayLike = ()) -> SupportArea:
     """Area of the hull of contacts, its Jacobian J_A [QO21, Eq. (4.54)] and J̇_A v, at one state.
 
-    The area is quadratic in the vertices: A = ½ pᵀ Q p, so Ȧ = pᵀ Q ṗ and Ä = pᵀ Q p̈ + ṗᵀ Q ṗ, and the last term is twice the
-    area of the polygon of velocities. Where a contact enters or leaves the hull, A and J are continuous and J̇v is not;
-    contacts that coincide or lie on one line have J of those the hull keeps.
+    The area is quadratic in the vertices: A = ½ pᵀ Q p, so Ȧ = pᵀ Q ṗ and Ä = pᵀ Q p̈ + ṗᵀ Q ṗ, and the last term is
+    twice the area of the polygon of velocities. Where a contact enters or leaves the hull, A and J are continuous and
+    J̇v is not; contacts that coincide or lie on one line have J of those the hull keeps.
 
     Args:
         contacts: frames, or points of frames (frame, point), that carry the robot.
@@ -200,14 +202,17 @@ def support_area(robot: Robot, q: Array, v: Array, contacts: Sequence[Contact], 
             bias[k] = point_bias(robot, q, v, *named[index])[:2]
     g = area_gradient(polygon.vertices)
     J = np.einsum("ki,kij->j", g, J_p)
-    return SupportArea(polygon.area, J, float(np.sum(g * bias) + 2 * polygon_area(J_p @ np.asarray(v, dtype=float))), polygon)
+    return SupportArea(
+        polygon.area, J, float(np.sum(g * bias) + 2 * polygon_area(J_p @ np.asarray(v, dtype=float))), polygon
+    )
 
 
 def four_point_area(p_a: ArrayLike, p_b: ArrayLike, p_c: ArrayLike, p_d: ArrayLike) -> tuple[float, Array]:
     """(A, J̄_A) of the quadrilateral of feet a, b, d and a hand c as the thesis writes them [QO21, Eqs. (4.41)–(4.52)].
 
-    Two triangles along the line from b to d, lengths and angles instead of coordinates. It is `polygon_area` and the part of
-    `area_gradient` that belongs to c, for a quadrilateral that is convex; c must not lie on the line through b and d.
+    Two triangles along the line from b to d, lengths and angles instead of coordinates. It is `polygon_area` and the
+    part of `area_gradient` that belongs to c, for a quadrilateral that is convex; c must not lie on the line through b
+    and d.
 
     Args:
         p_a, p_b, p_d: (2,) m, of the feet, which stay; b and d are beside the hand c.
@@ -220,7 +225,9 @@ def four_point_area(p_a: ArrayLike, p_b: ArrayLike, p_c: ArrayLike, p_d: ArrayLi
     alpha = np.arccos(np.clip((d**2 + e**2 - c**2) / (2 * d * e), -1, 1))
     u = (a**2 + b**2 - c**2) / (2 * a * b)
     if 1 - u**2 <= 1e-24:
-        raise StateError("four_point_area: the hand lies on the line of the feet beside it, where Eq. (4.47) is singular")
+        raise StateError(
+            "four_point_area: the hand lies on the line of the feet beside it, where Eq. (4.47) is singular"
+        )
     phi = np.arccos(u)
     area = 0.5 * (e * d * np.sin(alpha) + a * b * np.sin(phi))  # (4.41)
     J_1 = 0.5 * (b * np.sin(phi) / a * to_d + a * np.sin(phi) / b * to_b)  # (4.45)
@@ -229,19 +236,19 @@ def four_point_area(p_a: ArrayLike, p_b: ArrayLike, p_c: ArrayLike, p_d: ArrayLi
     return float(area), J_1 + J_2
 
 
-# --- zero-moment point --------------------------------------------------------------------------------------------------
+# --- zero-moment point ------------------------------------------------------------------------------------------------
 
 
 def zero_moment_point(robot: Robot, q: Array, v: Array, a: Array, *, height: float = 0.0) -> Array:
     """Point of the level plane at `height` about which the contact forces have no horizontal moment, (…, 3), m.
 
-    All contacts together supply the rate of momentum less gravity, f = ṗ − m g and τ_G = L̇ about the centre of mass c. Carried
-    from c to the plane,
+    All contacts together supply the rate of momentum less gravity, f = ṗ − m g and τ_G = L̇ about the centre of mass c.
+    Carried from c to the plane,
 
         z = c − ((c_z − h) f_x + τ_y, (c_z − h) f_y − τ_x) / f_z
 
-    With all contacts in that plane it is the centre of pressure, and lies in the support polygon. Where nothing presses on the
-    ground (f_z ≤ 0) it does not exist: NaN.
+    With all contacts in that plane it is the centre of pressure, and lies in the support polygon. Where nothing presses
+    on the ground (f_z ≤ 0) it does not exist: NaN.
     """
     q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
     rate = np.einsum("...ij,...j->...i", robot.momentum_matrix(q), a) + robot.momentum_bias(q, v)
@@ -250,7 +257,8 @@ def zero_moment_point(robot: Robot, q: Array, v: Array, a: Array, *, height: flo
 
 
 def moment_free_point(at: ArrayLike, force: ArrayLike, torque: ArrayLike, *, height: float = 0.0) -> Array:
-    """The same of any wrench: force and torque at the point `at`, (…, 3) each; NaN where the force does not point up."""
+    """The same of any wrench: force and torque at the point `at`, (…, 3) each; NaN where the force does not point
+    up."""
     c, f, tau = (np.asarray(x, dtype=float) for x in (at, force, torque))
     up = np.where(f[..., 2] > 0, f[..., 2], np.nan)
     rise = c[..., 2] - height
@@ -266,7 +274,7 @@ def centre_of_pressure(points: ArrayLike, forces: ArrayLike) -> Array:
     return (f[:, 2] @ p) / total if total > 0 else np.full(3, np.nan)
 
 
-# --- static balance on any ground [Bretl & Lall 2008] -------------------------------------------------------------------
+# --- static balance on any ground [Bretl & Lall 2008] -----------------------------------------------------------------
 
 
 def static_region(
@@ -283,10 +291,11 @@ def static_region(
 ) -> SupportPolygon:
     """Where the centre of mass may be, seen from above, for a robot at rest on point contacts with friction.
 
-    Forces f_i within friction cones balance weight and moment: Σ f_i + m g = 0, Σ p_i × f_i + c × m g = 0. The positions c are
-    a convex cylinder along gravity; its section is found by iterative projection [Bretl & Lall, "Testing static equilibrium
-    for legged robots", 2008]: a linear program finds the farthest point of the section in a direction, and the edge that may be
-    farthest from the truth is refined, until none is farther than `tolerance`. What is returned is inside the true region.
+    Forces f_i within friction cones balance weight and moment: Σ f_i + m g = 0, Σ p_i × f_i + c × m g = 0. The
+    positions c are a convex cylinder along gravity; its section is found by iterative projection [Bretl & Lall,
+    "Testing static equilibrium for legged robots", 2008]: a linear program finds the farthest point of the section in a
+    direction, and the edge that may be farthest from the truth is refined, until none is farther than `tolerance`. What
+    is returned is inside the true region.
 
     Args:
         points: (n, 3) m, corners of feet and hands.

@@ -1,4 +1,5 @@
-"""A robot that stands on its contacts: its dynamics and the forces that the contacts carry [ETH19, slides 22–25 and 32].
+"""A robot that stands on its contacts: its dynamics and the forces that the contacts carry [ETH19, slides 22–25 and
+32].
 
 Forces act on the robot.
 """
@@ -59,7 +60,8 @@ class SupportDynamics:
 
     @property
     def consistent(self) -> tuple[Array, Array, Array]:
-        """(N_cᵀ M, N_cᵀ h, N_cᵀ Sᵀ): support-consistent dynamics N_cᵀ M a + N_cᵀ h = N_cᵀ Sᵀ τ, free of contact forces."""
+        """(N_cᵀ M, N_cᵀ h, N_cᵀ Sᵀ): support-consistent dynamics N_cᵀ M a + N_cᵀ h = N_cᵀ Sᵀ τ, free of contact
+        forces."""
         N_T = np.swapaxes(self.projector, -1, -2)
         return N_T @ self.constrained.M, times(N_T, self.constrained.h), N_T @ self.S.T
 
@@ -76,7 +78,8 @@ class SupportDynamics:
 
     @property
     def torque_null_space(self) -> Array:
-        """Projector onto torques that change contact forces and no motion, (…, actuators, actuators) [ETH19, slide 32]."""
+        """Projector onto torques that change contact forces and no motion, (…, actuators, actuators) [ETH19, slide
+        32]."""
         B = self.consistent[2]
         return np.eye(len(self.S)) - self._inverse(B) @ B
 
@@ -85,8 +88,8 @@ class SupportDynamics:
 
         τ = (N_cᵀ Sᵀ)⁺ N_cᵀ (M a + h) + 𝒩(N_cᵀ Sᵀ) τ₀                [ETH19, slide 32]
 
-        An acceleration that the contacts forbid, or that lies along an uncontrollable direction, cannot be had: `residual`
-        is then well above zero and `acceleration` says what comes instead.
+        An acceleration that the contacts forbid, or that lies along an uncontrollable direction, cannot be had:
+        `residual` is then well above zero and `acceleration` says what comes instead.
         """
         N_T_M, N_T_h, B = self.consistent
         wanted = times(N_T_M, np.asarray(a, dtype=float)) + N_T_h
@@ -104,14 +107,16 @@ class SupportDynamics:
         """(N_cᵀ Sᵀ)⁺; where the contacts leave no motion, N_cᵀ Sᵀ is rounding of S."""
         U, s, V_T = np.linalg.svd(B, full_matrices=False)
         kept = s > RANK_TOLERANCE * np.maximum(s.max(axis=-1, keepdims=True, initial=0.0), largest(self.S))
-        return (np.swapaxes(V_T, -1, -2) * np.where(kept, 1 / np.where(kept, s, 1.0), 0.0)[..., None, :]) @ np.swapaxes(U, -1, -2)
+        return (np.swapaxes(V_T, -1, -2) * np.where(kept, 1 / np.where(kept, s, 1.0), 0.0)[..., None, :]) @ np.swapaxes(
+            U, -1, -2
+        )
 
     @property
     def internal_forces(self) -> Array:
         """Orthonormal contact forces, (rows, k), that actuators can make and that move nothing; one state only.
 
-        The robot pulls its own feet together: J_cᵀ F lies in the range of Sᵀ, so `internal_torque(F)` balances it. Their
-        number k is that of the internal constraints. Combinations that do not even load an actuator are left out.
+        The robot pulls its own feet together: J_cᵀ F lies in the range of Sᵀ, so `internal_torque(F)` balances it.
+        Their number k is that of the internal constraints. Combinations that do not even load an actuator are left out.
         """
         J = self.jacobian
         if J.ndim != 2:
@@ -124,7 +129,9 @@ class SupportDynamics:
 
     def internal_torque(self, force: Array) -> Array:
         """Torques τ that balance an internal force: Sᵀ τ = −J_cᵀ F."""
-        return -times(np.linalg.pinv(self.S.T), times(np.swapaxes(self.jacobian, -1, -2), np.asarray(force, dtype=float)))
+        return -times(
+            np.linalg.pinv(self.S.T), times(np.swapaxes(self.jacobian, -1, -2), np.asarray(force, dtype=float))
+        )
 
 
 def support_dynamics(

@@ -1,7 +1,9 @@
-"""Random controllers, states, settings and users' functions: whether each answer is finite, within limits, and truly named.
+"""Random controllers, states, settings and users' functions: whether each answer is finite, within limits, and truly
+named.
 
-A status is judged by a linear program that nobody here wrote (HiGHS): the least t for which all rows hold within t. Where it is
-zero the step must be optimal; where rows that are never relaxed cannot hold it must be a fallback; else it must be relaxed.
+A status is judged by a linear program that nobody here wrote (HiGHS): the least t for which all rows hold within t.
+Where it is zero the step must be optimal; where rows that are never relaxed cannot hold it must be a fallback; else it
+must be relaxed.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class Tally:
         return not (self.exceptions or self.not_finite or self.beyond_limits or self.contradicted or self.errors)
 
 
-def run(robots: list[str] | None = None, controllers: int = CONTROLLERS, steps: int = STEPS, seed: int = 0) -> Iterator[Tally]:
+def run(
+    robots: list[str] | None = None, controllers: int = CONTROLLERS, steps: int = STEPS, seed: int = 0
+) -> Iterator[Tally]:
     """A tally for each robot and kind of priorities; everything is drawn from the seed."""
     names = robots or list(ROBOTS)
     each = -(-controllers // (2 * len(names)))
@@ -85,7 +89,7 @@ def _one(tally: Tally, rng: np.random.Generator, steps: int) -> None:
     tally.errors += controller.counts["errors"]
 
 
-# --- what is drawn ---------------------------------------------------------------------------------------------------------
+# --- what is drawn ----------------------------------------------------------------------------------------------------
 
 
 def _robot(name: str, made: dict[str, tuple[Robot, Array]] = {}) -> tuple[Robot, Array]:  # noqa: B006 (a cache)
@@ -102,7 +106,9 @@ def _controller(robot: Robot, q: Array, priorities: str, rng: np.random.Generato
     frames, contacts = _frames(robot), _contacts(robot, rng)
     kind = int(rng.integers(3))
     weight = lambda: float(10 ** rng.uniform(-2, 2))  # noqa: E731
-    hand = FrameTask(frames[-1], name="hand", axes="position", weight=weight(), gain=float(rng.uniform(1, 30)), hard=kind == 1)
+    hand = FrameTask(
+        frames[-1], name="hand", axes="position", weight=weight(), gain=float(rng.uniform(1, 30)), hard=kind == 1
+    )
     tasks: list[Any] = [hand, PostureTask(weight=float(10 ** rng.uniform(-4, 0)), priority=2)]
     if robot.floating:
         tasks.append(CoMTask(weight=weight(), hard=kind == 2, gain=float(rng.uniform(1, 20)), priority=1))
@@ -110,7 +116,10 @@ def _controller(robot: Robot, q: Array, priorities: str, rng: np.random.Generato
     if kind == 0 and contacts:
         tasks += [TorqueTask(weight=1e-5, priority=2), ForceTask(contacts[0].label, weight=1e-5, priority=2)]
     limits = TorqueLimits(scale=float(10 ** rng.uniform(-1.5, 0.3)))
-    constraints: list[Any] = [limits, JointLimits(acceleration=float(rng.uniform(5, 200)), rank=int(rng.integers(0, 3)))]
+    constraints: list[Any] = [
+        limits,
+        JointLimits(acceleration=float(rng.uniform(5, 200)), rank=int(rng.integers(0, 3))),
+    ]
     place = robot.pose(q, frames[-1])[:3, 3]
     ball = Sphere(place + rng.normal(scale=0.5, size=3), 0.1, velocity=tuple(rng.normal(scale=0.3, size=6)))
     constraints.append(KeepOut(Sphere((0, 0, 0), 0.03, frames[-1]), ball, name="ball", rank=2))
@@ -130,7 +139,11 @@ def _frames(robot: Robot) -> list[str]:
 
 
 def _contacts(robot: Robot, rng: np.random.Generator) -> list[Any]:
-    feet = [name for name in robot.frames if name in ("left_foot", "right_foot", "left_ankle_roll_link", "right_ankle_roll_link")]
+    feet = [
+        name
+        for name in robot.frames
+        if name in ("left_foot", "right_foot", "left_ankle_roll_link", "right_ankle_roll_link")
+    ]
     mu = float(rng.uniform(0.1, 1.2))
     if feet:
         return [FlatContact(foot, name=f"{foot} contact", friction=mu) for foot in feet]
@@ -142,7 +155,9 @@ def _state(robot: Robot, q0: Array, v: Array, rng: np.random.Generator) -> tuple
     """Near where it stands, moving; sometimes anywhere; sometimes none at all."""
     draw = rng.random()
     if draw < 0.02:
-        return [(np.full(robot.nq, np.nan), v), (q0[1:], v), ("here", v), (1.01 * q0, v), (q0, None)][int(rng.integers(5))]
+        return [(np.full(robot.nq, np.nan), v), (q0[1:], v), ("here", v), (1.01 * q0, v), (q0, None)][
+            int(rng.integers(5))
+        ]
     if draw < 0.1:
         return robot.random_state(rng)
     size = float(10 ** rng.uniform(-4, -0.5))
@@ -173,7 +188,7 @@ def _change(controller: WholeBodyController, robot: Robot, q0: Array, rng: np.ra
         controller.set("ball", safe=lambda t: (0.1 + 0.1 * t, 0.1, 0.0) if t > 0.02 else 1 / 0)
 
 
-# --- how it is judged --------------------------------------------------------------------------------------------------------
+# --- how it is judged -------------------------------------------------------------------------------------------------
 
 
 def _judge(tally: Tally, controller: WholeBodyController, solution: Solution) -> None:
@@ -244,5 +259,7 @@ def violation(A: Array, lower: Array, upper: Array) -> float:
     slack = -np.maximum(1.0, np.abs(bounds))[:, None]
     n = A.shape[1]
     cost = np.append(np.zeros(n), 1.0)
-    answer = linprog(cost, A_ub=np.hstack((rows, slack)), b_ub=bounds, bounds=[(None, None)] * n + [(0, None)], method="highs")
+    answer = linprog(
+        cost, A_ub=np.hstack((rows, slack)), b_ub=bounds, bounds=[(None, None)] * n + [(0, None)], method="highs"
+    )
     return float(answer.fun) if answer.status == 0 else np.nan

@@ -1,4 +1,5 @@
-"""Walking courses that others made for JVRC-1: footsteps, way points and velocities from their own files, with their verdict.
+"""Walking courses that others made for JVRC-1: footsteps, way points and velocities from their own files, with their
+verdict.
 
 The files (BaselineWalkingController of AIST) are read where they are; nothing of them is copied.
 """

@@ -1,7 +1,7 @@
 """Dynamics against Pinocchio and MuJoCo: single calls from Python, and batches.
 
-A batch leaves nothing else in the caches, and the core at a lower clock for a millisecond. So that passes first; then Pinocchio
-runs twice, and the second time counts.
+A batch leaves nothing else in the caches, and the core at a lower clock for a millisecond. So that passes first; then
+Pinocchio runs twice, and the second time counts.
 """
 
 from __future__ import annotations

@@ -37,7 +37,9 @@ def changes(robots: Sequence[str] = ("g1",), *, rounds: int = 60) -> Iterator[Fo
         bases: dict[str, Base] = {f"base {tip}": tip, "E[F]": Compound(tip, root), "G[B]": Compound(COM), "G": COM}
         works = {label: (loop(eom.in_base, [(base,)] * CALLS), CALLS) for label, base in bases.items()}
         works["body representation"] = loop(eom.in_representation, [("body",)] * CALLS), CALLS
-        terms = benchmark({"terms": (loop(robot.equations_of_motion, [(q, v)] * CALLS), CALLS)}, rounds=rounds).timings["terms"]
+        terms = benchmark({"terms": (loop(robot.equations_of_motion, [(q, v)] * CALLS), CALLS)}, rounds=rounds).timings[
+            "terms"
+        ]
         for label, (block, units) in works.items():
             timing = benchmark({label: (block, units)}, rounds=rounds).timings[label]
             yield FormTiming(name, label, 1e6 * timing.median, 1e6 * timing.low, 1e6 * timing.high, 1e6 * terms.median)

@@ -1,7 +1,9 @@
-"""How long one step of control takes, whatever its status: a standing human whose hard centre-of-mass task often cannot hold.
+"""How long one step of control takes, whatever its status: a standing human whose hard centre-of-mass task often cannot
+hold.
 
-Time is that of the thread on the processor, so that other programs on the machine do not count. As in any loop of Python that
-has to keep time, what was made before it is frozen: else the garbage collector looks at all of it now and then, for milliseconds.
+Time is that of the thread on the processor, so that other programs on the machine do not count. As in any loop of
+Python that has to keep time, what was made before it is frozen: else the garbage collector looks at all of it now and
+then, for milliseconds.
 """
 
 from __future__ import annotations

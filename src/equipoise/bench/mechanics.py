@@ -1,4 +1,5 @@
-"""The demonstration of the dynamics: a humanoid loaded, compiled, checked for the invariants of mechanics, and timed."""
+"""The demonstration of the dynamics: a humanoid loaded, compiled, checked for the invariants of mechanics, and
+timed."""
 
 from __future__ import annotations
 
@@ -28,7 +29,11 @@ def show_dynamics(console: Console, source: str = "jvrc1") -> None:
         robot.prepare(single=True, batch=True)
     console.print(f"{len(CORE)} kernels ready after {perf_counter() - begin:.2f} s (from the cache, the next time)\n")
     console.print(
-        table(f"invariants of mechanics on {STATES} random states", ["invariant", "largest relative error"], invariants(robot))
+        table(
+            f"invariants of mechanics on {STATES} random states",
+            ["invariant", "largest relative error"],
+            invariants(robot),
+        )
     )
     console.print()
     time_pinocchio(console, source)
@@ -45,7 +50,9 @@ def invariants(robot: Robot, count: int = STATES) -> list[tuple[str, str]]:
 
     energy = 0.5 * np.einsum("...i,...i->...", v, times(M, v))
     h_step = 1e-6
-    M_rate = (robot.mass_matrix(robot.integrate(q, v, h_step)) - robot.mass_matrix(robot.integrate(q, v, -h_step))) / (2 * h_step)
+    M_rate = (robot.mass_matrix(robot.integrate(q, v, h_step)) - robot.mass_matrix(robot.integrate(q, v, -h_step))) / (
+        2 * h_step
+    )
     checks = {
         "M is symmetric": (M, np.swapaxes(M, -1, -2)),
         "inverse dynamics = M a + C v + g": (times(M, a) + times(C, v) + g, tau),

@@ -75,7 +75,9 @@ def harness_of(folder: str | Path) -> Any:
     return module
 
 
-def measure(folder: str | Path, *, directions: int = 16, phases: int = 8, processes: int = 1) -> Iterator[dict[str, Any]]:
+def measure(
+    folder: str | Path, *, directions: int = 16, phases: int = 8, processes: int = 1
+) -> Iterator[dict[str, Any]]:
     """Rows of the walking table, then both push maps."""
     harness = harness_of(folder)
     factory = partial(HarnessWalker, str(Path(folder).resolve()))

@@ -93,7 +93,8 @@ class Pinocchio:
         converter = convert.pinocchio_converter(robot, self.model)
         self.q, self.v = converter.to_peer(states.q, states.v)
         self.a = converter.acceleration_to_peer(states.q, states.v, states.a)
-        T = converter.velocity_map(states.q)  # more rows than columns where we reduce mimic joints and Pinocchio does not
+        # more rows than columns where we reduce mimic joints and Pinocchio does not
+        T = converter.velocity_map(states.q)
         self.tau = (T @ np.linalg.solve(np.swapaxes(T, -1, -2) @ T, states.tau[..., None]))[..., 0]
 
     def block(self, quantity: str) -> Block:

@@ -1,8 +1,8 @@
 """Timing on machines that change their speed.
 
-A shared machine runs the same code nearly twice as slowly for stretches of 20 to 100 ms. So every timed block stands between
-two short probes of fixed work, contenders take turns, and only blocks between two fast probes count. Whether a block counts
-is decided by its probes alone, never by its own time.
+A shared machine runs the same code nearly twice as slowly for stretches of 20 to 100 ms. So every timed block stands
+between two short probes of fixed work, contenders take turns, and only blocks between two fast probes count. Whether a
+block counts is decided by its probes alone, never by its own time.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def benchmark(
     Args:
         contenders: name → (block of work, units of work in it). A block should take one to five milliseconds.
         rounds: how often each takes its turn.
-        settle: probes after a block, of which the quickest counts. Wide vector code slows its core down for a millisecond, or
-            fifty probes: not the machine's doing, and not to be at the cost of the next contender.
+        settle: probes after a block, of which the quickest counts. Wide vector code slows its core down for a
+            millisecond, or fifty probes: not the machine's doing, and not to be at the cost of the next contender.
     """
     for block, _ in contenders.values():
         block()

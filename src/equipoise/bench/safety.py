@@ -1,7 +1,8 @@
-"""Random starts against obstacles that stand, move and breathe: is a distance ever below zero, at a sample or in between?
+"""Random starts against obstacles that stand, move and breathe: is a distance ever below zero, at a sample or in
+between?
 
-Points in space have exact motions between samples, so that what is measured is the theory and nothing else. Arms hold joint
-accelerations, and their distances bend as they will. The commands pull into the obstacle all the time.
+Points in space have exact motions between samples, so that what is measured is the theory and nothing else. Arms hold
+joint accelerations, and their distances bend as they will. The commands pull into the obstacle all the time.
 """
 
 from __future__ import annotations
@@ -12,14 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from ..control.safety.vfi import Gains, admits, approach_speed, chain_rates, continuous_bound, rigid_variation, second_order_bound
+from ..control.safety.vfi import (
+    Gains,
+    admits,
+    approach_speed,
+    chain_rates,
+    continuous_bound,
+    rigid_variation,
+    second_order_bound,
+)
 
 Array = np.ndarray
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2)  # s
 SCENES = ("plane", "sphere", "capsule")
 BETWEEN = 10  # looks within a step
 RESERVE = 1.3  # accelerations are assumed this much larger than the last estimate of them
-ONLY_JUST = 1e-9  # of the fastest approach: starts on the edge of the theory stay on its inner side in spite of rounding
+# of the fastest approach: starts on the edge of the theory stay on its inner side in spite of rounding
+ONLY_JUST = 1e-9
 PASSES = 6  # of the margin and the acceleration it asks for, which depend on each other
 WILD = 1e4  # m/s² or rad/s²: beyond it nothing is admitted
 DRAG = 4.0  # 1/s: speeds stay near 2 m/s
@@ -52,7 +62,7 @@ def run(
                 yield arms(robot, moving, dt, starts, duration / 2)
 
 
-# --- worlds ---------------------------------------------------------------------------------------------------------------
+# --- worlds -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -96,7 +106,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class World:
-    """Planes with normal e, spheres, or capsules with half axis e, around centres that move; a safe distance that breathes."""
+    """Planes with normal e, spheres, or capsules with half axis e, around centres that move; a safe distance that
+    breathes."""
 
     scene: str
     e: Array
@@ -127,7 +138,9 @@ class World:
         across = w - _dot(w, n)[:, None] * n
         if self.scene == "capsule":
             side = np.abs(_dot(p - c, self.e)) < _dot(self.e, self.e)
-            across = np.where(side[:, None], across - (_dot(across, self.e) / _dot(self.e, self.e))[:, None] * self.e, across)
+            across = np.where(
+                side[:, None], across - (_dot(across, self.e) / _dot(self.e, self.e))[:, None] * self.e, across
+            )
         to_end = np.abs(np.abs(_dot(p - c, self.e)) / np.linalg.norm(self.e, axis=-1) - np.linalg.norm(self.e, axis=-1))
         bend = 0.0 if self.scene == "plane" else _dot(across, across) / length
         rate = _dot(n, w) - s_rate[:, 0]
@@ -148,7 +161,7 @@ def _unit(rng: np.random.Generator, count: int) -> Array:
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
-# --- gains and starts -----------------------------------------------------------------------------------------------------
+# --- gains and starts -------------------------------------------------------------------------------------------------
 
 
 def random_gains(rng: np.random.Generator, count: int, dt: float) -> tuple[Gains, Array]:
@@ -165,13 +178,21 @@ def _approach(rng: np.random.Generator, x: Array, gains: Gains, braking: Array) 
     return np.maximum(part * approach_speed(x, gains.fast, braking), -3.0)
 
 
-# --- points ---------------------------------------------------------------------------------------------------------------
+# --- points -----------------------------------------------------------------------------------------------------------
 
 
 def points(
-    scene: str, moving: bool, dt: float, starts: int = 2500, duration: float = 1.0, *, naive: bool = False, seed: int = 0
+    scene: str,
+    moving: bool,
+    dt: float,
+    starts: int = 2500,
+    duration: float = 1.0,
+    *,
+    naive: bool = False,
+    seed: int = 0,
 ) -> Outcome:
-    """Points that are accelerated at will, each against an obstacle of its own; `naive` takes the bound of continuous time."""
+    """Points that are accelerated at will, each against an obstacle of its own; `naive` takes the bound of continuous
+    time."""
     rng = np.random.default_rng((seed, SCENES.index(scene), moving))
     gains, braking = random_gains(rng, starts, dt)
     swing = 0.2 if moving else 0.0
@@ -198,9 +219,17 @@ def _start(rng: np.random.Generator, world: World, gains: Gains, braking: Array)
 
 
 def _simulated(
-    world: World, p: Array, v: Array, rng: np.random.Generator, gains: Gains, braking: Array, dt: float, duration: float,
-    moving: bool, naive: bool,
-) -> Outcome:  # fmt: skip
+    world: World,
+    p: Array,
+    v: Array,
+    rng: np.random.Generator,
+    gains: Gains,
+    braking: Array,
+    dt: float,
+    duration: float,
+    moving: bool,
+    naive: bool,
+) -> Outcome:
     count, steps = len(p), max(1, round(duration / dt))
     seen = world.seen(p, v, 0.0)
     good, worst, demand = admits(seen.x, seen.rate, gains, braking), seen.x.copy(), 0.0
@@ -242,7 +271,7 @@ def _outcome(scene: str, moving: bool, dt: float, good: Array, worst: Array, ste
     return Outcome(scene, moving, dt, good.size, int(good.sum()), steps * BETWEEN * good.size, least, demand)
 
 
-# --- arms -----------------------------------------------------------------------------------------------------------------
+# --- arms -------------------------------------------------------------------------------------------------------------
 
 TOOL, BALL = 0.05, 0.15  # m, radii
 REACH = 1.3  # m, longest distance of the tool of the built-in arms from their axes
@@ -301,9 +330,18 @@ def _arms_simulated(
 
 
 def _arm_command(
-    robot: Any, now: Any, ball: Swing, twist: Array, t: float, q: Array, v: Array, wish: Array, gains: Gains, braking: Array,
+    robot: Any,
+    now: Any,
+    ball: Swing,
+    twist: Array,
+    t: float,
+    q: Array,
+    v: Array,
+    wish: Array,
+    gains: Gains,
+    braking: Array,
     dt: float,
-) -> tuple[Array, Array, Array]:  # fmt: skip
+) -> tuple[Array, Array, Array]:
     """As `_command`; the size of an acceleration is the sum over the joints."""
     _, ball_rate, ball_second = ball.at(t)
     J, bias = robot.jacobian(q, "tool")[:, :3], robot.bias_acceleration(q, v, "tool")[:, :3]

@@ -10,7 +10,21 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import chaos, courses, derivatives, dynamics, forms, grounds, growth, latency, opponents, safety, start, trot, walking
+from . import (
+    chaos,
+    courses,
+    derivatives,
+    dynamics,
+    forms,
+    grounds,
+    growth,
+    latency,
+    opponents,
+    safety,
+    start,
+    trot,
+    walking,
+)
 from .control import benchmark as control
 
 
@@ -144,20 +158,40 @@ def _forms_line(row: forms.FormTiming) -> list[str]:
 def _control_line(row: control.BenchResult) -> list[str]:
     mark = "" if row.trustworthy else "?"
     ratio = row.ratios.get(row.fastest) if row.fastest is not None else None
-    cells = [row.problem, row.contender, f"{row.microseconds:.1f}{mark}", f"{row.low:.1f}–{row.high:.1f}", f"{row.p99:.1f}",
-             f"{row.p99 / row.microseconds:.2f}", "1" if ratio is None else _spread(ratio, 2)]  # fmt: skip
+    cells = [
+        row.problem,
+        row.contender,
+        f"{row.microseconds:.1f}{mark}",
+        f"{row.low:.1f}–{row.high:.1f}",
+        f"{row.p99:.1f}",
+        f"{row.p99 / row.microseconds:.2f}",
+        "1" if ratio is None else _spread(ratio, 2),
+    ]
     solved = "" if not row.failures else f"{row.failures} failed"
     told = "" if row.active is None else f"{row.active:g}"
     return [*cells, told, solved or ("" if row.residual is None else f"{row.residual:.0e}")]
 
 
 def _safety_line(row: safety.Outcome) -> list[str]:
-    cells = [row.scene, "moving" if row.moving else "standing", f"{1e3 * row.step:.0f}", f"{row.starts:,}", f"{row.admitted:,}"]
+    cells = [
+        row.scene,
+        "moving" if row.moving else "standing",
+        f"{1e3 * row.step:.0f}",
+        f"{row.starts:,}",
+        f"{row.admitted:,}",
+    ]
     return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}"]
 
 
 def _chaos_line(row: chaos.Tally) -> list[str]:
-    counts = [row.controllers, row.steps, row.exceptions + row.errors, row.not_finite, row.beyond_limits, row.contradicted]
+    counts = [
+        row.controllers,
+        row.steps,
+        row.exceptions + row.errors,
+        row.not_finite,
+        row.beyond_limits,
+        row.contradicted,
+    ]
     statuses = ", ".join(f"{name} {count}" for name, count in sorted(row.statuses.items()))
     return [
         row.robot,
@@ -187,7 +221,9 @@ def _trot_line(row: trot.Tally) -> list[str]:
 def _opponents_line(row: dict[str, Any]) -> list[str]:
     command = ", ".join(f"{x:g}" for x in row["command"])
     if "safe" in row:
-        counts = [f"{kind} {row[kind]['min_Ns']:g} / {row[kind]['median_Ns']:g}" for kind in ("safe", "clean", "largest")]
+        counts = [
+            f"{kind} {row[kind]['min_Ns']:g} / {row[kind]['median_Ns']:g}" for kind in ("safe", "clean", "largest")
+        ]
         return [command, "pushes, N·s, least / median", ", ".join(counts), "", "", "", "", ""]
     velocity = "" if row["velocity_mean"] is None else ", ".join(f"{x:.3f}" for x in row["velocity_mean"])
     excess, joint = row["joint_limit_excess_rad"]
@@ -228,7 +264,10 @@ _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
     "courses": (["course", "seed", "outcome", "base ends at, m", "tilt, rad", "verdict"], _courses_line),
     "walking": (["robot", "what", "calls", "median", "p99", "p99.9", "largest", "real time ×"], _walking_line),
     "trot": (["robot", "does not fall", "all in order", "mean speed, m/s", "effort", "joint limit, rad"], _trot_line),
-    "opponents": (["command", "", "achieved", "joint limit", "effort", "legs, m", "slip, m/s", "force, N"], _opponents_line),
+    "opponents": (
+        ["command", "", "achieved", "joint limit", "effort", "legs, m", "slip, m/s", "force, N"],
+        _opponents_line,
+    ),
     "derivatives": (
         ["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio", "all cores ×"],
         _dynamics_line,
@@ -260,6 +299,9 @@ _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
     "latency": (["problem", "status", "steps", "share", "median", "p99", "p99.9", "largest"], _latency_line),
     "start": (["robot", "code for", "cold", "warm, median", "fastest", "slowest", "import"], _start_line),
     "forms": (["robot", "form", "µs", "quartiles", "M, C, g themselves"], _forms_line),
-    "safety": (["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised"], _safety_line),
+    "safety": (
+        ["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised"],
+        _safety_line,
+    ),
     "growth": (["n", "instructions", "per joint", "compile, s", "ms per joint", "ns per joint"], _growth_line),
 }

@@ -17,7 +17,8 @@ class Tally:
 
     Attributes:
         completed: seeds in which it did not fall. good: those in which speed, efforts and joints were right, too.
-        slowest, fastest: m/s, of the mean speeds. effort: largest, of its limit. excess: rad, largest beyond a joint's limit.
+        slowest, fastest: m/s, of the mean speeds. effort: largest, of its limit. excess: rad, largest beyond a joint's
+            limit.
     """
 
     robot: str

@@ -120,23 +120,28 @@ def _carriers(
 ) -> tuple[list[Limb], list[Patch]]:  # fmt: skip
     """Legs down to what stands, and the patches they stand on."""
     if hints.feet:
-        return [limb_to(skeleton, trunk, body) for body, _ in hints.feet.values()], [patch for _, patch in hints.feet.values()]
+        return [limb_to(skeleton, trunk, body) for body, _ in hints.feet.values()], [
+            patch for _, patch in hints.feet.values()
+        ]
     legs = _legs(skeleton, surfaces, trunk, limbs, symmetry, wheels, findings)
     legs = [_to_the_ground(leg, surfaces) for leg in legs]
     return legs, [_sole(surfaces, leg, len(legs)) for leg in legs]
 
 
 def _sole(surfaces: Surfaces, leg: Limb, feet: int) -> Patch:
-    """The patch a leg stands on. Many legs without ankles stand on the lowest point of their ends, wherever that will be."""
+    """The patch a leg stands on. Many legs without ankles stand on the lowest point of their ends, wherever that will
+    be."""
     ankle = len(leg.chain) >= ANKLE or feet <= 2
     patch = lowest_patch(surfaces, leg.end, -leg.skeleton.rest.R[leg.end].T @ UP, leg.reach, turns=ankle)
     return patch if ankle else replace(patch, kind="point", polygon=patch.middle[None])
 
 
-# --- up -----------------------------------------------------------------------------------------------------------------------
+# --- up ---------------------------------------------------------------------------------------------------------------
 
 
-def _upright(skeleton: Skeleton, hints: Hints, findings: list[Finding]) -> tuple[Skeleton, tuple[int, ...], list[Limb], Symmetry]:
+def _upright(
+    skeleton: Skeleton, hints: Hints, findings: list[Finding]
+) -> tuple[Skeleton, tuple[int, ...], list[Limb], Symmetry]:
     """The skeleton with z up: the description's own z, unless its legs drop along another axis of the base."""
     trunk = trunk_of(skeleton)
     if hints.up is not None:
@@ -173,7 +178,7 @@ def _rises(skeleton: Skeleton, trunk: tuple[int, ...], limbs: Sequence[Limb], le
     return bool(above @ up > max(above[2], 0.1 * legs[0].reach))
 
 
-# --- feet ---------------------------------------------------------------------------------------------------------------------
+# --- feet -------------------------------------------------------------------------------------------------------------
 
 
 def _legs(
@@ -196,7 +201,9 @@ def _legs(
     if _lowest(first) > floor - BELOW * reach or first[0].shoulder[2] > floor + ABOVE * reach:
         findings.append(Finding("feet", "none", f"no pair of limbs reaches below the trunk; {TO_WRITE}", 0.8))
         return []
-    groups += [[limb] for limb in lone if any(limb in members and len(members) > 2 for members in alike([*first, *lone]))]
+    groups += [
+        [limb] for limb in lone if any(limb in members and len(members) > 2 for members in alike([*first, *lone]))
+    ]
     legs = [g for g in groups if _lowest(g) < _lowest(first) + LOW * reach and 0.6 < g[0].reach / reach < 1.7]
     return list(dict.fromkeys(limb for g in legs for limb in g))
 
@@ -248,7 +255,9 @@ def _to_the_ground(leg: Limb, surfaces: Surfaces) -> Limb:
     candidates = [leg.end, *before, *below]
     floor = min(map(lowest, candidates))
     flush = [i for i in candidates if lowest(i) < floor + 0.03 * leg.reach]
-    best = max(flush, key=lambda i: (skeleton.mass[i] >= 0.1 * skeleton.mass[leg.end], _area(surfaces, i, leg), i == leg.end))
+    best = max(
+        flush, key=lambda i: (skeleton.mass[i] >= 0.1 * skeleton.mass[leg.end], _area(surfaces, i, leg), i == leg.end)
+    )
     chain = [i for i in reversed(skeleton.robot.tree.ancestors(best)) if i in skeleton.subtree(leg.chain[0])]
     beyond = tuple(i for i in skeleton.subtree(leg.chain[0]) if i not in chain)
     return replace(leg, chain=tuple(chain), beyond=beyond)
@@ -260,11 +269,16 @@ def _area(surfaces: Surfaces, body: int, leg: Limb) -> float:
     return float(np.prod(np.sort(np.ptp(patch.polygon, axis=0))[1:])) if known else 0.0
 
 
-# --- front and sides ----------------------------------------------------------------------------------------------------------
+# --- front and sides --------------------------------------------------------------------------------------------------
 
 
 def _turn(
-    skeleton: Skeleton, symmetry: Symmetry, legs: Sequence[Limb], soles: Sequence[Patch], hints: Hints, findings: list[Finding]
+    skeleton: Skeleton,
+    symmetry: Symmetry,
+    legs: Sequence[Limb],
+    soles: Sequence[Patch],
+    hints: Hints,
+    findings: list[Finding],
 ) -> Array:
     """Rotation about z that makes the robot face +x."""
     if hints.front is not None:
@@ -286,7 +300,9 @@ def _turn(
     seen = skeleton.upright.T @ front
     findings.append(Finding("front", _direction(seen), words, round(certainty, 2)))
     if len(legs) == 2 and opposed(legs, front):
-        findings.append(Finding("knees", "bend opposite ways", "limits of one have the other sign: see the description", 0.3))
+        findings.append(
+            Finding("knees", "bend opposite ways", "limits of one have the other sign: see the description", 0.3)
+        )
     x, y = front[0], front[1]
     return np.array([[x, y, 0.0], [-y, x, 0.0], [0.0, 0.0, 1.0]])
 
@@ -314,6 +330,8 @@ def _report(
         if said and ((said > 0 and role.startswith("right")) or (said < 0 and role.startswith("left"))):
             findings.append(Finding(f"side of the {role}", role.split()[0], "its names say the other side", 0.3))
     if head is not None:
-        findings.append(Finding("head", skeleton.main_link(head.end), "a short limb in the middle, above the trunk", 0.8))
+        findings.append(
+            Finding("head", skeleton.main_link(head.end), "a short limb in the middle, above the trunk", 0.8)
+        )
     for link in wheels:
         findings.append(Finding("wheel", link, "turns without limits about a level axis, low down", 0.8))

@@ -34,8 +34,8 @@ class Body:
     Attributes:
         robot: with a frame for each part.
         profile: all that is known, as `save` writes it.
-        frames: name of each part's frame by role: the role, or "… of the body" where the description has another frame of
-            that name.
+        frames: name of each part's frame by role: the role, or "… of the body" where the description has another frame
+            of that name.
     """
 
     robot: Robot
@@ -48,8 +48,8 @@ class Body:
 
         Args:
             robot: as `eq.load` gives it.
-            profile: TOML file of what is known already. If not given, a file of the description's name beside it (mine.toml
-                beside mine.urdf), or one that comes with the package, is taken.
+            profile: TOML file of what is known already. If not given, a file of the description's name beside it
+                (mine.toml beside mine.urdf), or one that comes with the package, is taken.
             search: whether profiles are looked for.
         """
         from .find import found
@@ -74,7 +74,7 @@ class Body:
         """Write everything as a TOML file, whole or not at all; returns its path."""
         return written_whole(Path(path), lambda file: file.write(text(self.profile).encode()))
 
-    # --- who is who -------------------------------------------------------------------------------------------------------
+    # --- who is who ---------------------------------------------------------------------------------------------------
 
     @property
     def kind(self) -> str:
@@ -126,7 +126,7 @@ class Body:
         """Findings that are guesses."""
         return tuple(finding for finding in self.profile.findings if not finding.confidence >= DOUBTFUL)
 
-    # --- scales and posture -----------------------------------------------------------------------------------------------
+    # --- scales and posture -------------------------------------------------------------------------------------------
 
     @cached_property
     def standing(self) -> Array:
@@ -164,7 +164,8 @@ class Body:
     def collision_pairs(self) -> list[Pair]:
         """Pairs of capsules of its links that can hit each other from where it stands, for `SelfCollision`; cached.
 
-        Left out are neighbours, pairs that overlap when it stands or always, those that the profile says may touch, and fingers.
+        Left out are neighbours, pairs that overlap when it stands or always, those that the profile says may touch, and
+        fingers.
         """
         from ..geometry.collisions import self_collision_pairs
 
@@ -173,10 +174,14 @@ class Body:
         return self_collision_pairs(self.robot, ignore=[*known, *moved], posture=self.standing)
 
     def still(self) -> Body:
-        """What a controller of the whole body moves: fingers locked where they stand, and joints that nothing but a spring holds,
-        as if it were stiff."""
+        """What a controller of the whole body moves: fingers locked where they stand, and joints that nothing but a
+        spring holds, as if it were stiff."""
         locked = [*self.fingers, *elastic_joints(self.robot)]
-        joints = [name for name in dict.fromkeys(locked) if name in self.robot.joints and self.robot.joints[name].mimic is None]
+        joints = [
+            name
+            for name in dict.fromkeys(locked)
+            if name in self.robot.joints and self.robot.joints[name].mimic is None
+        ]
         if not joints:
             return self
         robot = self.robot.with_locked({name: self.standing[self.robot.joints[name].q] for name in joints})

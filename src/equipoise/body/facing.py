@@ -1,7 +1,7 @@
 """Which way a robot faces: evidence for and against a direction, added up.
 
-The mirror plane leaves two directions. Soles are longer before the ankle than behind it; knees that bend one way only take the
-foot back; names of sides and ends count where they are; what the base calls x counts least.
+The mirror plane leaves two directions. Soles are longer before the ankle than behind it; knees that bend one way only
+take the foot back; names of sides and ends count where they are; what the base calls x counts least.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def _bend(limb: Limb, front: Array) -> float:
         return 0.0
     body = skeleton.robot.tree.bodies[limb.chain[knee]]
     axis = body.multiplier * limb.axes[knee]
-    hip, ankle = (skeleton.rest.p[limb.chain[k]] - skeleton.rest.p[limb.chain[knee]] for k in (0, _ankle(limb, knee, left)))
+    hip, ankle = (
+        skeleton.rest.p[limb.chain[k]] - skeleton.rest.p[limb.chain[knee]] for k in (0, _ankle(limb, knee, left))
+    )
     straight = _straight(axis, hip, ankle)
     lean = max(upper - straight, 0.0) - max(straight - lower, 0.0)
     if abs(lean) < ONE_WAY * (upper - lower):

@@ -75,10 +75,12 @@ def _digest(robot: Robot) -> str:
     drawn = shapes_digest({name: [s for s in parts if s is not None] for name, parts in shapes.items()})
     places = {name: (index, X.tolist()) for name, (index, X) in robot.tree.places.items()}
     joints = {name: (joint.limits, joint.mimic) for name, joint in robot.joints.items()}
-    return key(robot.name, robot.tree.digest, drawn, places, joints, dict(robot.model.standing), list(robot.model.loops))
+    return key(
+        robot.name, robot.tree.digest, drawn, places, joints, dict(robot.model.standing), list(robot.model.loops)
+    )
 
 
-# --- the search ---------------------------------------------------------------------------------------------------------------
+# --- the search -------------------------------------------------------------------------------------------------------
 
 
 def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profile:
@@ -105,12 +107,19 @@ def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profil
     if robot.links:
         parts |= _trunk(anatomy)
     found = Profile(
-        robot=robot.name, mass=round(robot.mass, 6), kind=known.kind or _kind(robot, anatomy),
-        up=_three(anatomy.skeleton.upright.T @ [0.0, 0.0, 1.0]), front=_three(anatomy.skeleton.upright.T @ [1.0, 0.0, 0.0]),
-        fingers=tuple(fingers), wheels=known.wheels or anatomy.wheels, parts={**parts, **known.parts}, standing=posture,
+        robot=robot.name,
+        mass=round(robot.mass, 6),
+        kind=known.kind or _kind(robot, anatomy),
+        up=_three(anatomy.skeleton.upright.T @ [0.0, 0.0, 1.0]),
+        front=_three(anatomy.skeleton.upright.T @ [1.0, 0.0, 0.0]),
+        fingers=tuple(fingers),
+        wheels=known.wheels or anatomy.wheels,
+        parts={**parts, **known.parts},
+        standing=posture,
         touching=known.touching or tuple(p for p in semantics.touching if set(p) <= set(robot.links)),
-        groups=known.groups or srdf.joints_of_groups(semantics, robot), findings=tuple(findings),
-    )  # fmt: skip
+        groups=known.groups or srdf.joints_of_groups(semantics, robot),
+        findings=tuple(findings),
+    )
     return replace(found, findings=(*found.findings, *_missing_shapes(anatomy), *_about_ends(semantics.ends, anatomy)))
 
 
@@ -123,7 +132,8 @@ def _hints(skeleton: Skeleton, known: Profile) -> Hints:
         if "foot" in role.split():
             if body == skeleton.root:
                 raise BodyError(
-                    f"parts.{role!r}: link {part.link!r} is on the base itself; a foot is at the end of a chain of joints"
+                    f"parts.{role!r}: link {part.link!r} is on the base itself; a foot is at the end of a chain of "
+                    "joints"
                 )
             kind = "point" if part.contact == "none" else part.contact
             points = part.points if len(part.points) else np.zeros((1, 3))
@@ -141,8 +151,12 @@ def _fingers(anatomy: Anatomy) -> tuple[str, ...]:
     bodies = [i for _, limb in (*anatomy.feet, *anatomy.hands) for i in limb.beyond]
     if anatomy.head is not None:
         bodies += [*anatomy.head.beyond, *anatomy.head.chain[_head_at(anatomy) + 1 :]]
-    looped = {frame.parent for loop in skeleton.robot.model.loops.values() for frame in (loop.frame_a, loop.frame_b) if frame}
-    tied = {i for name in looped if name is not None for i in skeleton.robot.tree.ancestors(skeleton.robot.place(name)[0])}
+    looped = {
+        frame.parent for loop in skeleton.robot.model.loops.values() for frame in (loop.frame_a, loop.frame_b) if frame
+    }
+    tied = {
+        i for name in looped if name is not None for i in skeleton.robot.tree.ancestors(skeleton.robot.place(name)[0])
+    }
     return tuple(skeleton.joint(i) for i in bodies if joints[skeleton.joint(i)].mimic is None and i not in tied)
 
 
@@ -182,7 +196,10 @@ def _about_sole(role: str, patch: Patch) -> Finding:
 
 def _about_standing(stance: StandingPosture) -> list[Finding]:
     how = "the posture of the description" if stance.given else "by optimisation"
-    off = f"soles {stance.height * 1e3:.1f} mm and {stance.tilt:.3f} rad off, centre of mass {stance.offset * 1e3:.0f} mm off"
+    off = (
+        f"soles {stance.height * 1e3:.1f} mm and {stance.tilt:.3f} rad off, centre of mass "
+        f"{stance.offset * 1e3:.0f} mm off"
+    )
     said = [Finding("standing", how, off, 0.9 if stance.good else 0.2)]
     if stance.collisions:
         names = ", ".join(f"{a} and {b}" for a, b in stance.collisions[:4])
@@ -214,7 +231,10 @@ def _about_ends(ends: Sequence[str], anatomy: Anatomy) -> list[Finding]:
         if roles:
             found.append(Finding(f"end effector {link}", roles[0], said, 0.9))
         else:
-            todo = f'{said}, but no limb that was found ends there; if it is one, write [parts."left hand"] link = "{link}"'
+            todo = (
+                f'{said}, but no limb that was found ends there; if it is one, write [parts."left hand"] link = '
+                f'"{link}"'
+            )
             found.append(Finding(f"end effector {link}", "no part", todo, 0.4))
     return found
 

@@ -1,8 +1,8 @@
 """Gains and weights of a body: one setting for a robot of 2 kg and one of 200 kg.
 
 Everything follows from the body's own scales: the rate ω = √(g / h) at which it tips over (h its standing height), its
-length h and its mass m. Gains are multiples of ω. Weights compare unlike accelerations: radians with metres by h, forces
-with accelerations by m.
+length h and its mass m. Gains are multiples of ω. Weights compare unlike accelerations: radians with metres by h,
+forces with accelerations by m.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ class BodyGains:
         rate: ω, 1/s, with which the standing body tips over.
         length: m, that makes radians comparable with metres.
         speed: m/s, √(g h), that motions are compared with.
-        sway, com, torso, hand, posture: gains; of the centre of mass to the sides and in height. To the sides it is ω: a push
-            of v m/s then asks for a centre of pressure 2 v / ω away, where a stiffer one would ask for more than a sole has.
+        sway, com, torso, hand, posture: gains; of the centre of mass to the sides and in height. To the sides it is ω:
+            a push of v m/s then asks for a centre of pressure 2 v / ω away, where a stiffer one would ask for more than
+            a sole has.
         torso_weight, hand_weight, posture_weight: per (rad/s²)², (m/s²)², (rad/s²)².
         spin_weight: of the rate of angular momentum, per (N m)².
         force_weight: of contact forces, per N².

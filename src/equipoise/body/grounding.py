@@ -20,7 +20,8 @@ Array = np.ndarray
 
 
 def grounded(robot: Robot, q: Array, feet: Mapping[str, Part], up: Array, front: Array) -> Array:
-    """q with the base moved: soles level, or three points and more on the ground, their middle at the origin, facing +x.
+    """q with the base moved: soles level, or three points and more on the ground, their middle at the origin, facing
+    +x.
 
     Args:
         feet: parts by role. up, front: (3,) in the base's axes.
@@ -29,7 +30,9 @@ def grounded(robot: Robot, q: Array, feet: Mapping[str, Part], up: Array, front:
     upright[0] = np.cross(upright[1], upright[2])
     q = _placed(q, upright / np.linalg.norm(upright, axis=1)[:, None], np.zeros(3))
     poses = _frames(robot, q, feet)
-    points = np.concatenate([X[:3, 3] + part.points @ X[:3, :3].T for X, part in zip(poses, feet.values(), strict=True)])
+    points = np.concatenate(
+        [X[:3, 3] + part.points @ X[:3, :3].T for X, part in zip(poses, feet.values(), strict=True)]
+    )
     level = _level(poses, feet, points)
     q = _placed(q, level @ upright, np.zeros(3))
     points = points @ level.T

@@ -1,4 +1,5 @@
-"""Whether two convex hulls of points with radii overlap: Gilbert's algorithm, which needs nothing but farthest points."""
+"""Whether two convex hulls of points with radii overlap: Gilbert's algorithm, which needs nothing but farthest
+points."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ ROUNDS = 60
 def overlap(one: Hull, other: Hull, margin: float = 0.0) -> bool:
     """Whether two hulls come nearer than `margin` (m).
 
-    The nearest point x of the difference of both to the origin is approached from corner to corner. A direction in which the
-    difference stays farther than the margin proves that they are apart; without one after all rounds they count as overlapping.
+    The nearest point x of the difference of both to the origin is approached from corner to corner. A direction in
+    which the difference stays farther than the margin proves that they are apart; without one after all rounds they
+    count as overlapping.
     """
     x = one[0].mean(axis=0) - other[0].mean(axis=0)
     for _ in range(ROUNDS):

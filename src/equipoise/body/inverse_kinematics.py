@@ -1,9 +1,10 @@
-"""`eq.solve_ik`: a configuration in which frames are where they are wanted, within the joint limits; one problem or thousands.
+"""`eq.solve_ik`: a configuration in which frames are where they are wanted, within the joint limits; one problem or
+thousands.
 
     minimise  Σ ‖w (p_F(q) − p)‖² + ‖w log(R_F(q) Rᵀ)‖²     subject to  lower ≤ q ≤ upper
 
-by the descent of `least_squares`, all problems of a batch at once on the batched kernels. What has not converged starts again
-from random joints.
+by the descent of `least_squares`, all problems of a batch at once on the batched kernels. What has not converged starts
+again from random joints.
 """
 
 from __future__ import annotations
@@ -73,9 +74,10 @@ def solve_ik(
     Args:
         robot: any; a floating base moves too, unless `base` is False.
         targets: frame → pose in the world, (…, 4, 4), or place of its origin, (…, 3), m. A role of `eq.Body`, such as
-            "left hand", stands for the frame of that part; "com" is the centre of mass. NaN in a place leaves a coordinate free.
-        q0: where to begin, (…, nq): what is found is near it. `robot.standing()` if None. Its leading dimensions and those of
-            the targets make the batch.
+            "left hand", stands for the frame of that part; "com" is the centre of mass. NaN in a place leaves a
+            coordinate free.
+        q0: where to begin, (…, nq): what is found is near it. `robot.standing()` if None. Its leading dimensions and
+            those of the targets make the batch.
         locked: joints that stay where q0 has them.
         base: whether a floating base may move.
         tolerance: m and rad, within which a target counts as met.
@@ -166,7 +168,8 @@ class _Problem:
         return found
 
     def rows(self, q: Array) -> tuple[Array, Array]:
-        """(residuals (N, m), Jacobian (N, m, nv)); a rotation's Jacobian is that of a small one, exact where it is met."""
+        """(residuals (N, m), Jacobian (N, m, nv)); a rotation's Jacobian is that of a small one, exact where it is
+        met."""
         residuals, jacobians = [], []
         for name, error in self.errors(q).items():
             com = self.names[name] == COM
@@ -194,7 +197,9 @@ class _Problem:
         """(q, sum of squares (N,), steps): from a start down to where no step helps."""
         q, taken = self.bounds.clipped(q, self.at, every=False), 0
         cost = earlier = np.full(len(q), np.inf)
-        for taken, now in enumerate(islice(descent(q, self.rows, self.robot.integrate, self.bounds, self.at), iterations), 1):
+        for taken, now in enumerate(
+            islice(descent(q, self.rows, self.robot.integrate, self.bounds, self.at), iterations), 1
+        ):
             q, cost = now.q, now.cost
             if (cost < 1e-26).all():
                 break

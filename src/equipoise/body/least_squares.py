@@ -94,7 +94,9 @@ def descent(
         yield Descended(q, cost, gain, damping)
 
 
-def solved(skeleton: Skeleton, q: Array, rows: Rows, bounds: Bounds, iterations: int = ITERATIONS) -> tuple[Array, float]:
+def solved(
+    skeleton: Skeleton, q: Array, rows: Rows, bounds: Bounds, iterations: int = ITERATIONS
+) -> tuple[Array, float]:
     """(q, sum of squares): where the descent of one problem settles."""
     at = positions(skeleton.robot)
 

@@ -1,8 +1,8 @@
 """Limbs from the tree: a trunk that branches, chains that hang on it, and what is too small to be either.
 
-The trunk is the root and every body that carries two or more long subtrees of like length, with what connects them. Everything
-else that moves is a limb of a trunk body. A limb's chain ends where it ends, or where it branches into parts that are short
-beside it: fingers.
+The trunk is the root and every body that carries two or more long subtrees of like length, with what connects them.
+Everything else that moves is a limb of a trunk body. A limb's chain ends where it ends, or where it branches into parts
+that are short beside it: fingers.
 """
 
 from __future__ import annotations

@@ -23,12 +23,14 @@ def side(names: Iterable[str], others: Iterable[str] = ()) -> int:
     """+1 if more names say left than right, −1 if fewer, 0 if neither.
 
     Args:
-        others: names of limbs on the other side. Where a name and one of them differ by an l and an r alone, that letter says it:
-            in "ll_knee" and "lr_knee" the first is the leg.
+        others: names of limbs on the other side. Where a name and one of them differ by an l and an r alone, that
+            letter says it: in "ll_knee" and "lr_knee" the first is the leg.
     """
     names = list(names)
     known = set(others)
-    by_letter = sum((swapped(name, "l", "r") & known != set()) - (swapped(name, "r", "l") & known != set()) for name in names)
+    by_letter = sum(
+        (swapped(name, "l", "r") & known != set()) - (swapped(name, "r", "l") & known != set()) for name in names
+    )
     return (by_letter > 0) - (by_letter < 0) if by_letter else _sign(names, _LEFT, _RIGHT)
 
 

@@ -23,14 +23,14 @@ CONTACTS: tuple[Contact, ...] = ("flat", "line", "point", "none")
 
 @dataclass(frozen=True)
 class Part:
-    """A frame on a link: feet in the middle of their soles (x to the toes, z into the foot), hands in the middle of their palms
-    (x to the fingers, z into the hand), others where their link is.
+    """A frame on a link: feet in the middle of their soles (x to the toes, z into the foot), hands in the middle of
+    their palms (x to the fingers, z into the hand), others where their link is.
 
     Attributes:
         link: that carries it; position (m) and rpy (rad) in it.
         contact: how it touches: "flat", "line", "point", or "none" where nothing is to touch.
-        corners: of what touches, m, in the frame's x and y; of a flat counter-clockwise from the front left, of a line its
-            two ends.
+        corners: of what touches, m, in the frame's x and y; of a flat counter-clockwise from the front left, of a line
+            its two ends.
         joints: of the chain that moves it, from the trunk on.
     """
 
@@ -80,7 +80,8 @@ def squared(anatomy: Anatomy) -> Anatomy:
 
 
 def palm_part(anatomy: Anatomy, role: str, arm: Limb, motion: Motion) -> Part:
-    """The palm of an arm: the flat of its last body that faces the other side when it hangs; its end where there is one arm."""
+    """The palm of an arm: the flat of its last body that faces the other side when it hangs; its end where there is one
+    arm."""
     R = motion.R[arm.end]
     local = anatomy.skeleton.rest.R[arm.end].T @ (arm.tip - anatomy.skeleton.rest.p[arm.end])
     points = anatomy.surfaces.of(arm.end)[0]
@@ -108,7 +109,8 @@ def link_part(anatomy: Anatomy, body: int) -> Part:
 
 
 def _on(anatomy: Anatomy, limb: Limb, patch: Patch, ahead: Array, z: Array, *, marks: bool = False) -> Part:
-    """A frame in the middle of a patch, z along `z`, x along `ahead`; with `marks` a link in the middle says where that is."""
+    """A frame in the middle of a patch, z along `z`, x along `ahead`; with `marks` a link in the middle says where that
+    is."""
     skeleton = anatomy.skeleton
     x = ahead - z * (z @ ahead)
     if np.linalg.norm(x) < 1e-3:
@@ -143,6 +145,7 @@ def _about_mark(anatomy: Anatomy, limb: Limb, corners: Array, R: Array, height: 
 
 
 def _tidy(values: object) -> tuple[float, float, float]:
-    """Three numbers as a person writes them: a hundredth of a millimetre or milliradian is below what shapes are good for."""
+    """Three numbers as a person writes them: a hundredth of a millimetre or milliradian is below what shapes are good
+    for."""
     x, y, z = (round(float(v), 6) + 0.0 for v in np.asarray(values))
     return x, y, z

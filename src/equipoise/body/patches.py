@@ -21,7 +21,8 @@ from .skeleton import Skeleton
 Array = np.ndarray
 Kind = Literal["flat", "line", "point"]
 FLAT = 0.004  # m: points this near the lowest plane belong to it
-TILTS = tuple(np.cos(np.radians([35, 75])))  # a facet farther from the wanted direction is not the sole; where none is, wider
+# a facet farther from the wanted direction is not the sole; where none is, wider
+TILTS = tuple(np.cos(np.radians([35, 75])))
 STEEP = 0.5  # cosine: how far a bar may be from level at zero and still be a foot
 PLANE = np.cos(np.radians(4))  # facets within this angle are one patch
 POINT = 0.12  # of the limb's reach: a patch shorter than this is a point
@@ -72,7 +73,11 @@ class Surfaces:
                 shapes: Sequence[Shape] = link.collisions if kind == "collision" else link.visuals
                 parts += [cloud.at(X) for shape in shapes if (cloud := self._cloud(name, shape, meshes)) is not None]
             if parts:
-                return np.concatenate([c.points for c in parts]), np.concatenate([c.radii for c in parts]), f"{kind} shapes"
+                return (
+                    np.concatenate([c.points for c in parts]),
+                    np.concatenate([c.radii for c in parts]),
+                    f"{kind} shapes",
+                )
         return np.zeros((0, 3)), np.zeros(0), "no shapes"
 
     def _cloud(self, link: str, shape: Shape, meshes: bool) -> Cloud | None:
@@ -85,7 +90,8 @@ class Surfaces:
             return None
 
     def extent(self, body: int, direction: Array) -> float:
-        """How far a body reaches along a direction given in its axes, from its joint, m; to its links where it has no shapes."""
+        """How far a body reaches along a direction given in its axes, from its joint, m; to its links where it has no
+        shapes."""
         points, radii, _ = self.of(body)
         if len(points):
             return float((points @ direction + radii).max())
@@ -149,7 +155,9 @@ def _usual(skeleton: Skeleton, body: int, lowest: Array, down: Array, reach: flo
     ahead = ahead / max(float(np.linalg.norm(ahead)), 1e-9)
     aside = np.cross(ahead, down)
     long, wide = USUAL
-    corners = [(x, y, z) for x in (-0.35 * long, 0.65 * long) for y in (-wide / 2, wide / 2) for z in (0.0, depth / reach)]
+    corners = [
+        (x, y, z) for x in (-0.35 * long, 0.65 * long) for y in (-wide / 2, wide / 2) for z in (0.0, depth / reach)
+    ]
     return reach * np.array([x * ahead + y * aside + z * down for x, y, z in corners])
 
 
@@ -223,8 +231,9 @@ def _across(normal: Array) -> Array:
 def four_corners(polygon: Array) -> Array:
     """Four corners for a convex polygon (n, 2), counter-clockwise from the front left.
 
-    Of a polygon that nearly fills a rectangle along x and y, those of the rectangle: rounded edges and a slanted toe are left
-    out of account, as people do who measure soles. Else the polygon's own corners farthest along the diagonals.
+    Of a polygon that nearly fills a rectangle along x and y, those of the rectangle: rounded edges and a slanted toe
+    are left out of account, as people do who measure soles. Else the polygon's own corners farthest along the
+    diagonals.
     """
     low, high = polygon.min(axis=0), polygon.max(axis=0)
     if _area(polygon) >= FILLED * float(np.prod(high - low)):

@@ -30,7 +30,8 @@ STRAIGHT = 0.985  # of the highest stance: a posture of the description that is 
 MARGIN, MOST_MARGIN = 0.05, 0.1  # of a joint's range, and at most so many rad or m: how far from its limits it stands
 HANGING = 0.7  # of the reach: legs that drop this far at zero stand below where they are
 STRADDLED = 0.55  # of the level distance at zero: where insects put their feet
-OUTWARD = (0.15, 0.28, 0.42, 0.6)  # of an arm's reach: how far the hand hangs outside the shoulder, until nothing touches
+# of an arm's reach: how far the hand hangs outside the shoulder, until nothing touches
+OUTWARD = (0.15, 0.28, 0.42, 0.6)
 CLEAR = 0.01  # m between the arms and the rest
 TOUCHING, FLAT, OVER = 0.002, 0.01, 0.01  # m, rad, m: what counts as standing
 ASIDE = 0.12  # of the feet's distance from their middle: how far aside of it three and more feet may carry
@@ -105,7 +106,7 @@ class _Problem:
     def legs(self) -> list[Limb]:
         return [leg for _, leg in self.anatomy.feet]
 
-    # --- solving ----------------------------------------------------------------------------------------------------------
+    # --- solving ------------------------------------------------------------------------------------------------------
 
     def best(self) -> StandingPosture:
         """Of the ways to bend the knees the one that costs least; knees forward first."""
@@ -128,7 +129,8 @@ class _Problem:
         return self._hips(self.skeleton.at(q))
 
     def _both_ways(self, height: float) -> tuple[StandingPosture, float]:
-        """The better of knees forward and knees back, and its cost; quadrupeds stand with their knees back, as most do."""
+        """The better of knees forward and knees back, and its cost; quadrupeds stand with their knees back, as most
+        do."""
         bent = replace(self, hip_height=BENT.get(len(self.legs), CROUCHED) * height)
         tried = [bent._from(self._bent(way)) for way in ((1.0, -1.0) if len(self.legs) <= 2 else (-1.0, 1.0))]
         return min(tried, key=lambda x: (not x[0].good, round(x[1], 2)))
@@ -169,7 +171,7 @@ class _Problem:
     def _hips(self, motion: Motion) -> float:
         return float(np.mean([motion.p[leg.chain[0]][2] for leg in self.legs]))
 
-    # --- rows -------------------------------------------------------------------------------------------------------------
+    # --- rows ---------------------------------------------------------------------------------------------------------
 
     def rows(self, q: Array, motion: Motion) -> tuple[Array, Array]:
         """All wishes at a configuration."""
@@ -260,7 +262,8 @@ class _Problem:
         return weight * (q - self.rest)[at[single]], weight * np.eye(self.skeleton.robot.nv)[single]
 
     def _effortless(self, motion: Motion) -> tuple[Array, Array]:
-        """Gravity torques of the trunk's joints near their limits: a waist that can hardly carry the torso stands under it."""
+        """Gravity torques of the trunk's joints near their limits: a waist that can hardly carry the torso stands under
+        it."""
         skeleton, robot = self.skeleton, self.skeleton.robot
         rows, columns = [np.zeros(0)], [np.zeros((0, robot.nv))]
         for i in self.anatomy.trunk:
@@ -294,7 +297,7 @@ class _Problem:
             found.append((LOOP * (x[0] - x[1]), LOOP * (J[0] - J[1])))
         return found
 
-    # --- judging ----------------------------------------------------------------------------------------------------------
+    # --- judging ------------------------------------------------------------------------------------------------------
 
     def _judged(self, q: Array) -> StandingPosture:
         motion = self.skeleton.at(q)

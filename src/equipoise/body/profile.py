@@ -1,6 +1,7 @@
 """Profiles: what is known of a body, as a TOML file that people read and edit.
 
-Every key may be left out; what a file does not say is found. `text` writes all of it, so that a saved profile needs no search.
+Every key may be left out; what a file does not say is found. `text` writes all of it, so that a saved profile needs no
+search.
 """
 
 from __future__ import annotations
@@ -21,7 +22,20 @@ from .parts import CONTACTS, Part
 if TYPE_CHECKING:
     from ..robot import Robot
 
-KEYS = ("robot", "mass", "kind", "up", "front", "fingers", "wheels", "parts", "standing", "touching", "groups", "finding")
+KEYS = (
+    "robot",
+    "mass",
+    "kind",
+    "up",
+    "front",
+    "fingers",
+    "wheels",
+    "parts",
+    "standing",
+    "touching",
+    "groups",
+    "finding",
+)
 LARGEST = 1e9  # m, rad or kg: what no body has
 PART_KEYS = ("link", "position", "rpy", "contact", "corners", "joints")
 
@@ -63,7 +77,7 @@ class Profile:
         return settled and bool(self.parts)
 
 
-# --- reading ------------------------------------------------------------------------------------------------------------------
+# --- reading ----------------------------------------------------------------------------------------------------------
 
 
 def read(source: str | Path) -> Profile:
@@ -113,7 +127,9 @@ def _part(name: str, role: str, given: Any) -> Part:
         raise BodyError(f"{name}: parts.{role!r}: {unknown_name('kind of contact', contact, CONTACTS)}")
     wanted = {"flat": "three corners or more", "line": "two corners"}.get(contact)
     if (contact == "flat" and len(corners) < 3) or (contact == "line" and len(corners) != 2):
-        raise BodyError(f"{name}: parts.{role!r}: a contact of kind {contact!r} has {wanted}, [x, y] in m each; got {corners!r}")
+        raise BodyError(
+            f"{name}: parts.{role!r}: a contact of kind {contact!r} has {wanted}, [x, y] in m each; got {corners!r}"
+        )
     return Part(
         link=str(table["link"]),
         position=_three(name, f"{role} position", table.get("position", [0, 0, 0])),
@@ -196,7 +212,7 @@ def _finding(name: str, given: Any) -> Finding:
         raise BodyError(f"{name}: a finding has what, value, reason and confidence; got {given!r}") from None
 
 
-# --- fitting ------------------------------------------------------------------------------------------------------------------
+# --- fitting ----------------------------------------------------------------------------------------------------------
 
 
 def check(profile: Profile, robot: Robot, name: str = "profile") -> None:
@@ -218,7 +234,7 @@ def fits(profile: Profile, robot: Robot) -> bool:
     return all(part.link in robot.links for part in profile.parts.values())
 
 
-# --- writing ------------------------------------------------------------------------------------------------------------------
+# --- writing ----------------------------------------------------------------------------------------------------------
 
 
 def text(profile: Profile) -> str:

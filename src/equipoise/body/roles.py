@@ -1,4 +1,5 @@
-"""Roles of limbs by their place: left and right, front and hind; which of those that do not carry are arms, which is the head."""
+"""Roles of limbs by their place: left and right, front and hind; which of those that do not carry are arms, which is
+the head."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from .symmetry import symmetry_of
 Named = list[tuple[str, Limb, Patch | None]]
 ARM = 0.3  # of the longest limb's reach: shorter ones are no arms
 HEAD = 4  # joints of a neck at most, where nothing else tells
-SHORTER = 0.75  # of the arms' reach: a limb between two arms that is shorter and ends above them is a neck, whatever its joints
+# of the arms' reach: a limb between two arms that is shorter and ends above them is a neck, whatever its joints
+SHORTER = 0.75
 AWAY = 0.1  # of its reach: how far from the middle plane a limb without a mirror image is on a side
 
 
@@ -88,7 +90,8 @@ def _is_neck(limb: Limb, paired: Sequence[Limb]) -> bool:
 
 
 def _without_gripper(limb: Limb) -> Limb:
-    """The arm up to its wrist: sliding ends, ends that others mimic, and what names call a finger are the hand's own."""
+    """The arm up to its wrist: sliding ends, ends that others mimic, and what names call a finger are the hand's
+    own."""
     skeleton = limb.skeleton
     joints = skeleton.robot.model.joints
     followed = {joint.mimic.leader for joint in joints.values() if joint.mimic is not None}
@@ -105,7 +108,9 @@ def _without_gripper(limb: Limb) -> Limb:
     return replace(limb, chain=tuple(chain), beyond=beyond)
 
 
-def trunk_parts(skeleton: Skeleton, trunk: tuple[int, ...], feet: Named, hands: Named, head: Limb | None) -> tuple[int, int]:
+def trunk_parts(
+    skeleton: Skeleton, trunk: tuple[int, ...], feet: Named, hands: Named, head: Limb | None
+) -> tuple[int, int]:
     """(torso, pelvis): what arms or the head hang on, and what legs hang on."""
     pelvis = feet[0][1].attached if feet else skeleton.root
     if hands:

@@ -1,7 +1,7 @@
 """A robot's moving bodies as plain numbers: where they are and how they move, without compiled code.
 
-Who is who on a robot is asked once for each robot, at postures of its own. A few hundred evaluations on arrays take less time
-than the kernels of an unknown robot take to compile.
+Who is who on a robot is asked once for each robot, at postures of its own. A few hundred evaluations on arrays take
+less time than the kernels of an unknown robot take to compile.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ class Skeleton:
     """Bodies of a robot, with the links on each. Body −1 is the world, the root of a robot with a fixed base.
 
     Args:
-        turn: (3, 3) from the base's axes to the world's in which the robot is upright; the description's own if not given.
+        turn: (3, 3) from the base's axes to the world's in which the robot is upright; the description's own if not
+            given.
     """
 
     robot: Robot
     turn: Array | None = None
 
-    # --- the tree ---------------------------------------------------------------------------------------------------------
+    # --- the tree -----------------------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
@@ -86,7 +87,8 @@ class Skeleton:
         return self.robot.tree.bodies[body].name
 
     def main_link(self, body: int) -> str:
-        """The heaviest link of a body; its first where none has mass. Of a world without links, that of what stands on it."""
+        """The heaviest link of a body; its first where none has mass. Of a world without links, that of what stands on
+        it."""
         links = self.robot.links
         if body < 0 and not self.links[body] and self.children[body]:
             return self.main_link(self.children[body][0])
@@ -113,7 +115,9 @@ class Skeleton:
     @cached_property
     def com(self) -> Array:
         """(n, 3) centres of mass in their bodies; the joint's origin for a body without mass."""
-        return np.array([body.h / body.mass if body.mass > 0 else np.zeros(3) for body in self.robot.tree.bodies]).reshape(-1, 3)
+        return np.array(
+            [body.h / body.mass if body.mass > 0 else np.zeros(3) for body in self.robot.tree.bodies]
+        ).reshape(-1, 3)
 
     @cached_property
     def subtree_mass(self) -> Array:
@@ -123,7 +127,7 @@ class Skeleton:
                 total[self.parent[i]] += total[i]
         return total
 
-    # --- motion -----------------------------------------------------------------------------------------------------------
+    # --- motion -------------------------------------------------------------------------------------------------------
 
     @cached_property
     def columns(self) -> list[tuple[int, int]]:
@@ -165,7 +169,9 @@ class Skeleton:
             slide.append((P @ body.joint.slide()).T)
             origin.append(np.tile(p[i], (body.joint.nv, 1)))
         none = np.zeros((0, 3))
-        return Motion(R, p, np.concatenate([none, *spin]), np.concatenate([none, *slide]), np.concatenate([none, *origin]))
+        return Motion(
+            R, p, np.concatenate([none, *spin]), np.concatenate([none, *slide]), np.concatenate([none, *origin])
+        )
 
     def points(self, motion: Motion, bodies: Sequence[int] | Array, places: Array) -> tuple[Array, Array]:
         """(m, 3) points given in their bodies, and their Jacobians (m, 3, nv)."""
@@ -192,7 +198,7 @@ class Skeleton:
                 q[body.q] = np.array(body.joint.integrate(q[body.q], step[body.v], NUMBERS), dtype=float)
         return q
 
-    # --- the description's own posture ------------------------------------------------------------------------------------
+    # --- the description's own posture --------------------------------------------------------------------------------
 
     @cached_property
     def upright(self) -> Array:
@@ -221,7 +227,9 @@ class Skeleton:
         motion = self.at(self.zero)
         if self.robot.floating or self.turn is None:
             return motion
-        return Motion(self.turn @ motion.R, *(x @ self.turn.T for x in (motion.p, motion.spin, motion.slide, motion.origin)))
+        return Motion(
+            self.turn @ motion.R, *(x @ self.turn.T for x in (motion.p, motion.spin, motion.slide, motion.origin))
+        )
 
     @property
     def reach(self) -> Array:
@@ -229,7 +237,8 @@ class Skeleton:
         return self._reach_and_travel[0]
 
     def travel(self, body: int) -> float:
-        """m, of a sliding joint; 0 where it goes farther than what it carries reaches: rails under a robot are no limb."""
+        """m, of a sliding joint; 0 where it goes farther than what it carries reaches: rails under a robot are no
+        limb."""
         return float(self._reach_and_travel[1][body])
 
     @cached_property

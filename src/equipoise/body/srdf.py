@@ -13,12 +13,14 @@ from ..model import xml
 if TYPE_CHECKING:
     from ..robot import Robot
 
-STANDING = ("half_sitting", "standing", "stand", "home", "default", "initial")  # group states taken for standing, first come
+# group states taken for standing, first come
+STANDING = ("half_sitting", "standing", "stand", "home", "default", "initial")
 
 
 @dataclass(frozen=True)
 class Group:
-    """What a group lists: joints, links (each with the joint that moves it), chains (base link, tip link), other groups."""
+    """What a group lists: joints, links (each with the joint that moves it), chains (base link, tip link), other
+    groups."""
 
     joints: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
@@ -75,7 +77,8 @@ def _joints(semantics: Semantics, robot: Robot, name: str, seen: set[str]) -> se
 
 
 def beside(source: str | Path) -> Path | None:
-    """The SRDF file of a URDF: of its name, in its folder or in a folder "srdf" beside it; the only one there will do."""
+    """The SRDF file of a URDF: of its name, in its folder or in a folder "srdf" beside it; the only one there will
+    do."""
     path = Path(source)
     folders = [path.parent, path.parent / "srdf", path.parent.parent / "srdf"]
     for folder in folders:

@@ -1,8 +1,8 @@
 """Left and right by mirror symmetry of kinematics and masses.
 
-A pair of limbs is mirrored in a plane if the joints of one, mirrored, are where those of the other are, their axes along the same
-lines and the masses alike, all joints at zero. Where the zero posture is not symmetric, equal lengths and masses on mirrored
-shoulders are taken instead, with less confidence.
+A pair of limbs is mirrored in a plane if the joints of one, mirrored, are where those of the other are, their axes
+along the same lines and the masses alike, all joints at zero. Where the zero posture is not symmetric, equal lengths
+and masses on mirrored shoulders are taken instead, with less confidence.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Symmetry:
 
 
 def symmetry_of(limbs: Sequence[Limb]) -> Symmetry:
-    """The upright plane in which most of the limbs' mass is mirrored; of two alike, the one across the knees' axes and between
-    near pairs."""
+    """The upright plane in which most of the limbs' mass is mirrored; of two alike, the one across the knees' axes and
+    between near pairs."""
     found = [_mirrored(limbs, normal) for normal in _normals(limbs)]
     return max(found, key=lambda s: s.score + KNEES * (_across_knees(s, limbs) + 2 * _close(s, limbs)))
 
@@ -81,9 +81,13 @@ def _mirrored(limbs: Sequence[Limb], normal: Array) -> Symmetry:
             taken |= {id(a), id(b)}
     middle = tuple(limb for limb in limbs if id(limb) not in taken)
     total = sum(limb.mass for limb in limbs) or 1.0
-    level = float(np.mean([(_joints(p.one) + _joints(p.other)).mean(axis=0) @ normal / 2 for p in pairs])) if pairs else 0.0
+    level = (
+        float(np.mean([(_joints(p.one) + _joints(p.other)).mean(axis=0) @ normal / 2 for p in pairs])) if pairs else 0.0
+    )
     symmetric = sum(pair.score * (pair.one.mass + pair.other.mass) for pair in pairs)
-    symmetric += sum(limb.mass for limb in middle if np.abs(_joints(limb) @ normal - level).max() < MIDDLE * limb.reach) / 2
+    symmetric += (
+        sum(limb.mass for limb in middle if np.abs(_joints(limb) @ normal - level).max() < MIDDLE * limb.reach) / 2
+    )
     ordered = sorted(pairs, key=lambda p: min(limbs.index(p.one), limbs.index(p.other)))
     return Symmetry(normal, tuple(ordered), middle, symmetric / total)
 
@@ -131,7 +135,8 @@ def _close(symmetry: Symmetry, limbs: Sequence[Limb]) -> float:
 
 
 def alike(limbs: Sequence[Limb]) -> list[list[Limb]]:
-    """Limbs in classes of equal lengths and masses, the heaviest class first: the legs of a tripod have no mirror image."""
+    """Limbs in classes of equal lengths and masses, the heaviest class first: the legs of a tripod have no mirror
+    image."""
     classes: list[list[Limb]] = []
     for limb in limbs:
         for members in classes:

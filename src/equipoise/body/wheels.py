@@ -46,13 +46,18 @@ def _spins(skeleton: Skeleton, i: int) -> bool:
 
 
 def slides_of(skeleton: Skeleton) -> tuple[str, ...]:
-    """Joints that stand for a base that drives: a planar one, or two level slides longer than what they carry, below all else."""
+    """Joints that stand for a base that drives: a planar one, or two level slides longer than what they carry, below
+    all else."""
     found, planar, i = [], False, skeleton.root
     while len(children := skeleton.children[i]) == 1:
         i = children[0]
         joint = skeleton.robot.model.joints[skeleton.joint(i)]
         planar = planar or joint.type.name == "planar"
-        along = skeleton.rest.R[i] @ skeleton.robot.tree.bodies[i].joint.slide()[:, 0] if joint.type.name == "prismatic" else UP
+        along = (
+            skeleton.rest.R[i] @ skeleton.robot.tree.bodies[i].joint.slide()[:, 0]
+            if joint.type.name == "prismatic"
+            else UP
+        )
         if joint.type.name == "planar" or (abs(along[2]) < LEVEL and skeleton.travel(i) == 0.0):
             found.append(joint.name)
     return tuple(found) if planar or len(found) >= 2 else ()

@@ -19,7 +19,8 @@ class AtRest:
     """A constraint on postures; what it does not bound is None.
 
     Args:
-        positions: (lower, upper) of the joints in the places of their rates, (nv,) each; infinite where there is no end.
+        positions: (lower, upper) of the joints in the places of their rates, (nv,) each; infinite where there is no
+            end.
         effort: largest torque of each rate, (nv,), N m or N; infinite where there is none.
         distance: what is measured, of primitives as they are at t = 0.
         least: of that distance, m, or m² where it is squared.

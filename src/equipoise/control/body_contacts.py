@@ -18,12 +18,14 @@ from .item import TaskError
 Array = np.ndarray
 FRICTION = 0.7
 ENDS = ("toe", "heel")
-Place: TypeAlias = ArrayLike | Plane | None  # of a contact: pose (4×4), place of a point (3), a plane; None: where it is
+# of a contact: pose (4×4), place of a point (3), a plane; None: where it is
+Place: TypeAlias = ArrayLike | Plane | None
 ContactsAt: TypeAlias = Mapping[Contact, Place] | Mapping[str, Place] | Mapping[Contact | str, Place]
 
 
 def contacts_of_body(body: Body, roles: Iterable[str] | None = None, friction: float = FRICTION) -> list[Contact]:
-    """The contacts of parts of a body, named by their roles; those of lines are two points, "left foot toe" and "left foot heel".
+    """The contacts of parts of a body, named by their roles; those of lines are two points, "left foot toe" and "left
+    foot heel".
 
     Args:
         roles: of the parts; all feet if not given.
@@ -59,7 +61,9 @@ def palm(body: Body | Sequence[Contact], hand: FlatContact | str) -> FlatContact
     if hand not in body.parts:
         raise unknown_name("part", hand, body.parts)
     if body.parts[hand].contact != "flat":
-        raise TaskError(f'the {hand} of {body.robot.name!r} is no flat palm; give corners in [parts."{hand}"] of its profile')
+        raise TaskError(
+            f'the {hand} of {body.robot.name!r} is no flat palm; give corners in [parts."{hand}"] of its profile'
+        )
     return _flat(body.frames[hand], hand, body.parts[hand], FRICTION)
 
 
@@ -75,13 +79,20 @@ def contacts_by_role(body: Body | None, given: ContactsAt) -> dict[Contact, Plac
             found[contact] = value
             continue
         if body is None:
-            raise TaskError(f"{contact!r} is no contact; roles such as 'left foot' need the robot's Body: eq.Body.of(robot)")
+            raise TaskError(
+                f"{contact!r} is no contact; roles such as 'left foot' need the robot's Body: eq.Body.of(robot)"
+            )
         role = contact if contact in body.parts else contact.rpartition(" ")[0]
         own = contacts_of_body(body, [role if role in body.parts else contact])
         chosen = own if role == contact else [one for one in own if one.label == contact]
         if not chosen:
             raise unknown_name("contact", contact, [one.label for one in own])
-        if len(chosen) > 1 and value is not None and not isinstance(value, Plane) and np.shape(np.asarray(value)) == (3,):
+        if (
+            len(chosen) > 1
+            and value is not None
+            and not isinstance(value, Plane)
+            and np.shape(np.asarray(value)) == (3,)
+        ):
             ends = " and ".join(repr(one.label) for one in chosen)
             raise TaskError(f"{contact!r} touches along a line: give its pose (4×4), or the places of {ends}")
         found |= dict.fromkeys(chosen, value)

@@ -1,8 +1,9 @@
 """What tasks, contacts and constraints share: a name, named parameters, and what of them is structure.
 
 Structure is compiled, every number is a parameter. An item declares its parameters in groups. A group says which of the
-item's fields it follows from, which shapes it has, and how values become numbers. Those fields are *settings*: each may be
-changed while a controller runs (`controller.set`), and each may be a function of time. All other fields are structure.
+item's fields it follows from, which shapes it has, and how values become numbers. Those fields are *settings*: each may
+be changed while a controller runs (`controller.set`), and each may be a function of time. All other fields are
+structure.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ Array = np.ndarray
 Shape = tuple[int, ...]
 Setting = ArrayLike | Callable[[float], object]  # numbers, or a function of time that returns them
 NumberSetting = float | Callable[[float], float]  # one number, or a function of time that returns it
-Target = ArrayLike | tuple[object, ...] | Callable[[float], object] | None  # a value, with its rates, or a function of time
+# a value, with its rates, or a function of time
+Target = ArrayLike | tuple[object, ...] | Callable[[float], object] | None
 Points = Sequence[Sequence[float]] | np.ndarray  # (n, 2) or (n, 3)
 LEVELS = ("velocity", "acceleration", "torque")
 
@@ -82,7 +84,8 @@ class Parameters:
 
 
 class Numbers:
-    """What a function of time may return instead of a setting: the very numbers of its group, as `Parameters.flat` makes them.
+    """What a function of time may return instead of a setting: the very numbers of its group, as `Parameters.flat`
+    makes them.
 
     They are used as they are; for those who make thousands of them per second and know that they are right.
     """
@@ -132,8 +135,8 @@ class Item:
         return {}
 
     def structure(self, context: Context) -> object:
-        """Everything that the traced code reads of this item beside its parameters, as plain data: names its kernel in the
-        cache. Frames are named by their place."""
+        """Everything that the traced code reads of this item beside its parameters, as plain data: names its kernel in
+        the cache. Frames are named by their place."""
         numbers = {name for group in self.parameters(context).values() for name in group.settings}
         read = [field.name for field in fields(self) if field.name not in numbers and field.name != "name"]
         return [(name, plain(getattr(self, name), context.robot)) for name in read]

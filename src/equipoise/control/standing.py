@@ -4,8 +4,8 @@
     standing.squat(0.08, at=1.0)
     run = eq.simulate(standing.robot, standing, duration=5.0)
 
-Feet, hands, posture, gains and weights are those of the robot's `Body`. Commands may be given before the run or while it runs;
-each moves references along polynomials of fifth degree from where they are. Nothing raises in the loop.
+Feet, hands, posture, gains and weights are those of the robot's `Body`. Commands may be given before the run or while
+it runs; each moves references along polynomials of fifth degree from where they are. Nothing raises in the loop.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ SHORT = 0.15  # part of a motion that may be missing before that is logged
 
 @dataclass
 class _Way:
-    """A reference that goes from where it is to where it should be: numbers with rate and acceleration, fifth degree in time."""
+    """A reference that goes from where it is to where it should be: numbers with rate and acceleration, fifth degree in
+    time."""
 
     start: float
     end: float
@@ -91,8 +92,8 @@ class Standing:
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
-        robot: as `eq.load` gives it. Fingers are locked: `robot` of this object is the one to simulate. Effort limits that
-            cannot carry it in its standing posture are taken for placeholders, with a warning.
+        robot: as `eq.load` gives it. Fingers are locked: `robot` of this object is the one to simulate. Effort limits
+            that cannot carry it in its standing posture are taken for placeholders, with a warning.
         body: its `Body`, or the path of its profile; found if not given.
         dt: s, the step at which it will be called.
         friction: coefficient of the ground.
@@ -131,7 +132,7 @@ class Standing:
         self._began = False
         self.reset()
 
-    # --- what it is made of -----------------------------------------------------------------------------------------------
+    # --- what it is made of -------------------------------------------------------------------------------------------
 
     def _made(self, body: Body, friction: float, constraints: Sequence[Constraint]) -> WholeBodyController:
         return WholeBodyController(
@@ -157,7 +158,7 @@ class Standing:
         """Where it touches the ground."""
         return self.controller.contacts
 
-    # --- commands ---------------------------------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------------------------
 
     def stand(self, *, at: float | None = None, seconds: float | None = None) -> Standing:
         """Back to the standing posture; hands are let go."""
@@ -175,7 +176,9 @@ class Standing:
         goal[2] = self._home[COM][2] - _number("depth", depth)
         return self._ask(COM, goal, at, seconds)
 
-    def sway(self, ahead: float, left: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Standing:
+    def sway(
+        self, ahead: float, left: float = 0.0, *, at: float | None = None, seconds: float | None = None
+    ) -> Standing:
         """The centre of mass ahead and to the left (m) of where it stands."""
         goal = self._last(COM).copy()
         goal[:2] = self._home[COM][:2] + np.array([_number("ahead", ahead), _number("left", left)])
@@ -184,7 +187,9 @@ class Standing:
     def look(self, left: float, up: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Standing:
         """The head turned to the left and up (rad) from straight ahead."""
         if HEAD not in self._ways:
-            raise BodyError(f"{self.robot.name!r} has no head that is known; name its link in the profile: [parts.head]")
+            raise BodyError(
+                f"{self.robot.name!r} has no head that is known; name its link in the profile: [parts.head]"
+            )
         return self._ask(HEAD, np.array([_number("left", left), _number("up", up)]), at, seconds)
 
     def reach(
@@ -196,7 +201,8 @@ class Standing:
         at: float | None = None,
         seconds: float | None = None,
     ) -> Standing:
-        """A hand ("left hand", "right hand") to a place in the world (3 numbers, m), or `by` so much from where it stands."""
+        """A hand ("left hand", "right hand") to a place in the world (3 numbers, m), or `by` so much from where it
+        stands."""
         if hand not in self.body.hands:
             raise unknown_name("hand", hand, self.body.hands)
         if target is not None and by is None:
@@ -236,7 +242,7 @@ class Standing:
     def _is_led(self, role: str) -> bool:
         return role in self._led or any(command.name == role for command in self._commands)
 
-    # --- the loop ---------------------------------------------------------------------------------------------------------
+    # --- the loop -----------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Start anew; commands that were given with a time before the first call are kept."""
@@ -250,7 +256,10 @@ class Standing:
     def _go_home(self, q: Array) -> None:
         """References at rest in a standing posture; hands are let go."""
         self._posture, hands = q, self.body.hands
-        self._home = {COM: self.robot.com(q), **{role: self.robot.pose(q, self.body.frames[role])[:3, 3] for role in hands}}
+        self._home = {
+            COM: self.robot.com(q),
+            **{role: self.robot.pose(q, self.body.frames[role])[:3, 3] for role in hands},
+        }
         if "head" in self.body.frames:
             self._home[HEAD] = np.zeros(2)
         self._ways = {name: _Way.still(place) for name, place in self._home.items()}
@@ -260,7 +269,8 @@ class Standing:
         self._write_targets()
 
     def move_home(self, t: float, q: Array) -> None:
-        """The standing posture from time t on where the feet are in configuration q, turned as they are: it has stepped."""
+        """The standing posture from time t on where the feet are in configuration q, turned as they are: it has
+        stepped."""
         (old, before), (new, now) = (self._feet_at(x) for x in (self._posture, q))
         turn = rotation_from_rpy(0.0, 0.0, now - before)
         home = self._posture.copy()

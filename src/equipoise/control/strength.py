@@ -28,12 +28,14 @@ def require_support(body: Body) -> None:
         feet = ", ".join(f"{role} ({part.contact})" for role, part in body.feet.items())
         raise BodyError(
             f"{body.robot.name!r} cannot stand still: {feet} give it a line to stand on, no area. It has to step. "
-            f'If its feet are larger, write so in the profile: [parts.{next(iter(body.feet))!r}] contact = "flat", corners = …'
+            f'If its feet are larger, write so in the profile: [parts.{next(iter(body.feet))!r}] contact = "flat", '
+            "corners = …"
         )
 
 
 def strong_enough(body: Body, make: Callable[[Body], WholeBodyController]) -> tuple[Body, WholeBodyController]:
-    """(body, controller) that hold the standing posture; effort limits too small for that are placeholders, and left out.
+    """(body, controller) that hold the standing posture; effort limits too small for that are placeholders, and left
+    out.
 
     Args:
         make: builds the controller of a body, with a task `COM`.
@@ -76,5 +78,9 @@ def _too_weak(body: Body) -> str:
     carrying = dict.fromkeys(name for part in body.feet.values() for name in part.joints)
     idle = [name for name in carrying if not body.robot.joints[name].actuated]
     why = f"joints {', '.join(map(repr, idle))} of its legs have no motors" if idle else "its legs do not carry it"
-    how = "; eq.load(…, actuated=[…]) gives them motors" if idle else "; give another posture in [standing] of its profile"
+    how = (
+        "; eq.load(…, actuated=[…]) gives them motors"
+        if idle
+        else "; give another posture in [standing] of its profile"
+    )
     return f"{body.robot.name!r} cannot stand: {why}, and nothing else holds them{how}"

@@ -1,9 +1,9 @@
 """Change of the base frame [TPN17, Sec. 4–5], on symbols.
 
-The base velocity of the robot may be that of any frame, of a compound E[F] (origin of E, orientation of F), of G[B] (centre
-of mass, orientation of the base) or the average velocity of the whole robot, G. Each is a Jacobian [X S] of the mixed velocity
-ν_B, with X = [1 P; 0 1]; what follows is the same for all. The mass matrix knows all about the centre of mass: its first rows
-are the momentum matrix, so G and G[B] take nothing but M and its rate C + Cᵀ.
+The base velocity of the robot may be that of any frame, of a compound E[F] (origin of E, orientation of F), of G[B]
+(centre of mass, orientation of the base) or the average velocity of the whole robot, G. Each is a Jacobian [X S] of the
+mixed velocity ν_B, with X = [1 P; 0 1]; what follows is the same for all. The mass matrix knows all about the centre of
+mass: its first rows are the momentum matrix, so G and G[B] take nothing but M and its rate C + Cᵀ.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ class BaseFrame:
     orientation: Place | str
 
 
-def change_of_base(tree: Tree, q: SX, v: SX, entries: SX, C: SX, g: SX, base: BaseFrame, representation: str) -> dict[str, SX]:
+def change_of_base(
+    tree: Tree, q: SX, v: SX, entries: SX, C: SX, g: SX, base: BaseFrame, representation: str
+) -> dict[str, SX]:
     """M, C, g in the new variables [TPN17, Eq. (23)], from those of ν_B, with the change itself.
 
         M_D = ᴮT_Dᵀ M_B ᴮT_D,    C_D = ᴮT_Dᵀ (M_B ᴮṪ_D + C_B ᴮT_D),    g_D = ᴮT_Dᵀ g_B
 
-    M comes as its n² entries, so that it can be differentiated. U and U_inverse are the upper six rows of ᴮT_D and ᴰT_B; the
-    rows below are [0 1] in both. X is the pose of the base, v the velocity in the new variables.
+    M comes as its n² entries, so that it can be differentiated. U and U_inverse are the upper six rows of ᴮT_D and
+    ᴰT_B; the rows below are [0 1] in both. X is the pose of the base, v the velocity in the new variables.
     """
     n = tree.nv
     M, C = with_known_zeros(casadi.reshape(entries, n, n), C)
@@ -55,8 +57,8 @@ def change_of_base(tree: Tree, q: SX, v: SX, entries: SX, C: SX, g: SX, base: Ba
 def velocity_change(tree: Tree, q: SX, M: SX, base: BaseFrame, representation: str) -> tuple[SX, SX, SX]:
     """Upper six rows of ᴮT_D and of ᴰT_B [TPN17, Eq. (18)], and the pose of D.
 
-    With V_D = Y [X S] ν_B, Y the change of representation, the inverse needs no elimination: X is one but for its upper right
-    block P, and Y is a rotation or a shift.
+    With V_D = Y [X S] ν_B, Y the change of representation, the inverse needs no elimination: X is one but for its upper
+    right block P, and Y is a rotation or a shift.
     """
     J = base_jacobian(tree, q, M, base)
     one, none, P, S = identity(3), zeros(3, 3), J[:3, 3:6], J[:, 6:]
@@ -85,7 +87,9 @@ def _average_velocity(M: SX) -> SX:
     angular = M[3:6, :] - cross(_com_from_base(M), linear)
     locked = symmetric(angular[:, 3:6])  # L^C: the centroidal inertia of the robot with its joints locked
     turning = solve_positive_definite(locked, angular[:, 6:])
-    return beside(stack(linear[:, :6] / M[0, 0], beside(zeros(3, 3), identity(3))), stack(linear[:, 6:] / M[0, 0], turning))
+    return beside(
+        stack(linear[:, :6] / M[0, 0], beside(zeros(3, 3), identity(3))), stack(linear[:, 6:] / M[0, 0], turning)
+    )
 
 
 def _com_from_base(M: SX) -> SX:
@@ -102,13 +106,15 @@ def base_pose(tree: Tree, q: SX, M: SX, base: BaseFrame) -> tuple[SX, SX]:
 
 
 def _rate(expression: SX, tree: Tree, q: SX, v: SX, entries: SX, C: SX) -> SX:
-    """Time derivative of an expression of q and of the entries of M along the motion, with Ṁ = C + Cᵀ [TPN17, Property 2]."""
+    """Time derivative of an expression of q and of the entries of M along the motion, with Ṁ = C + Cᵀ [TPN17, Property
+    2]."""
     along_q = casadi.jtimes(expression, q, coordinate_rates(tree, q, v))
     return casadi.sparsify(along_q + casadi.jtimes(expression, entries, casadi.vec(C + C.T)))
 
 
 def with_known_zeros(M: SX, C: SX) -> tuple[SX, SX]:
-    """In the mixed variables of the base, M[:3, :3] is m 1 and C[:, :3] is zero: what is known need not be multiplied."""
+    """In the mixed variables of the base, M[:3, :3] is m 1 and C[:, :3] is zero: what is known need not be
+    multiplied."""
     m = M[0, 0]
     M[:3, :3], C[:, :3] = m * identity(3), zeros(C.shape[0], 3)
     return casadi.sparsify(M), casadi.sparsify(C)

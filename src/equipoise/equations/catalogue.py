@@ -1,7 +1,7 @@
 """Every quantity a robot offers, by name: which arguments it takes, and its equation in any velocity representation.
 
-An entry is a function of a `Tree`, of symbols, and of options (frame, representation). `machine` compiles entries for one
-robot; `SymbolicRobot` offers them to users' own functions.
+An entry is a function of a `Tree`, of symbols, and of options (frame, representation). `machine` compiles entries for
+one robot; `SymbolicRobot` offers them to users' own functions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Equation:
 
     arguments: tuple[str, ...]
     build: Callable[..., SX]
-    columns: Callable[..., ColumnSolutions] | None = None  # the same in two stages, for code that takes several columns at a time
+    # the same in two stages, for code that takes several columns at a time
+    columns: Callable[..., ColumnSolutions] | None = None
 
 
 def argument_size(tree: Tree, name: str) -> int:
@@ -85,7 +86,10 @@ def bias_acceleration(tree: Tree, q: SX, v: SX, *, place: Place, representation:
     base = base_change(tree, q, v, representation)
     V = _velocity(tree, q, base.v_mixed, place)
     A = _acceleration(tree, q, base.v_mixed, base.drift, place)
-    return frame_change(tree, q, place, representation) @ A + frame_change_rate(tree, q, base.v_mixed, place, representation) @ V
+    return (
+        frame_change(tree, q, place, representation) @ A
+        + frame_change_rate(tree, q, base.v_mixed, place, representation) @ V
+    )
 
 
 def mass_matrix(tree: Tree, q: SX, *, representation: str) -> SX:
@@ -111,13 +115,17 @@ def bias_force(tree: Tree, q: SX, v: SX, *, representation: str) -> SX:
     return base.T.T @ _inverse_dynamics(tree, q, base.v_mixed, base.drift)
 
 
-def inverse_dynamics(tree: Tree, q: SX, v: SX, a: SX, *wrenches: SX, places: Sequence[Place] = (), representation: str) -> SX:
+def inverse_dynamics(
+    tree: Tree, q: SX, v: SX, a: SX, *wrenches: SX, places: Sequence[Place] = (), representation: str
+) -> SX:
     base = base_change(tree, q, v, representation)
     mixed = _mixed_wrenches(tree, q, places, wrenches, representation)
     return base.T.T @ _inverse_dynamics(tree, q, base.v_mixed, base.T @ a + base.drift, places, mixed)
 
 
-def forward_dynamics(tree: Tree, q: SX, v: SX, tau: SX, *wrenches: SX, places: Sequence[Place] = (), representation: str) -> SX:
+def forward_dynamics(
+    tree: Tree, q: SX, v: SX, tau: SX, *wrenches: SX, places: Sequence[Place] = (), representation: str
+) -> SX:
     base = base_change(tree, q, v, representation)
     mixed = _mixed_wrenches(tree, q, places, wrenches, representation)
     if representation == "mixed" or not tree.floating:
@@ -134,8 +142,12 @@ def _inverse_base(tree: Tree, q: SX, representation: str) -> SX:
     return T
 
 
-def _mixed_wrenches(tree: Tree, q: SX, places: Sequence[Place], wrenches: Sequence[SX], representation: str) -> list[SX]:
-    return [frame_change(tree, q, place, representation).T @ wrench for place, wrench in zip(places, wrenches, strict=True)]
+def _mixed_wrenches(
+    tree: Tree, q: SX, places: Sequence[Place], wrenches: Sequence[SX], representation: str
+) -> list[SX]:
+    return [
+        frame_change(tree, q, place, representation).T @ wrench for place, wrench in zip(places, wrenches, strict=True)
+    ]
 
 
 def regressor(tree: Tree, q: SX, v: SX, a: SX, *, representation: str) -> SX:
@@ -275,7 +287,18 @@ class SymbolicRobot:
         return equation.build(self.tree, *arguments, **options)
 
 
-FRAME_EQUATIONS = frozenset({"pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration", "velocity_derivatives"})
+FRAME_EQUATIONS = frozenset(
+    {"pose", "jacobian", "jacobian_rate", "velocity", "bias_acceleration", "velocity_derivatives"}
+)
 FRAMES_EQUATIONS = frozenset({"poses"})
-WITHOUT_REPRESENTATION = {"pose", "poses", "com", "potential_energy", "integrate", "difference", "tangent_basis", *DERIVATIVES}
+WITHOUT_REPRESENTATION = {
+    "pose",
+    "poses",
+    "com",
+    "potential_energy",
+    "integrate",
+    "difference",
+    "tangent_basis",
+    *DERIVATIVES,
+}
 REPRESENTED = frozenset(EQUATIONS) - WITHOUT_REPRESENTATION

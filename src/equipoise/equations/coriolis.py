@@ -1,8 +1,8 @@
 """Coriolis matrix whose Ṁ − 2C is skew.
 
-M = ∫ Jᵀ J dm over the mass points x, so C = ∫ Jᵀ J̇ dm gives C + Cᵀ = Ṁ by itself: the skew property is the product rule.
-On coordinates with v = q̇ these are the Christoffel symbols. With the columns s = (at_O, angular) of the joints and
-J = [1, −x^] s,
+M = ∫ Jᵀ J dm over the mass points x, so C = ∫ Jᵀ J̇ dm gives C + Cᵀ = Ṁ by itself: the skew property is the product
+rule. On coordinates with v = q̇ these are the Christoffel symbols. With the columns s = (at_O, angular) of the joints
+and J = [1, −x^] s,
 
     C_ij = s_iᵀ (I ṡ_j + D s_j),    I = ∫ [1, −x^]ᵀ [1, −x^] dm,    D = ∫ [1, −x^]ᵀ [0, −ẋ^] dm
 
@@ -59,7 +59,9 @@ def body_drifts(tree: Tree, where: Poses, linear: list[SX], angular: list[SX]) -
     return result
 
 
-def column_rates(tree: Tree, where: Poses, blocks: list[JointTwist], linear: list[SX], angular: list[SX]) -> list[tuple[SX, SX]]:
+def column_rates(
+    tree: Tree, where: Poses, blocks: list[JointTwist], linear: list[SX], angular: list[SX]
+) -> list[tuple[SX, SX]]:
     """ṡ of the columns: slides turn with the parent; spins with the body, or with the parent if given in its axes."""
     result = []
     for i, (body, block) in enumerate(zip(tree.bodies, blocks, strict=True)):

@@ -1,25 +1,25 @@
 """Derivatives of inverse and forward dynamics, in closed form.
 
-A displacement along the twist S_j of joint j moves its whole subtree as one rigid body; what does not turn along with it
-changes velocities and accelerations. With V and A the spatial velocity and acceleration of a body of the subtree, all about
-one point, and × the product of twists,
+A displacement along the twist S_j of joint j moves its whole subtree as one rigid body; what does not turn along with
+it changes velocities and accelerations. With V and A the spatial velocity and acceleration of a body of the subtree,
+all about one point, and × the product of twists,
 
     ∂V/∂q_j = S_j × V + Ψ̇_j,    ∂A/∂q_j = S_j × A + Ψ̇_j × V + Ψ̈_j,
     ∂V/∂v_j = S_j,              ∂A/∂v_j = S_j × V + Φ_j,
 
-where Ψ̇, Ψ̈ and Φ depend on the joint alone. What moves rigidly does no work. So, with the inertia I, the operator D (see
-`coriolis`) and the wrench F of the smaller of the two subtrees,
+where Ψ̇, Ψ̈ and Φ depend on the joint alone. What moves rigidly does no work. So, with the inertia I, the operator D
+(see `coriolis`) and the wrench F of the smaller of the two subtrees,
 
     ∂tau_i/∂v_j = S_iᵀ (2 D S_j + I Φ_j),
     ∂tau_i/∂q_j = S_iᵀ (2 D Ψ̇_j + I Ψ̈_j), and + S_iᵀ (S_j ×* F) where j comes after i.
 
-For joints of one axis these are the recursions of Singh, Russell and Wensing, "Efficient analytical derivatives of rigid-body
-dynamics using spatial vector algebra", IEEE RA-L 7(2), 2022; our 2 D is their B. Joints of several axes add terms, because
-their columns turn in each other.
+For joints of one axis these are the recursions of Singh, Russell and Wensing, "Efficient analytical derivatives of
+rigid-body dynamics using spatial vector algebra", IEEE RA-L 7(2), 2022; our 2 D is their B. Joints of several axes add
+terms, because their columns turn in each other.
 
-Subtrees are summed in the axes of their bodies, where joints are sparse; pairs of joints meet in world axes about the base's
-origin O. Dynamics are the same in every frame that moves steadily, so O is taken to rest, and the columns that belong to the
-position and the velocity of the base are zero.
+Subtrees are summed in the axes of their bodies, where joints are sparse; pairs of joints meet in world axes about the
+base's origin O. Dynamics are the same in every frame that moves steadily, so O is taken to rest, and the columns that
+belong to the position and the velocity of the base are zero.
 """
 
 from __future__ import annotations
@@ -323,7 +323,8 @@ def _by_acceleration(tree: Tree, parts: list[Part]) -> SX:
 
 
 def _paired(tree: Tree, own: list[SX], pair: Callable[[int, int], tuple[SX, SX]]) -> SX:
-    """What joints do to each other, nv×nv: each to itself, and `pair(i, j)`, j to i and i to j, for every i that carries j."""
+    """What joints do to each other, nv×nv: each to itself, and `pair(i, j)`, j to i and i to j, for every i that
+    carries j."""
     result = zeros(tree.nv, tree.nv)
     for j, block in enumerate(own):
         _add(tree, result, j, j, block)

@@ -1,11 +1,12 @@
 """Poses, Jacobians and twists of a robot in dual quaternions, on symbols [QO21, Sec. 5.2.1, 5.4.2, App. A].
 
-The pose of a body is the product of dual quaternions along the tree, x = x_parent x_joint. Its derivative is a product rule,
+The pose of a body is the product of dual quaternions along the tree, x = x_parent x_joint. Its derivative is a product
+rule,
 
     vec8 ẋ = H⁻(x_joint) vec8 ẋ_parent + H⁺(x) vec8(½ s) rate,    since ẋ_joint = ½ x_joint s · rate
 
-with s the twist of the joint per rate, in the body's axes. So the pose Jacobian grows from body to body, and so does its
-rate. Columns are those of v (mixed base velocity), as everywhere.
+with s the twist of the joint per rate, in the body's axes. So the pose Jacobian grows from body to body, and so does
+its rate. Columns are those of v (mixed base velocity), as everywhere.
 """
 
 from __future__ import annotations
@@ -173,7 +174,8 @@ class PoseMotion:
 
 
 def body_motions(tree: Tree, q: SX, v: SX) -> list[PoseMotion]:
-    """Poses of all bodies with their Jacobians, from the world outward by the product rule [QO21, Eqs. (5.50)–(5.51)]."""
+    """Poses of all bodies with their Jacobians, from the world outward by the product rule [QO21, Eqs.
+    (5.50)–(5.51)]."""
     world = PoseMotion(constant([1] + [0] * 7), zeros(8, tree.nv), zeros(8), zeros(8, tree.nv))
     result: list[PoseMotion] = []
     for body, motion, rate in zip(tree.bodies, joint_motions(tree, q), rates(tree, v), strict=True):

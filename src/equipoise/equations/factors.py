@@ -14,8 +14,8 @@ SX = casadi.SX
 class Factors:
     """A positive definite matrix as A = Lᵀ D L, L with ones on its diagonal.
 
-    In that order the factor of a mass matrix is as sparse as the tree: leaves go first and fill nothing in. One division for
-    each pivot: the rest multiplies.
+    In that order the factor of a mass matrix is as sparse as the tree: leaves go first and fill nothing in. One
+    division for each pivot: the rest multiplies.
     """
 
     rows: list[dict[int, SX]]  # of L, left of the diagonal
@@ -63,8 +63,8 @@ class Factors:
     def _row(self, k: int, level: int) -> dict[int, SX]:
         """Row k of L with its last unknown expressed by those before, `level` times.
 
-        x_k = y_k / D_k − Σ L_ki x_i. Where y_p is zero for the last p of the row, x_p itself is such a sum, and the row can do
-        without it: parts of a robot feel a push on other branches only through what they have in common.
+        x_k = y_k / D_k − Σ L_ki x_i. Where y_p is zero for the last p of the row, x_p itself is such a sum, and the row
+        can do without it: parts of a robot feel a push on other branches only through what they have in common.
         """
         if level == 0:
             return self.rows[k]
@@ -117,7 +117,8 @@ def factorised(A: SX) -> Factors:
 
 @dataclass(frozen=True)
 class ColumnSolutions:
-    """Solutions for several right sides, in two stages: numbers of one state, then the same arithmetic for many columns."""
+    """Solutions for several right sides, in two stages: numbers of one state, then the same arithmetic for many
+    columns."""
 
     whole: SX  # all solutions on top of each other, and `done`
     row: SX  # what all columns share, then the right sides: by group of columns, row and matrix

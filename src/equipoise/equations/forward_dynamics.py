@@ -1,7 +1,7 @@
 """Accelerations that forces produce: articulated bodies, in the axes of each body.
 
-Like inverse dynamics it carries accelerations of points. Body by body the equation of motion of a subtree is
-wrench = A · acceleration + b, with A the articulated inertia. A joint lets through what its own inertia does not take up.
+Like inverse dynamics it carries accelerations of points. Body by body the equation of motion of a subtree is wrench = A
+· acceleration + b, with A the articulated inertia. A joint lets through what its own inertia does not take up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from .mass_matrix import mass_matrix, symmetric
 from .symbols import SX, beside, constant, cross, skew, solve_positive_definite, stack, zeros
 
 
-def forward_dynamics(tree: Tree, q: SX, v: SX, tau: SX, places: Sequence[Place] = (), wrenches: Sequence[SX] = ()) -> SX:
+def forward_dynamics(
+    tree: Tree, q: SX, v: SX, tau: SX, places: Sequence[Place] = (), wrenches: Sequence[SX] = ()
+) -> SX:
     """M⁻¹ (tau + Σ Jᵀ F − C v − g)."""
     if tree.coupled:  # followers tie branches together, which articulated bodies cannot express
         bias = inverse_dynamics(tree, q, v, zeros(tree.nv), places, wrenches)

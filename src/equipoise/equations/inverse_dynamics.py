@@ -1,7 +1,7 @@
 """Generalised forces that make a motion happen: recursive Newton–Euler, in the axes of each body.
 
-The outward pass carries accelerations of points, so the linear velocity of the base never enters, as Galileo has it. With
-B = ẇ^ + w^ w^ and the moments of the mass distribution h = ∫ s dm and Σ = ∫ s sᵀ dm, a body needs
+The outward pass carries accelerations of points, so the linear velocity of the base never enters, as Galileo has it.
+With B = ẇ^ + w^ w^ and the moments of the mass distribution h = ∫ s dm and Σ = ∫ s sᵀ dm, a body needs
 
     f = ∫ (a + B s) dm = m a + B h,    n = ∫ s × (a + B s) dm = h × a + axial(B Σ).
 """
@@ -67,7 +67,8 @@ def joint_forces(
         (f, n), motion, parent = wrench[i], motions[i], tree.bodies[i].parent
         f_parent = motion.R @ f
         forces[i] = motion.slide.T @ f_parent + motion.spin.T @ n
-        p = motion.p - q[0:3] if tree.floating and parent < 0 else motion.p  # roots stand in the world, moments are about O
+        # roots stand in the world, moments are about O
+        p = motion.p - q[0:3] if tree.floating and parent < 0 else motion.p
         n_parent = motion.R @ n + cross(p, f_parent)
         if parent < 0:
             root_f, root_n = root_f + f_parent, root_n + n_parent
@@ -76,7 +77,9 @@ def joint_forces(
     return forces, stack(root_f, root_n)
 
 
-def wrenches_on_bodies(tree: Tree, q: SX, places: Sequence[Place], wrenches: Sequence[SX]) -> list[tuple[SX, SX]] | None:
+def wrenches_on_bodies(
+    tree: Tree, q: SX, places: Sequence[Place], wrenches: Sequence[SX]
+) -> list[tuple[SX, SX]] | None:
     """External wrenches, mixed at their frames, as (force, torque) at the origins and in the axes of the bodies."""
     if not places:
         return None

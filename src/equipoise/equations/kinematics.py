@@ -1,7 +1,8 @@
 """Where every body is and how it moves.
 
-`poses`, `columns` and `placed_velocities` work in world axes with the origin O in the base: what depends only on the shape
-and the orientation of the robot never sees its place in the world. `body_accelerations` works in the axes of each body.
+`poses`, `columns` and `placed_velocities` work in world axes with the origin O in the base: what depends only on the
+shape and the orientation of the robot never sees its place in the world. `body_accelerations` works in the axes of each
+body.
 """
 
 from __future__ import annotations

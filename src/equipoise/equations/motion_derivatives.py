@@ -43,7 +43,8 @@ def velocity_derivatives(tree: Tree, q: SX, v: SX, place: Place) -> SX:
 def momentum_derivatives(tree: Tree, q: SX, v: SX) -> SX:
     """∂h/∂q (tangent) and ∂h/∂v of the momentum h about the centre of mass, on top of each other, 12×nv.
 
-    The momentum H of a subtree, about one point, changes by S ×* H + I Ψ̇; the centre of mass by the first of I S over the mass.
+    The momentum H of a subtree, about one point, changes by S ×* H + I Ψ̇; the centre of mass by the first of I S over
+    the mass.
     """
     where = poses(tree, q)
     parts = parts_of(tree, where, v)
@@ -74,7 +75,8 @@ def _momentum_change(part: Part) -> Spatial:
 
 
 def integrate_derivatives(tree: Tree, q: SX, v: SX, dt: SX) -> SX:
-    """Tangent of q' = integrate(q, v, dt) per tangent of q and per v, on top of each other, (2 nv)×nv. Per dt it is v."""
+    """Tangent of q' = integrate(q, v, dt) per tangent of q and per v, on top of each other, (2 nv)×nv. Per dt it is
+    v."""
     w = SX.sym("w", tree.nv)
     q_after = integrate(tree, q, v, dt)
     moved = casadi.jtimes(q_after, q, coordinate_rates(tree, q, w))

@@ -14,7 +14,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class BeliefLayout:
-    """Where the parts of a belief lie: quaternion, velocity, position, contacts, biases, upper triangle of the covariance."""
+    """Where the parts of a belief lie: quaternion, velocity, position, contacts, biases, upper triangle of the
+    covariance."""
 
     contacts: int
 
@@ -51,8 +52,8 @@ class BeliefLayout:
 class Belief:
     """Mean and covariance of the IMU's motion, the contact points and the biases; leading dimensions are batches.
 
-    The error is right-invariant, X̄ = exp(ξ) X; its parts are, in world axes: turn, velocity, position, contacts, and the
-    biases of gyroscope and accelerometer in the axes of the IMU, three numbers each.
+    The error is right-invariant, X̄ = exp(ξ) X; its parts are, in world axes: turn, velocity, position, contacts, and
+    the biases of gyroscope and accelerometer in the axes of the IMU, three numbers each.
 
     Attributes:
         numbers: all of it, (…, size).
@@ -122,5 +123,13 @@ class Belief:
         rows, columns = np.triu_indices(n)
         d = np.asarray(d, dtype=float)
         flat = d.reshape(*d.shape[:-2], -1)
-        parts = [quaternions.from_rotation(R), v, p, flat, gyroscope_bias, accelerometer_bias, covariance[..., rows, columns]]
+        parts = [
+            quaternions.from_rotation(R),
+            v,
+            p,
+            flat,
+            gyroscope_bias,
+            accelerometer_bias,
+            covariance[..., rows, columns],
+        ]
         return cls(np.concatenate(parts, axis=-1), d.shape[-2])

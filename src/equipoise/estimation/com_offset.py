@@ -20,12 +20,13 @@ LIGHT = 0.2  # of the weight: with less on the contacts, forces do not tell
 class CoMOffset:
     """The level offset of the centre of mass from where the model has it, by measured contact wrenches.
 
-    Contact forces f and their moments m about the world's origin change the angular momentum L about the centre of mass c,
+    Contact forces f and their moments m about the world's origin change the angular momentum L about the centre of mass
+    c,
 
         Σ m = c × Σ f + L̇,
 
-    of which the two level rows give c above the ground once its height is taken from the model. The difference from the model is
-    smoothed over `settling`; L̇ then enters as what L is away from its own mean, without differentiation.
+    of which the two level rows give c above the ground once its height is taken from the model. The difference from the
+    model is smoothed over `settling`; L̇ then enters as what L is away from its own mean, without differentiation.
 
     Args:
         robot: as the controller knows it.
@@ -51,7 +52,8 @@ class CoMOffset:
         self.offset = np.zeros(3)
 
     def __call__(self, t: float, q: Array, v: Array, wrenches: Mapping[str, Array], frames: Mapping[str, str]) -> Array:
-        """One step; the offset, (3,), world axes, m. Nothing raises on numbers: those that are not finite are passed over.
+        """One step; the offset, (3,), world axes, m. Nothing raises on numbers: those that are not finite are passed
+        over.
 
         Args:
             t: s.
@@ -69,7 +71,8 @@ class CoMOffset:
             return self.offset
         seen = np.array([c[2] * force[0] - moment[1], c[2] * force[1] + moment[0]]) / force[2] - c[:2]
         self._seconds += dt
-        share = dt / min(max(self._seconds, dt), self.settling) if dt > 0 else 0.0  # a plain mean, until there is enough of it
+        # a plain mean, until there is enough of it
+        share = dt / min(max(self._seconds, dt), self.settling) if dt > 0 else 0.0
         self._mean += share * (seen - self._mean)
         self._spin = L if self._seconds == 0 else self._spin + share * (L - self._spin)
         spinning = (L - self._spin) / max(min(self._seconds, self.settling), 1e-3) / force[2]

@@ -44,8 +44,8 @@ class Estimate(NamedTuple):
 class Estimator:
     """Where a floating robot is and how it moves, from an IMU, encoders, and contacts that stand still.
 
-    A right-invariant extended Kalman filter with one point for each contact and the biases of the IMU [HGEG20]; one step is
-    one kernel. Position and heading are not observable: they drift slowly from where they were at the start.
+    A right-invariant extended Kalman filter with one point for each contact and the biases of the IMU [HGEG20]; one
+    step is one kernel. Position and heading are not observable: they drift slowly from where they were at the start.
 
     Args:
         robot: with a floating base.
@@ -92,7 +92,7 @@ class Estimator:
         self.kernel = _kernel(robot, on_the_robot(robot, imu), places)
         self._buffers()
 
-    # --- many filters at once -------------------------------------------------------------------------------------------
+    # --- many filters at once -----------------------------------------------------------------------------------------
 
     def step(
         self,
@@ -123,7 +123,7 @@ class Estimator:
         numbers, q, v, squares, likelihood, speeds = out
         return Estimate(Belief(numbers, len(self.contacts)), q, v, squares, likelihood[..., 0], speeds)
 
-    # --- one robot, step after step -------------------------------------------------------------------------------------
+    # --- one robot, step after step -----------------------------------------------------------------------------------
 
     def _buffers(self) -> None:
         """Arrays that the kernel reads and writes in every step."""
@@ -136,7 +136,8 @@ class Estimator:
         self.reset()
 
     def reset(self, q: Array | Belief | None = None, v: Array | None = None, t: float | None = None) -> None:
-        """Start anew: at a known state or belief, or, without q, upright as the first sample of the accelerometer has it.
+        """Start anew: at a known state or belief, or, without q, upright as the first sample of the accelerometer has
+        it.
 
         Args:
             q: (nq,), or a belief.
@@ -144,7 +145,10 @@ class Estimator:
             t: s, of that state; that of the first call if not given.
         """
         self._time, self._known = t, q is not None
-        self._touching, self._trusted = np.zeros(len(self.contacts), dtype=bool), np.zeros(len(self.contacts), dtype=bool)
+        self._touching, self._trusted = (
+            np.zeros(len(self.contacts), dtype=bool),
+            np.zeros(len(self.contacts), dtype=bool),
+        )
         self._slips = [False] * len(self.contacts)
         self._speeds = np.zeros((len(self.contacts), 3))
         self._q: Array = self.robot.neutral()
@@ -169,7 +173,9 @@ class Estimator:
 
     def contact_points(self, q: Array) -> Array:
         """Where the contacts are at a configuration, (contacts, 3), m."""
-        return np.array([self.robot.pose(q, f)[:3] @ [*point, 1.0] for f, point in self._points.values()]).reshape(-1, 3)
+        return np.array([self.robot.pose(q, f)[:3] @ [*point, 1.0] for f, point in self._points.values()]).reshape(
+            -1, 3
+        )
 
     @property
     def belief(self) -> Belief:
@@ -193,8 +199,8 @@ class Estimator:
 
     @property
     def wrenches(self) -> dict[str, Array]:
-        """What the torques say of contacts that stand: (force, torque) on the robot at their frames, world axes, smoothed;
-        zeros of those that do not. Empty where the torques were not asked."""
+        """What the torques say of contacts that stand: (force, torque) on the robot at their frames, world axes,
+        smoothed; zeros of those that do not. Empty where the torques were not asked."""
         if self.touch is None:
             return {}
         made = {}
@@ -209,7 +215,8 @@ class Estimator:
 
     @property
     def squares(self) -> dict[str, float]:
-        """Innovations of the last step, squared in their own covariance: 3 on average, 0 where a contact is not held."""
+        """Innovations of the last step, squared in their own covariance: 3 on average, 0 where a contact is not
+        held."""
         return dict(zip(self.contacts, self._out["squares"].tolist(), strict=True))
 
     def __call__(
@@ -225,8 +232,8 @@ class Estimator:
     ) -> tuple[Array, Array]:
         """One step; the readings are means over the time since the last one, or samples at its end.
 
-        Nothing raises on numbers: where they are not finite, or time runs backwards, the estimate stays what it was, and
-        `rejected` counts.
+        Nothing raises on numbers: where they are not finite, or time runs backwards, the estimate stays what it was,
+        and `rejected` counts.
 
         Args:
             t: s.
@@ -236,8 +243,8 @@ class Estimator:
             joint_rates: (nv − 6,).
             torques: (nv − 6,), measured at the joints, where there are such sensors.
             contacts: for each contact whether it stands, or how probable that is; by name or in order.
-            forces: contact → (6,), measured there, in any axes. Without `contacts` they say which stand; without both, the
-                torques do, by `observer`; and without any, all stand.
+            forces: contact → (6,), measured there, in any axes. Without `contacts` they say which stand; without both,
+                the torques do, by `observer`; and without any, all stand.
 
         Returns:
             q (nq,) and v (nv,).
@@ -339,7 +346,7 @@ def _upright(felt: Array, up: Array) -> Array:
     return quaternion / np.linalg.norm(quaternion)
 
 
-# --- the kernel ---------------------------------------------------------------------------------------------------------
+# --- the kernel -------------------------------------------------------------------------------------------------------
 
 
 def _kernel(robot: Robot, imu: Place, contacts: Sequence[Place]) -> Kernel:
@@ -361,5 +368,12 @@ def _traced(tree: Tree, imu: Place, contacts: Sequence[Place]) -> Program:
     }  # fmt: skip
     symbols = {name: SX.sym(name, size) for name, size in sizes.items()}
     outputs = step(tree, imu, contacts, symbols)
-    shapes = {"belief": (layout.size,), "q": (tree.nq,), "v": (tree.nv,), "squares": (k,), "likelihood": (1,), "speeds": (k, 3)}
+    shapes = {
+        "belief": (layout.size,),
+        "q": (tree.nq,),
+        "v": (tree.nv,),
+        "squares": (k,),
+        "likelihood": (1,),
+        "speeds": (k, 3),
+    }
     return trace("estimator", symbols, outputs, shapes=shapes, quaternions=[(0, 0)])

@@ -4,9 +4,10 @@ The state of the IMU frame I in the world is an element of SE_{k+2}(3) with k co
 
     X = (R_WI, v_WI, p_WI, d_1 … d_k),   θ = (b_g, b_a)                     [HGEG20, state with contacts and biases]
 
-The error is right-invariant, X̄ = exp(ξ) X, and θ̄ = θ + ζ. Without biases ξ obeys a linear equation that knows nothing of
-the estimate, and the measurement of a foot by the encoders is linear in ξ with a constant matrix. A contact that is not
-held is placed anew by kinematics at each step: what a foot does in the air leaves no trace, and it is ready to touch.
+The error is right-invariant, X̄ = exp(ξ) X, and θ̄ = θ + ζ. Without biases ξ obeys a linear equation that knows nothing
+of the estimate, and the measurement of a foot by the encoders is linear in ξ with a constant matrix. A contact that is
+not held is placed anew by kinematics at each step: what a foot does in the air leaves no trace, and it is ready to
+touch.
 
 [HGEG20]: Hartley, Ghaffari, Eustice, Grizzle: Contact-aided invariant extended Kalman filtering for robot state
 estimation, IJRR 39(4), 2020. Its equations are named by what they state; the numbers differ between its versions.
@@ -79,7 +80,7 @@ def left_jacobian(w: SX) -> SX:
     return constant([[1, 0, 0], [0, 1, 0], [0, 0, 1]]) + b * W + c * W @ W
 
 
-# --- prediction ---------------------------------------------------------------------------------------------------------
+# --- prediction -------------------------------------------------------------------------------------------------------
 
 
 def predicted(state: State, P: SX, w: SX, a: SX, noise: dict[str, SX], gravity: SX, dt: SX) -> tuple[State, SX]:
@@ -96,7 +97,9 @@ def predicted(state: State, P: SX, w: SX, a: SX, noise: dict[str, SX], gravity: 
     v = state.v + R @ left_jacobian(step) @ force * dt + gravity * dt
     pull = R @ (force + cross(step, force) / 3) + gravity  # of second order in the turn: enough within one step
     p = state.p + state.v * dt + pull * (dt * dt / 2)
-    mean = State(list(quaternions.normalised(turn, SYMBOLS)), v, p, state.d, state.gyroscope_bias, state.accelerometer_bias)
+    mean = State(
+        list(quaternions.normalised(turn, SYMBOLS)), v, p, state.d, state.gyroscope_bias, state.accelerometer_bias
+    )
     Phi = _transition(state, R, gravity, dt)
     return mean, symmetric(Phi @ (P + _process_noise(state, noise) * dt) @ Phi.T)
 
@@ -134,16 +137,19 @@ def _process_noise(state: State, noise: dict[str, SX]) -> SX:
     return Q
 
 
-# --- correction ---------------------------------------------------------------------------------------------------------
+# --- correction -------------------------------------------------------------------------------------------------------
 
 
 def kinematic_noise(R: SX, seen: Kinematics, noise: dict[str, SX]) -> SX:
-    """N̄ = R J Cov Jᵀ Rᵀ [HGEG20, noise of the kinematic measurement], and what the robot's geometry itself is wrong by."""
+    """N̄ = R J Cov Jᵀ Rᵀ [HGEG20, noise of the kinematic measurement], and what the robot's geometry itself is wrong
+    by."""
     J = R @ seen.J
     return noise["encoder"] ** 2 * J @ J.T + noise["kinematics"] ** 2 * constant(_identity(3))
 
 
-def corrected(state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]) -> tuple[State, SX, SX, SX]:
+def corrected(
+    state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]
+) -> tuple[State, SX, SX, SX]:
     """(mean, covariance, squared innovation, log-likelihood) after contact i is seen; as before where it is not held.
 
     H ξ = ξ_d − ξ_p is the same at every state; the covariance is in Joseph's form [HGEG20,
@@ -196,7 +202,7 @@ def _identity(n: int) -> list[list[int]]:
     return [[int(i == j) for j in range(n)] for i in range(n)]
 
 
-# --- the robot ----------------------------------------------------------------------------------------------------------
+# --- the robot --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -258,7 +264,7 @@ def _quaternion(R: SX) -> list[SX]:
     return list(quaternions.normalised(best, SYMBOLS))
 
 
-# --- one step -----------------------------------------------------------------------------------------------------------
+# --- one step ---------------------------------------------------------------------------------------------------------
 
 
 def step(tree: Tree, imu: Place, contacts: Sequence[Place], symbols: dict[str, SX]) -> dict[str, SX]:

@@ -91,7 +91,8 @@ def identify(
 ) -> Identification:
     """Fit what the bodies weigh to a log of motion and torques.
 
-    Every iterate is physical (`pseudo_inertia`); directions that the motion does not show stay at the robot's description.
+    Every iterate is physical (`pseudo_inertia`); directions that the motion does not show stay at the robot's
+    description.
 
     Args:
         robot: as described: the start, and what the fit stays near.
@@ -111,7 +112,9 @@ def identify(
         raise StateError(f"trust is a positive number, got {trust!r}")
     problem = _Problem(robot, friction, armature, trust)
     given = noise is not None
-    sigma = np.broadcast_to(np.asarray(noise, dtype=float), (robot.nv,)) if given else np.maximum(force.std(axis=0), 1e-9)
+    sigma = (
+        np.broadcast_to(np.asarray(noise, dtype=float), (robot.nv,)) if given else np.maximum(force.std(axis=0), 1e-9)
+    )
     if not (sigma > 0).all():
         raise StateError(f"noise is positive in every row, got {noise!r}")
     rows = _moments(problem, q, v, a, force)
@@ -147,7 +150,7 @@ def base_parameters(robot: Robot, q: Array, v: Array, a: Array, tolerance: float
     return order[:rank], K
 
 
-# --- the fit ------------------------------------------------------------------------------------------------------------
+# --- the fit ----------------------------------------------------------------------------------------------------------
 
 
 class _Problem:

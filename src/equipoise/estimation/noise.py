@@ -44,7 +44,9 @@ class FilterNoise:
     def __post_init__(self) -> None:
         _require_finite(self)
         if self.encoder == 0 and self.kinematics == 0:
-            raise StateError("FilterNoise: encoder or kinematics must be positive, else a contact would be known exactly")
+            raise StateError(
+                "FilterNoise: encoder or kinematics must be positive, else a contact would be known exactly"
+            )
 
     @property
     def numbers(self) -> Array:

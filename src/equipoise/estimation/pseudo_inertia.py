@@ -1,7 +1,7 @@
 """Inertial parameters that a body can have, and only those.
 
-The pseudo-inertia of a body is positive definite exactly when its mass is positive and some distribution of mass has these
-moments [RW22]:
+The pseudo-inertia of a body is positive definite exactly when its mass is positive and some distribution of mass has
+these moments [RW22]:
 
     P = [ Σ   h ],    Σ = ∫ s sᵀ dm = ½ tr(I) 1 − I
         [ hᵀ  m ]

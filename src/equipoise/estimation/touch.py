@@ -1,4 +1,5 @@
-"""What does the robot touch: external forces without accelerations, contacts, slips and touches that nobody expected."""
+"""What does the robot touch: external forces without accelerations, contacts, slips and touches that nobody
+expected."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class TouchSettings:
     Attributes:
         bandwidth: of the residual, 1/s.
         torque_noise: N m, what torques of the joints are wrong by.
-        rate_noise: rad/s or m/s, what rates of the joints are wrong by; base_noise: likewise of the base, m/s and rad/s.
+        rate_noise: rad/s or m/s, what rates of the joints are wrong by; base_noise: likewise of the base, m/s and
+            rad/s.
         touch_force: N along the vertical at which a contact is as probable as not; 2 % of the weight if not given.
         softness: part of `touch_force` over which the odds change e-fold.
         release: part of `touch_force` below which a contact that stood is lost.

@@ -1,7 +1,7 @@
 """What acts on a robot from outside, on symbols, without accelerations.
 
-The generalised momentum p = M v changes by the torques of the joints, by what the motion itself does, and by the external
-generalised force:
+The generalised momentum p = M v changes by the torques of the joints, by what the motion itself does, and by the
+external generalised force:
 
     ṗ = tau + Ṁ v − h + tau_ext,      h = C v + g
 
@@ -51,8 +51,8 @@ def observed(tree: Tree, symbols: dict[str, SX]) -> dict[str, SX]:
 def wrenches(tree: Tree, places: Sequence[Place], symbols: dict[str, SX], residual: SX) -> dict[str, SX]:
     """Wrenches (mixed, at their frames) that explain the residual best, what they leave, and how the frames move.
 
-    min Σ ((r − Σ Jᵀ F) / σ)² + Σ (F / s)²: σ of each row is a number, and so is s of each component, with which a contact of
-    points gives no torque, and a frame that nothing touches nothing at all.
+    min Σ ((r − Σ Jᵀ F) / σ)² + Σ (F / s)²: σ of each row is a number, and so is s of each component, with which a
+    contact of points gives no torque, and a frame that nothing touches nothing at all.
     """
     q, v, s = symbols["q"], symbols["v"], symbols["scale"]
     if not places:

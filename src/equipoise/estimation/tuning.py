@@ -1,4 +1,5 @@
-"""The noise of a filter from a log: the settings under which the innovations are likeliest, found with many filters at once."""
+"""The noise of a filter from a log: the settings under which the innovations are likeliest, found with many filters at
+once."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ class Tuned:
         noise: the likeliest.
         likelihood: log-density of the innovations under it.
         before: likewise under the estimator's own.
-        squares: mean of squared innovations of contacts that are held, each in its own covariance: 3 if the filter is consistent.
+        squares: mean of squared innovations of contacts that are held, each in its own covariance: 3 if the filter is
+            consistent.
     """
 
     noise: FilterNoise

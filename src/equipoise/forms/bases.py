@@ -73,15 +73,18 @@ def _places(tree: Tree, place_of: Callable[[str], Place], base: Base) -> tuple[P
 
 
 def _moving(tree: Tree, place_of: Callable[[str], Place], frame: str) -> Place:
-    """Where a frame is, if it moves with the base: only then do its velocity and the joint rates decide that of the base."""
+    """Where a frame is, if it moves with the base: only then do its velocity and the joint rates decide that of the
+    base."""
     place = place_of(frame)
     if place[0] < 0:
         raise ModelError(f"frame {frame!r} is fixed to the world, not to the robot: it cannot be the base")
     root = tree.ancestors(place[0])[-1]
     if root != 0:
         raise ModelError(
-            f"frame {frame!r} belongs to another tree than the base: it hangs on joint {tree.bodies[root].name!r}, the robot "
-            f"on {tree.bodies[0].name!r}. Its velocity says nothing of the base's, so it cannot be the base; frames that "
+            f"frame {frame!r} belongs to another tree than the base: it hangs on joint {tree.bodies[root].name!r}, the "
+            "robot "
+            f"on {tree.bodies[0].name!r}. Its velocity says nothing of the base's, so it cannot be the base; frames "
+            "that "
             "the base carries can"
         )
     return place

@@ -2,9 +2,9 @@
 
     M ÿ + N ẏ + g = φ + C_yᵀ λ,    C_y ÿ + Ċ_y ẏ = 0                                    [BK12, Eq. (32)]
 
-M, N, g and φ all stand behind Tᵀ, with v = T ẏ, so the equation is Tᵀ (M a + h − tau) = C_yᵀ λ. The rows of T and of C_y are
-independent: both sides are zero. λ vanishes in every motion, in the paper's [BK12, Eq. (33)] as here, but for rounding; A of
-[BK12, Eq. (34)] takes it out whatever it is.
+M, N, g and φ all stand behind Tᵀ, with v = T ẏ, so the equation is Tᵀ (M a + h − tau) = C_yᵀ λ. The rows of T and of
+C_y are independent: both sides are zero. λ vanishes in every motion, in the paper's [BK12, Eq. (33)] as here, but for
+rounding; A of [BK12, Eq. (34)] takes it out whatever it is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class ChartEquations:
         y_dot: rates of all coordinates y, (…, ny).
         T, T_dot: v = T ẏ, a = T ÿ + Ṫ ẏ, v in the mixed variables of `form`, (…, nv, ny).
         M: [BK12, Eq. (25)], (…, ny, ny); it has the rank of T, not more.
-        N: with N ẏ as of [BK12, Eq. (26)], (…, ny, ny). The matrix is another: it makes Ṁ − 2N skew, the paper's does not.
+        N: with N ẏ as of [BK12, Eq. (26)], (…, ny, ny). The matrix is another: it makes Ṁ − 2N skew, the paper's does
+            not.
         g: gravity, (…, ny); the paper has it on the other side.
         C_y, C_bias: derivatives of the charts' constraints, (…, m, ny) and (…, m); rows may repeat each other.
     """
@@ -104,7 +105,9 @@ class ChartEquations:
         counts = np.sum(s > RANK_TOLERANCE * s.max(axis=-1, keepdims=True, initial=0.0), axis=-1)
         rank = int(np.max(counts, initial=0))
         if not np.all(counts == rank):
-            raise ConstraintError(f"the charts' constraints have rank {counts.min()} at some states and {rank} at others")
+            raise ConstraintError(
+                f"the charts' constraints have rank {counts.min()} at some states and {rank} at others"
+            )
         return U[..., :rank], s[..., :rank], V_T[..., :rank, :]
 
     @property
@@ -179,13 +182,16 @@ def _block(form: EquationsOfMotion, chart: Chart, joint: str | None) -> _Block:
     if made.type.name == "ball" and not chart.whole_pose:
         return _ball_block(form, chart, form.origin.q[..., made.q], made.v)
     raise ModelError(
-        f"a chart of rotations goes with a ball joint or a free object; {joint!r} is {made.type.name}, the chart {chart.name}"
+        f"a chart of rotations goes with a ball joint or a free object; {joint!r} is {made.type.name}, the chart "
+        f"{chart.name}"
     )
 
 
 def _base_block(form: EquationsOfMotion, chart: Chart) -> _Block:
     if form.base is COM:
-        raise ModelError("the average velocity G belongs to no frame, so no chart describes it; take Compound(eq.COM) instead")
+        raise ModelError(
+            "the average velocity G belongs to no frame, so no chart describes it; take Compound(eq.COM) instead"
+        )
     if not form.origin.floating:
         raise ModelError("a robot with a fixed base has no orientation to choose a chart for; name a ball joint")
     return _floating_block(form, chart, form.q[..., :7], slice(0, 6))

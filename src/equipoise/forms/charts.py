@@ -1,8 +1,8 @@
 """Charts of SO(3) [BK12]; the equations of motion in their coordinates are in `chart_equations`.
 
-A chart is a mapping ρ from parameters θ to a rotation (or, for the unit dual quaternion, to a whole pose), with a constraint
-C(θ) = 0 where it has more parameters than freedoms. A user writes ρ and C; everything else follows from them: J_ω by
-[BK12, Eq. (10)], its rate, the derivatives of C, and the way back from a rotation to parameters.
+A chart is a mapping ρ from parameters θ to a rotation (or, for the unit dual quaternion, to a whole pose), with a
+constraint C(θ) = 0 where it has more parameters than freedoms. A user writes ρ and C; everything else follows from
+them: J_ω by [BK12, Eq. (10)], its rate, the derivatives of C, and the way back from a rotation to parameters.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Chart:
     """A chart of your own.
 
     Args:
-        rho: function of θ that returns the 3×3 rotation matrix (or, with `whole_pose`, the 4×4 pose): plain arithmetic with
-            NumPy's functions, or a CasADi expression. It is called with symbols, so it may not branch on values.
+        rho: function of θ that returns the 3×3 rotation matrix (or, with `whole_pose`, the 4×4 pose): plain arithmetic
+            with NumPy's functions, or a CasADi expression. It is called with symbols, so it may not branch on values.
         dimension: number of parameters d.
         constraint: function of θ that returns C(θ), of any shape; rows may repeat each other. None for a chart without.
         whole_pose: ρ gives position and orientation.
@@ -71,7 +71,8 @@ class Chart:
             raise ModelError(f"{self.name}: ρ must return a {size}×{size} matrix, got {X.shape[0]}×{X.shape[1]}")
         columns = [X[:3, i] for i in range(3)]
         slopes = [casadi.jacobian(column, theta) for column in columns]
-        J = sum(columns[k] @ columns[j].T @ slopes[i] for i, j, k in ((0, 1, 2), (2, 0, 1), (1, 2, 0)))  # [BK12, Eq. (10)]
+        # [BK12, Eq. (10)]
+        J = sum(columns[k] @ columns[j].T @ slopes[i] for i, j, k in ((0, 1, 2), (2, 0, 1), (1, 2, 0)))
         if self.whole_pose:
             J = casadi.vertcat(casadi.jacobian(X[:3, 3], theta), J)
         C = SX(0, 1) if self.constraint is None else casadi.vec(_on_symbols(self, self.constraint, theta).T)
@@ -116,7 +117,8 @@ class Chart:
             written = traced
         if not (np.isfinite(traced).all() and np.allclose(traced, written, rtol=1e-9, atol=1e-9)):
             raise ModelError(
-                f"{self.name}: ρ on symbols is not ρ on numbers. It is called once with symbols, so it may not branch on θ, "
+                f"{self.name}: ρ on symbols is not ρ on numbers. It is called once with symbols, so it may not branch "
+                "on θ, "
                 "and takes its functions from NumPy or CasADi: np.cos, not math.cos."
             )
 
@@ -129,7 +131,8 @@ class Chart:
         return ChartPoint(theta, rate, *self._kernel(theta, rate))
 
     def parameters(self, X: Array) -> Array:
-        """θ of poses (…, 4, 4) or rotations (…, 3, 3), (…, d): by Gauss–Newton on ρ(θ) = R, C(θ) = 0, from several starts."""
+        """θ of poses (…, 4, 4) or rotations (…, 3, 3), (…, d): by Gauss–Newton on ρ(θ) = R, C(θ) = 0, from several
+        starts."""
         targets = np.asarray(X, dtype=float)
         goals = targets if self.whole_pose else targets[..., :3, :3]
         found = [self._sought(goal) for goal in goals.reshape(-1, *goals.shape[-2:])]
@@ -157,7 +160,8 @@ class Chart:
         return theta if np.abs(residual).max() < 1e-10 else None
 
     def rates(self, theta: Array, V: Array) -> Array:
-        """θ̇ for an angular velocity ω in world axes, or (ṗ, ω) of a whole pose: J θ̇ = V [BK12, Eq. (2)] and C_θ θ̇ = 0.
+        """θ̇ for an angular velocity ω in world axes, or (ṗ, ω) of a whole pose: J θ̇ = V [BK12, Eq. (2)] and C_θ θ̇ =
+        0.
 
         Args:
             theta: parameters, (…, d).
@@ -170,15 +174,18 @@ class Chart:
         rows = np.concatenate([point.J, point.C_theta], axis=-2)
         if rows.shape[-2] < self.dimension:
             raise ModelError(
-                f"{self.name} has {self.dimension} parameters for {point.J.shape[-2]} freedoms: it needs a constraint of "
+                f"{self.name} has {self.dimension} parameters for {point.J.shape[-2]} freedoms: it needs a constraint "
+                "of "
                 f"{self.dimension - point.J.shape[-2]} rows or more, C(θ) = 0"
             )
         smallest = np.linalg.svd(rows, compute_uv=False)[..., -1]
         if not np.all(smallest >= SINGULAR):
             worst = np.reshape(theta, (-1, self.dimension))[np.argmin(smallest)]
             raise StateError(
-                f"{self.name} is singular at θ = {np.round(worst, 6)}: its angular velocities span less than three directions "
-                f"(smallest singular value {np.min(smallest):.1e}). UnitQuaternion and RotationMatrix have no singularity."
+                f"{self.name} is singular at θ = {np.round(worst, 6)}: its angular velocities span less than three "
+                "directions "
+                f"(smallest singular value {np.min(smallest):.1e}). UnitQuaternion and RotationMatrix have no "
+                "singularity."
             )
         still = np.zeros((*point.theta.shape[:-1], point.C_theta.shape[-2]))
         return times(np.linalg.pinv(rows), np.concatenate([V, still], axis=-1))
@@ -222,7 +229,8 @@ def _traced(chart: Chart) -> Program:
 
 
 def _on_symbols(chart: Chart, function: Callable[[Any], Any], theta: Any) -> Any:
-    """A user's function on symbols: as a CasADi column if it takes that, else as an array, as NumPy's functions want it."""
+    """A user's function on symbols: as a CasADi column if it takes that, else as an array, as NumPy's functions want
+    it."""
     import casadi
 
     from ..equations.symbols import SX
@@ -242,7 +250,8 @@ def _on_symbols(chart: Chart, function: Callable[[Any], Any], theta: Any) -> Any
         except Exception as error:  # of code that is not ours: what it says is passed on
             reasons.append(f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")
     raise ModelError(
-        f"{chart.name}: its function does not run on symbols (as a CasADi column: {reasons[0]}; as an array: {reasons[1]}). "
+        f"{chart.name}: its function does not run on symbols (as a CasADi column: {reasons[0]}; as an array: "
+        f"{reasons[1]}). "
         "Write it with +, −, *, /, @ and functions of NumPy or CasADi."
     )
 
@@ -343,7 +352,9 @@ class DualQuaternion(Chart):
         return np.concatenate([r, np.stack(dual, axis=-1) / 2], axis=-1)
 
 
-BUILT_IN: dict[str, type[Chart]] = {k.__name__: k for k in (RollPitchYaw, UnitQuaternion, RotationMatrix, DualQuaternion)}
+BUILT_IN: dict[str, type[Chart]] = {
+    k.__name__: k for k in (RollPitchYaw, UnitQuaternion, RotationMatrix, DualQuaternion)
+}
 
 
 def named(name: str | None) -> Chart | None:

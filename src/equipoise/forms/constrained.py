@@ -2,8 +2,8 @@
 
     M a + h = tau + Aᵀ λ,    A a = b
 
-The multipliers λ are the forces of the constraints, on the robot. Of all accelerations that the constraints allow, Gauss'
-principle takes the one nearest to the free motion in the metric of M [QO21, Eq. (5.41)].
+The multipliers λ are the forces of the constraints, on the robot. Of all accelerations that the constraints allow,
+Gauss' principle takes the one nearest to the free motion in the metric of M [QO21, Eq. (5.41)].
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONSISTENCY = 1e-8  # how far b may lie outside the range of A, of 1 + |b|
 SINGULAR_PIVOT = 1e-13  # of the diagonal: a smaller pivot of M is rounding
 
 
-# --- constrained dynamics ----------------------------------------------------------------------------------------------
+# --- constrained dynamics ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,8 @@ class ConstrainedDynamics:
     """M a + h = tau + Aᵀ λ with A a = b, at one state or a batch of states. Frozen; factorised once, when made.
 
     Rows of A may repeat each other: the acceleration and the force Aᵀ λ are unique all the same, and of all λ that give
-    this force the one of least Euclidean norm is taken. M may be singular as long as A holds every direction that has no
-    inertia, as in the eight-parameter base of [QO21, Sec. 5.4.1].
+    this force the one of least Euclidean norm is taken. M may be singular as long as A holds every direction that has
+    no inertia, as in the eight-parameter base of [QO21, Sec. 5.4.1].
 
     Args:
         M: mass matrix, (…, n, n).
@@ -42,7 +42,8 @@ class ConstrainedDynamics:
         A: constraint matrix, (…, m, n).
         b: wanted A a, (…, m): −J̇v for a constraint J v = 0.
         rank_tolerance: singular values of A M^(−1/2) below this part of the largest count as zero.
-        consistency: greatest |b − A a| that is taken for rounding, of 1 + |b|; `np.inf` takes the least-squares compromise.
+        consistency: greatest |b − A a| that is taken for rounding, of 1 + |b|; `np.inf` takes the least-squares
+            compromise.
 
     Raises:
         ConstraintError: no acceleration satisfies A a = b, or none of M and A holds some direction.
@@ -174,8 +175,8 @@ def _factorised(M: Array, A: Array, tolerance: float) -> _Factors:
 def _square_root(M: Array, A: Array) -> tuple[Array, Array]:
     """(L, w) with L Lᵀ = M, or M + w AᵀA where M alone is singular.
 
-    On every acceleration with A a = b the term w Aᵀ(A a − b) is zero: adding it to the equations changes neither a nor λ,
-    and gives inertia to directions in which only the constraints hold the coordinates.
+    On every acceleration with A a = b the term w Aᵀ(A a − b) is zero: adding it to the equations changes neither a nor
+    λ, and gives inertia to directions in which only the constraints hold the coordinates.
     """
     none = np.zeros(M.shape[:-2])
     L = _cholesky(M)
@@ -186,8 +187,10 @@ def _square_root(M: Array, A: Array) -> tuple[Array, Array]:
     L = _cholesky(M + shift[..., None, None] * (_T(A) @ A))
     if L is None:
         raise ConstraintError(
-            "the mass matrix is singular in a direction that the constraints leave free: nothing decides the acceleration "
-            "there. Check the inertias, or add the constraint that belongs to the redundant coordinates (a unit norm, say)."
+            "the mass matrix is singular in a direction that the constraints leave free: nothing decides the "
+            "acceleration "
+            "there. Check the inertias, or add the constraint that belongs to the redundant coordinates (a unit norm, "
+            "say)."
         )
     return L, shift
 
@@ -214,9 +217,12 @@ def _require_consistent(f: _Factors, A: Array, b: Array, consistency: float) -> 
     rows = [int(i) for i in np.argsort(-np.abs(left))[:6] if abs(left[i]) > 1e-3 * np.abs(left).max()]
     rank = int(f.independent.reshape(-1, f.independent.shape[-1])[worst].sum())
     raise ConstraintError(
-        f"the constraints contradict each other: no acceleration gives A a = b. A has {A.shape[-2]} rows of rank {rank}, "
-        f"and b lies {size.flat[worst]:.3g} outside its range, mostly in rows {rows}. With redundant contacts this happens "
-        "when the velocity does not keep them (A v ≠ 0): project it first, v = null_projector @ v, or leave the repeated "
+        f"the constraints contradict each other: no acceleration gives A a = b. A has {A.shape[-2]} rows of rank "
+        f"{rank}, "
+        f"and b lies {size.flat[worst]:.3g} outside its range, mostly in rows {rows}. With redundant contacts this "
+        "happens "
+        "when the velocity does not keep them (A v ≠ 0): project it first, v = null_projector @ v, or leave the "
+        "repeated "
         "rows out. consistency=np.inf takes the least-squares compromise."
     )
 

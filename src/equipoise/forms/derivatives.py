@@ -1,4 +1,5 @@
-"""Derivatives by name. Each matrix has one row for each number of the result and one column for each number of the tangent.
+"""Derivatives by name. Each matrix has one row for each number of the result and one column for each number of the
+tangent.
 
 The tangent of q is that of `integrate(q, dv)`: mixed, as v is.
 """

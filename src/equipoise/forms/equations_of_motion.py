@@ -1,7 +1,7 @@
 """M a + C v + g = tau + Σ Jᵀ F at one state, in the variables a user wants.
 
-All forms of one state share an origin: M, C, g in the mixed velocity of the robot's own base. Going from one form to another
-starts there, so the way back is exact; it costs a few small products, never the recursive algorithms again.
+All forms of one state share an origin: M, C, g in the mixed velocity of the robot's own base. Going from one form to
+another starts there, so the way back is exact; it costs a few small products, never the recursive algorithms again.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     "gibbs-appell"            energy of acceleration, differentiated                 [QO21, Sec. 5.3.1]
     "kane"                    partial velocities times inertia forces                [QO21, Sec. 5.3.2]
 
-Each is a short function on symbols. All four give the same numbers as `Robot.mass_matrix` and `Robot.bias_force`; what differs
-is the work, and `operation_counts` counts it. Here too is the kinematics of a robot in dual quaternions.
+Each is a short function on symbols. All four give the same numbers as `Robot.mass_matrix` and `Robot.bias_force`; what
+differs is the work, and `operation_counts` counts it. Here too is the kinematics of a robot in dual quaternions.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Centre:
         return casadi.diagcat(-skew(constant(self.I) @ w), self.m * skew(w))
 
     def weight(self, tree: Tree, x: SX) -> SX:
-        """(torque, force) of gravity on the body in the axes of the frame x: (0, Ad(r*) m g) [QO21, Eqs. (5.19), (5.23)]."""
+        """(torque, force) of gravity on the body in the axes of the frame x: (0, Ad(r*) m g) [QO21, Eqs. (5.19),
+        (5.23)]."""
         r = kinematics.entries(x[:4])
         g = [0.0, *(self.m * entry for entry in tree.gravity)]
         force = quaternions.product(quaternions.product(quaternions.conjugate(r), g), r)[1:]
@@ -104,7 +105,8 @@ def centres(tree: Tree) -> list[Centre]:
 
 @dataclass(frozen=True)
 class PointJacobians:
-    """Motion of a point of a body: ẋ = J_t v in world axes, ω = J_r v in the body's, and the rates of both; 3×nv each."""
+    """Motion of a point of a body: ẋ = J_t v in world axes, ω = J_r v in the body's, and the rates of both; 3×nv
+    each."""
 
     J_t: SX
     J_r: SX
@@ -183,7 +185,8 @@ def gauss_dual_quaternion(tree: Tree, q: SX, v: SX) -> Terms:
 
 
 def gibbs_appell(tree: Tree, q: SX, v: SX, a: SX) -> SX:
-    """Generalised force ∂S/∂a − ∂W/∂v, S the energy of acceleration and W the power of weight [QO21, Eqs. (5.22)–(5.25)].
+    """Generalised force ∂S/∂a − ∂W/∂v, S the energy of acceleration and W the power of weight [QO21, Eqs.
+    (5.22)–(5.25)].
 
     S = Σ ½ ξ̇ᵀ Ψ ξ̇ + ξ̇ᵀ S̄ ξ over the centres of mass. The thesis prints ∂S/∂u in Eq. (5.22); it is ∂S/∂u̇.
     """
@@ -224,7 +227,8 @@ PRINCIPLES: dict[str, Callable[[Tree, SX, SX, SX], SX]] = {
 def equations(robot: Robot, q: Array, v: Array, principle: str = "gauss") -> tuple[Array, Array]:
     """Mass matrix and bias force, M a + h = tau, by one of `PRINCIPLES`: (…, nv, nv) and (…, nv).
 
-    A reference, not for control loops: the first call for a humanoid traces and compiles for a quarter of a minute or more.
+    A reference, not for control loops: the first call for a humanoid traces and compiles for a quarter of a minute or
+    more.
     """
     return _kernel(robot.tree, _known(principle), "equations")(q, v)
 
@@ -243,7 +247,9 @@ def program(tree: Tree, principle: str, wanted: Wanted = "force") -> Program:
     force = PRINCIPLES[_known(principle)](tree, q, v, a) + rotors
     quaternion_places = [(0, start) for start in tree.quaternions]
     if wanted == "force":
-        return trace(principle, dict(q=q, v=v, a=a), {"tau": force}, shapes={"tau": (tree.nv,)}, quaternions=quaternion_places)
+        return trace(
+            principle, dict(q=q, v=v, a=a), {"tau": force}, shapes={"tau": (tree.nv,)}, quaternions=quaternion_places
+        )
     results = {"M": casadi.jacobian(force, a), "h": casadi.substitute(force, a, SX.zeros(tree.nv))}
     return trace(principle, dict(q=q, v=v), results, shapes={"h": (tree.nv,)}, quaternions=quaternion_places)
 
@@ -304,7 +310,9 @@ def _frame_kernel_of(tree: Tree, name: str, frame: str) -> Kernel:
         symbols = {argument: SX.sym(argument, size) for argument, size in sizes.items()}
         result = getattr(kinematics, name)(tree, *symbols.values(), (body, X))
         shapes = {name: (8,) if name == "pose" else result.shape}
-        return trace(name, symbols, {name: result}, shapes=shapes, quaternions=[(0, start) for start in tree.quaternions])
+        return trace(
+            name, symbols, {name: result}, shapes=shapes, quaternions=[(0, start) for start in tree.quaternions]
+        )
 
     return kernel_of(cached_program(tree, ("dual quaternions", name, body, X.tobytes()), make))
 
@@ -334,7 +342,8 @@ class Count:
 
 
 def operation_counts(robot: Robot) -> dict[str, Count]:
-    """Operations of inverse dynamics tau(q, v, a) for this robot: by each principle, and by `Robot.inverse_dynamics`."""
+    """Operations of inverse dynamics tau(q, v, a) for this robot: by each principle, and by
+    `Robot.inverse_dynamics`."""
     counts = {name: Count.of(program(robot.tree, name)) for name in PRINCIPLES}
     return counts | {"recursive": Count.of(robot.kernel("inverse_dynamics", None, "mixed").program)}
 
@@ -351,7 +360,9 @@ class Cost:
 
     def at(self, n: int) -> Count:
         """Both counts for n joints."""
-        values = (functools.reduce(lambda sum, c: sum * n + c, p, Fraction()) for p in (self.multiplications, self.additions))
+        values = (
+            functools.reduce(lambda sum, c: sum * n + c, p, Fraction()) for p in (self.multiplications, self.additions)
+        )
         return Count(*map(int, values))
 
 

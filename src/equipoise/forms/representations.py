@@ -48,10 +48,13 @@ def jacobian(X: Array, J: Array, from_: str, to: str) -> Array:
 def acceleration(X: Array, V: Array, A: Array, from_: str, to: str) -> Array:
     """Time derivative of a twist in another representation, from the twist and its derivative in the first.
 
-    With V_to = Y V_mixed the derivative is Y A_mixed + Ẏ V_mixed; Ẏ turns with the frame (body) or shifts with it (inertial).
+    With V_to = Y V_mixed the derivative is Y A_mixed + Ẏ V_mixed; Ẏ turns with the frame (body) or shifts with it
+    (inertial).
     """
     V_mixed = twist(X, V, from_, "mixed")
-    A_mixed = np.einsum("...ij,...j->...i", np.linalg.inv(from_mixed(X, from_)), np.asarray(A) - _drift(X, V_mixed, from_))
+    A_mixed = np.einsum(
+        "...ij,...j->...i", np.linalg.inv(from_mixed(X, from_)), np.asarray(A) - _drift(X, V_mixed, from_)
+    )
     return np.einsum("...ij,...j->...i", from_mixed(X, to), A_mixed) + _drift(X, V_mixed, to)
 
 

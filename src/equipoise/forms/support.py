@@ -1,4 +1,5 @@
-"""A robot that stands on one frame: the equations of its joints, and the wrench that holds the frame [TPN17, Sec. 6]."""
+"""A robot that stands on one frame: the equations of its joints, and the wrench that holds the frame [TPN17, Sec.
+6]."""
 
 from __future__ import annotations
 
@@ -49,8 +50,8 @@ class FixedSupport:
     def wrench(self, tau: Array, external: Array | None = None) -> Array:
         """Wrench on the robot that keeps the frame where it is [TPN17, Eq. (48)], mixed at the frame.
 
-        In base F the constraint is "the first six accelerations are zero", so the first six rows of the equations of motion
-        say what force that takes: no matrix J M⁻¹ Jᵀ has to be inverted.
+        In base F the constraint is "the first six accelerations are zero", so the first six rows of the equations of
+        motion say what force that takes: no matrix J M⁻¹ Jᵀ has to be inverted.
         """
         s_dotdot = self.acceleration(tau, external)
         a = np.concatenate([np.zeros((*s_dotdot.shape[:-1], 6)), s_dotdot], axis=-1)
@@ -58,7 +59,8 @@ class FixedSupport:
         return needed if external is None else needed - np.asarray(external)[..., :6]
 
     def jacobian(self, J: Array) -> Array:
-        """The Jacobian of the joints alone [TPN17, Eq. (47e)], from one in the variables of the robot's own base, mixed."""
+        """The Jacobian of the joints alone [TPN17, Eq. (47e)], from one in the variables of the robot's own base,
+        mixed."""
         return self.free.jacobian_from(self.free.in_base(None), J)[..., 6:]
 
     def switch(self, frame: str) -> FixedSupport:

@@ -1,7 +1,7 @@
 """Capsules around the shapes of a link: the smallest by volume that a search finds, and always around all of it.
 
-A shape is points with a radius around each (a ball where the point is alone, a capsule where there are two); its hull is what
-must be inside. A capsule is convex, so it holds the shape as soon as it holds the points with their radii.
+A shape is points with a radius around each (a ball where the point is alone, a capsule where there are two); its hull
+is what must be inside. A capsule is convex, so it holds the shape as soon as it holds the points with their radii.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Cloud:
 def collision_capsules(robot: Robot, *, most: int = 1) -> dict[str, tuple[Round, ...]]:
     """Spheres and capsules that hold the collision shapes of every link that has some.
 
-    Spheres and capsules of the description are taken as they are. Around anything else the smallest capsule is searched for:
-    boxes and meshes by their corners, cylinders by a prism around them. Where a mesh file is missing or not readable, the
-    visual shapes of the link take its place, and else the ellipsoid of its inertia, which need not hold all of the link; a
-    `ModelWarning` says so.
+    Spheres and capsules of the description are taken as they are. Around anything else the smallest capsule is searched
+    for: boxes and meshes by their corners, cylinders by a prism around them. Where a mesh file is missing or not
+    readable, the visual shapes of the link take its place, and else the ellipsoid of its inertia, which need not hold
+    all of the link; a `ModelWarning` says so.
 
     Args:
-        most: capsules for each link at most. With more than one, shapes get capsules of their own and long or wide ones are
-            cut in two, as long as that saves enough volume.
+        most: capsules for each link at most. With more than one, shapes get capsules of their own and long or wide ones
+            are cut in two, as long as that saves enough volume.
     """
     if most < 1:
         raise ModelError(f"collision_capsules: most is at least 1 capsule for a link, got {most!r}")
@@ -84,7 +84,8 @@ def smallest_capsule(points: ArrayLike, radii: ArrayLike = 0.0, frame: str | Non
     """The smallest capsule (or sphere, if that is smaller) around points with radii that a search finds.
 
     Whatever the search does, all points are inside: given an axis and a radius, the ends are placed where they must be.
-    Starts are the principal axes of the points; the search turns and shifts the axis (Nelder–Mead) and widens the radius.
+    Starts are the principal axes of the points; the search turns and shifts the axis (Nelder–Mead) and widens the
+    radius.
 
     Args:
         points: (n, 3) m.
@@ -97,7 +98,7 @@ def smallest_capsule(points: ArrayLike, radii: ArrayLike = 0.0, frame: str | Non
     return _on(frame, _fit(Cloud(points, radii, np.empty((0, 2), int)))[1])
 
 
-# --- fitting ------------------------------------------------------------------------------------------------------------
+# --- fitting ----------------------------------------------------------------------------------------------------------
 
 Ends = tuple[Array, Array, float]  # two ends and a radius
 
@@ -158,7 +159,12 @@ def _fit(cloud: Cloud) -> tuple[float, Ends]:
         def cost(x: Array, unpack: Callable[[Array], tuple[Array, Array, float]] = unpack) -> float:
             return _ends_on_axis(*unpack(x), few, few_radii)[0] / size**3
 
-        options = {"xatol": 1e-3, "fatol": 1e-5, "maxfev": 600, "initial_simplex": np.vstack([np.zeros(5), 0.15 * np.eye(5)])}
+        options = {
+            "xatol": 1e-3,
+            "fatol": 1e-5,
+            "maxfev": 600,
+            "initial_simplex": np.vstack([np.zeros(5), 0.15 * np.eye(5)]),
+        }
         x = minimize(cost, np.zeros(5), method="Nelder-Mead", options=options).x
         found.append(_ends_on_axis(*unpack(x), points, radii))
     return min(found, key=lambda fit: fit[0])
@@ -174,7 +180,11 @@ def _unpacked(centre: Array, axes: Array, size: float) -> Callable[[Array], tupl
 
     def unpack(x: Array) -> tuple[Array, Array, float]:
         axis = axes[:, 0] + x[0] * axes[:, 1] + x[1] * axes[:, 2]
-        return centre + size * (x[2] * axes[:, 1] + x[3] * axes[:, 2]), axis / np.linalg.norm(axis), size * abs(float(x[4]))
+        return (
+            centre + size * (x[2] * axes[:, 1] + x[3] * axes[:, 2]),
+            axis / np.linalg.norm(axis),
+            size * abs(float(x[4])),
+        )
 
     return unpack
 
@@ -205,11 +215,12 @@ def _outermost(cloud: Cloud) -> tuple[Array, Array]:
     return cloud.points[few], cloud.radii[few]
 
 
-# --- several capsules ---------------------------------------------------------------------------------------------------
+# --- several capsules -------------------------------------------------------------------------------------------------
 
 
 def _fitted(clouds: Sequence[Cloud], most: int) -> list[Ends]:
-    """One capsule around all; then the one that gains most is divided, as long as that saves volume and `most` allows."""
+    """One capsule around all; then the one that gains most is divided, as long as that saves volume and `most`
+    allows."""
     groups = [(_fit(_together(clouds)), list(clouds))]
     while len(groups) < most:
         divided = [_divided(group) for _, group in groups]
@@ -231,7 +242,9 @@ def _divided(clouds: Sequence[Cloud]) -> list[tuple[tuple[float, Ends], list[Clo
         axes = _principal_axes(np.concatenate([c.points for c in clouds]))
         orders = [np.argsort(middles @ turned[:, 0], kind="stable") for turned in axes]
         ways = [
-            ([clouds[i] for i in order[:k]], [clouds[i] for i in order[k:]]) for order in orders for k in range(1, len(clouds))
+            ([clouds[i] for i in order[:k]], [clouds[i] for i in order[k:]])
+            for order in orders
+            for k in range(1, len(clouds))
         ]
     elif len(clouds[0].edges):
         cuts = [_cut(clouds[0], axes[:, 0]) for axes in _principal_axes(clouds[0].points)]
@@ -266,7 +279,7 @@ def _together(clouds: Sequence[Cloud]) -> Cloud:
     return Cloud(points, radii, np.empty((0, 2), int))
 
 
-# --- shapes -------------------------------------------------------------------------------------------------------------
+# --- shapes -----------------------------------------------------------------------------------------------------------
 
 
 def _clouds_of(link: Link, doubts: list[str]) -> list[Cloud]:

@@ -49,10 +49,10 @@ def self_collision_pairs(
 ) -> list[Pair]:
     """The pairs of capsules of a robot that can hit each other and do not always do.
 
-    Left out are pairs on one link, links joined rigidly, links next to each other in the tree, pairs that overlap at rest,
-    pairs that overlap always, and pairs that never come within `range`. Postures are tried within the joint limits, the same
-    ones each time; from the nearest of them every pair still out of range is moved towards each other. That finds what
-    is in reach far more surely than chance does, but it is no proof. What is found is cached.
+    Left out are pairs on one link, links joined rigidly, links next to each other in the tree, pairs that overlap at
+    rest, pairs that overlap always, and pairs that never come within `range`. Postures are tried within the joint
+    limits, the same ones each time; from the nearest of them every pair still out of range is moved towards each other.
+    That finds what is in reach far more surely than chance does, but it is no proof. What is found is cached.
 
     Args:
         range: m; 0.05 if not given.
@@ -69,9 +69,18 @@ def self_collision_pairs(
     every = _combinations(capsules)
     rounds = [repr(c) for cs in capsules.values() for c in cs]
     name = key(
-        "pairs", VERSION, robot.tree.digest, list(capsules), rounds, robot.limits.lower.tolist(), robot.limits.upper.tolist(),
-        reach, sorted(map(repr, ignore)), samples, rest.tolist(),
-    )  # fmt: skip
+        "pairs",
+        VERSION,
+        robot.tree.digest,
+        list(capsules),
+        rounds,
+        robot.limits.lower.tolist(),
+        robot.limits.upper.tolist(),
+        reach,
+        sorted(map(repr, ignore)),
+        samples,
+        rest.tolist(),
+    )
 
     def searched() -> bytes:
         found = sorted_pairs(robot, range=reach, ignore=ignore, samples=samples, capsules=capsules, posture=rest)
@@ -135,7 +144,9 @@ def _neighbours(robot: Robot, capsules: Mapping[str, Sequence[Round]]) -> set[tu
     return near
 
 
-def _by_postures(robot: Robot, pairs: list[Pair], reach: float, samples: int, rest: Array, sort: dict[str, list[Pair]]) -> None:
+def _by_postures(
+    robot: Robot, pairs: list[Pair], reach: float, samples: int, rest: Array, sort: dict[str, list[Pair]]
+) -> None:
     """Sort pairs by how near they come."""
     rng = np.random.default_rng(0)
     every = PairSet(robot, tuple(pairs))
@@ -175,7 +186,8 @@ def _nearest(every: PairSet, which: Array, q: Array, reach: float) -> Array:
         if len(open_) == 0:
             break
         here = q[open_][:, at]
-        J[:, of] *= np.where(J[:, of] > 0, here > limits.lower[at], here < limits.upper[at])  # those at a limit stay there
+        # those at a limit stay there
+        J[:, of] *= np.where(J[:, of] > 0, here > limits.lower[at], here < limits.upper[at])
         v = -J * (value / (np.einsum("ij,ij->i", J, J) + 1e-9))[:, None]
         v *= np.minimum(1.0, STEP / (np.abs(v).max(axis=1) + 1e-12))[:, None]
         q[open_] = turn.evaluate(q[open_], v, np.ones((len(open_), 1)))

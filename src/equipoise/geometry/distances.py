@@ -1,30 +1,31 @@
 """Distances between primitives and how they change: d, ḋ = J v + ζ and d̈ = J a + J̇ v + ζ̇ [QO21, Sec. 3.2 and 4.2].
 
-J is what the robot does to the distance, the residual ζ what the world does by itself. CasADi differentiates the formulas
-along the motion of robot and world; everything asked for together is one kernel, and what stands in the world is an input of it.
+J is what the robot does to the distance, the residual ζ what the world does by itself. CasADi differentiates the
+formulas along the motion of robot and world; everything asked for together is one kernel, and what stands in the world
+is an input of it.
 
 Which distance a pair has:
 
-    pair                                              value                                smooth
-    Point–Point, Point–Line                           squared [QO21, Table 3.1]            everywhere
-    Line–Line                                         squared [QO21, Table 3.1]            where not parallel
-    Point–Segment                                     squared                              once; twice but where an end begins
-    Line–Segment, Segment–Segment                     squared                              the same, where not parallel
-    Point–Plane                                       signed [QO21, Eq. (3.8)]             everywhere
-    Segment–Plane, Capsule–Plane                      signed, of the lowest point          where not parallel
-    Sphere–Plane                                      signed, less the radius              everywhere
-    any other pair with a Sphere or a Capsule         plain, less the radii: negative      as the cores, where they do not touch
-                                                      when they penetrate
+    pair                                        value                             smooth
+    Point–Point, Point–Line                     squared [QO21, Table 3.1]         everywhere
+    Line–Line                                   squared [QO21, Table 3.1]         where not parallel
+    Point–Segment                               squared                           once; twice but where an end begins
+    Line–Segment, Segment–Segment               squared                           the same, where not parallel
+    Point–Plane                                 signed [QO21, Eq. (3.8)]          everywhere
+    Segment–Plane, Capsule–Plane                signed, of the lowest point       where not parallel
+    Sphere–Plane                                signed, less the radius           everywhere
+    any other pair with a Sphere or a Capsule   plain, less the radii: negative   as the cores, where they do not touch
+                                                when they penetrate
 
 What is returned where the mathematics leaves a choice:
 
 - Plain distances of cores that touch (nearer than `TOUCHING`): J = 0 and ζ = 0, the middle of all slopes there.
-- Parallel segments lie beside each other along a stretch; J and ζ are those of its middle. The value is continuous, J jumps
-  to one end or the other as soon as they tilt.
-- Parallel lines (sine of their angle below `PARALLEL_LINES`): the distance between them. The mathematics itself jumps: lines
-  that tilt ever so little meet somewhere far away. J is that of their distance while they stay parallel.
-- A squared distance of 0 has J = 0. Infinite lines that cross need not mean a collision [QO21, Fig. 4.7]: take Segments or
-  Capsules, which make the switch of [QO21, Eq. (4.37)] between line and end points, without its jumps.
+- Parallel segments lie beside each other along a stretch; J and ζ are those of its middle. The value is continuous, J
+  jumps to one end or the other as soon as they tilt.
+- Parallel lines (sine of their angle below `PARALLEL_LINES`): the distance between them. The mathematics itself jumps:
+  lines that tilt ever so little meet somewhere far away. J is that of their distance while they stay parallel.
+- A squared distance of 0 has J = 0. Infinite lines that cross need not mean a collision [QO21, Fig. 4.7]: take Segments
+  or Capsules, which make the switch of [QO21, Eq. (4.37)] between line and end points, without its jumps.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Distance:
 
     Args:
         quantity: "distance", "chord" (2 − 2 cos of an angle) or "angle" (rad).
-        squared: whether the value is in m² instead of m. Vector-field inequalities are written on either; a bound d_safe on
-            a squared distance is d_safe².
+        squared: whether the value is in m² instead of m. Vector-field inequalities are written on either; a bound
+            d_safe on a squared distance is d_safe².
     """
 
     a: Primitive
@@ -93,15 +94,16 @@ def distance(a: Primitive, b: Primitive, *, squared: bool | None = None) -> Dist
     """The distance between two primitives, in either order.
 
     Args:
-        squared: True for m², False for m. If not given, pairs of points, lines and segments are squared, as in
-            [QO21, Table 3.1], which makes them smooth where they touch; pairs with a plane, a sphere or a capsule are in m
-            and signed.
+        squared: True for m², False for m. If not given, pairs of points, lines and segments are squared, as in [QO21,
+            Table 3.1], which makes them smooth where they touch; pairs with a plane, a sphere or a capsule are in m and
+            signed.
     """
     _require_primitives("distance", a, b)
     cores, _ = _ordered(a, b)
     if cores not in SQUARED and cores not in SIGNED:
         raise GeometryError(
-            f"a {type(a).__name__} and a {type(b).__name__} have no distance: both are infinite and meet unless they are "
+            f"a {type(a).__name__} and a {type(b).__name__} have no distance: both are infinite and meet unless they "
+            "are "
             "parallel. Take a Point, Segment, Sphere or Capsule instead of one, or angle(a, b)."
         )
     signed = cores in SIGNED or a.thickness is not None or b.thickness is not None
@@ -117,8 +119,8 @@ def angle(a: Primitive, b: Primitive, *, smooth: bool = True) -> Distance:
     """The angle φ in [0, π] between directions of lines or normals of planes [QO21, Sec. 4.2].
 
     Args:
-        smooth: the thesis' 2 − 2 cos φ [QO21, Eq. (4.28)], smooth everywhere; else φ itself, rad, which has no derivative
-            at 0 and π: J = 0 and ζ = 0 are given there. The residual in [QO21, Eq. (4.27)] lacks the factor
+        smooth: the thesis' 2 − 2 cos φ [QO21, Eq. (4.28)], smooth everywhere; else φ itself, rad, which has no
+            derivative at 0 and π: J = 0 and ζ = 0 are given there. The residual in [QO21, Eq. (4.27)] lacks the factor
             −1/√(1 − ⟨l_z, l⟩²) of the other term.
     """
     _require_primitives("angle", a, b)
@@ -180,8 +182,8 @@ class DistanceValues:
 class DistanceKernel:
     """Distances compiled for a robot. Call it with (q, v); leading dimensions are batches.
 
-    Primitives of the world are inputs: `world` lists them, each once, and a call may replace all of them by others of the
-    same types, with other places, radii and motions. Nothing is compiled anew.
+    Primitives of the world are inputs: `world` lists them, each once, and a call may replace all of them by others of
+    the same types, with other places, radii and motions. Nothing is compiled anew.
     """
 
     robot: Robot
@@ -207,7 +209,11 @@ class DistanceKernel:
             world: what now stands in the place of `self.world`, in that order: primitives, or an array (…, 3, n) of
                 `motion`, which may be a batch. As they were given if None.
         """
-        given = self._given if world is None else self._split(world if isinstance(world, np.ndarray) else self.motion(world))
+        given = (
+            self._given
+            if world is None
+            else self._split(world if isinstance(world, np.ndarray) else self.motion(world))
+        )
         if given and all(getattr(x, "dtype", None) == np.float32 for x in (q, v)):
             given = tuple(x.astype(np.float32) for x in given)  # the state decides: float32 in, float32 out
         results = self.kernel(q, v, *given)
@@ -221,7 +227,9 @@ class DistanceKernel:
         wanted = [type(p).__name__ for p in self.world]
         got = [type(p).__name__ for p in world]
         if wanted != got:
-            raise GeometryError(f"the world of these distances is [{', '.join(wanted)}], in this order; got [{', '.join(got)}]")
+            raise GeometryError(
+                f"the world of these distances is [{', '.join(wanted)}], in this order; got [{', '.join(got)}]"
+            )
         attached = next((p for p in world if p.frame is not None), None)
         if attached is not None:
             raise GeometryError(f"{attached!r} is on a frame of the robot; the world of a kernel stands in the world")

@@ -1,7 +1,8 @@
-"""Distances of cores in the world, on numbers or symbols: each formula once, the closest points chosen without a branch.
+"""Distances of cores in the world, on numbers or symbols: each formula once, the closest points chosen without a
+branch.
 
-Squared distances of points, lines and segments among themselves [QO21, Table 3.1]; signed ones from planes [QO21, Eq. (3.8)];
-angles between directions [QO21, Eqs. (4.26)–(4.29)]. `m` is the arithmetic: of arrays or of symbols.
+Squared distances of points, lines and segments among themselves [QO21, Table 3.1]; signed ones from planes [QO21, Eq.
+(3.8)]; angles between directions [QO21, Eqs. (4.26)–(4.29)]. `m` is the arithmetic: of arrays or of symbols.
 """
 
 from __future__ import annotations
@@ -118,8 +119,8 @@ def line_segment(a: Placed, b: Placed, m: Arithmetic) -> Any:
 def segment_segment(a: Placed, b: Placed, m: Arithmetic) -> Any:
     """Squared distance of two segments a + s e and a' + t e'.
 
-    s and t minimise over the square [0, 1]²: first s on the two lines, then t, then s once more where t had to be kept in
-    its bounds. Sines come from cross products: |e|²|e'|² − ⟨e, e'⟩² would lose half of the digits.
+    s and t minimise over the square [0, 1]²: first s on the two lines, then t, then s once more where t had to be kept
+    in its bounds. Sines come from cross products: |e|²|e'|² − ⟨e, e'⟩² would lose half of the digits.
     """
     r, e, f = _minus(a.first, b.first), a.span, b.span
     ee, ff, ef, re, rf = _square(e), _square(f), _dot(e, f), _dot(r, e), _dot(r, f)

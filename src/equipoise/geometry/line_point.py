@@ -21,10 +21,10 @@ Part = Literal["line", "first end", "second end"]
 class LinePointSwitch:
     """The torso–arm distance of [QO21, Eqs. (4.37), (4.38)]: line to line, or an end of the arm to the line.
 
-    The thesis keeps two infinite lines apart, and switches to the nearer of elbow and hand where the lines pass each other
-    beyond the arm. It switches when the distance of the lines is 0, a set no computer meets; the switch here is made where
-    the point of the arm's line nearest to the torso leaves the arm. So it is continuous, and equal to the distance of a Line
-    and a Segment, value and derivatives alike.
+    The thesis keeps two infinite lines apart, and switches to the nearer of elbow and hand where the lines pass each
+    other beyond the arm. It switches when the distance of the lines is 0, a set no computer meets; the switch here is
+    made where the point of the arm's line nearest to the torso leaves the arm. So it is continuous, and equal to the
+    distance of a Line and a Segment, value and derivatives alike.
     """
 
     torso: Line

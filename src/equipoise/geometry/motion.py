@@ -1,9 +1,9 @@
 """Rigid bodies that move by themselves: where a twist, constant or changing linearly, has carried them after a time.
 
-The reference point of a body has velocity v₀ + a t and the body turns with ω(t) = ω₀ + α t, all in world axes. The point
-goes along p₀ + v₀ t + ½ a t². The rotation solves Ṙ = [ω]ₓ R. About one axis that is exp([ω₀ t + ½ α t²]ₓ); where ω₀ and α
-are not parallel no such formula exists, and R is a product of exponentials of the Magnus series to sixth order: always a
-rotation, whatever the step.
+The reference point of a body has velocity v₀ + a t and the body turns with ω(t) = ω₀ + α t, all in world axes. The
+point goes along p₀ + v₀ t + ½ a t². The rotation solves Ṙ = [ω]ₓ R. About one axis that is exp([ω₀ t + ½ α t²]ₓ); where
+ω₀ and α are not parallel no such formula exists, and R is a product of exponentials of the Magnus series to sixth
+order: always a rotation, whatever the step.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Hundreds of distances at once: every pair is looked at, those within range come with their derivatives.
 
-`distances_kernel` writes the code of each pair out, which is fast for tens of distances and too much code for hundreds. Here
-three kernels share the work, whatever the number of pairs:
+`distances_kernel` writes the code of each pair out, which is fast for tens of distances and too much code for hundreds.
+Here three kernels share the work, whatever the number of pairs:
 
     kinematics   (q, v) → start and span of every segment, their rates and biases, and the twists of the joints
     gap          one pair of segments → distance; run on all pairs as a batch, in the lanes of vector registers
-    slope        one pair → distance, its rate, its acceleration at a = 0, its gradient as a wrench; run on those within range
+    slope        one pair → distance, its rate, its acceleration at a = 0, its gradient as a wrench; on those in range
 
-A distance does not change when both bodies move as one. Hence its gradient is a wrench F on one of them and −F on the other, and
-the row of the Jacobian is Fᵀ S on the joints S that move the one, −Fᵀ S on those of the other, nothing on joints of both.
+A distance does not change when both bodies move as one. Hence its gradient is a wrench F on one of them and −F on the
+other, and the row of the Jacobian is Fᵀ S on the joints S that move the one, −Fᵀ S on those of the other, nothing on
+joints of both.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ class PairSet:
         set_("_gaps", _Batch(self.gap, len(self.pairs)))
         set_("_slopes", _Batch(self.slope, min(self.most, len(self.pairs))))
 
-    def __call__(self, q: Array, v: Array, world: Sequence[Primitive] | None = None, *, range: float | None = None) -> NearPairs:
+    def __call__(
+        self, q: Array, v: Array, world: Sequence[Primitive] | None = None, *, range: float | None = None
+    ) -> NearPairs:
         """Pairs within range at one state (q, v); `world` stands in the place of `self.world`, in that order.
 
         A `range` that is given stands in the place of `self.range`.
@@ -150,7 +153,10 @@ class PairSet:
         at, (first, second) = np.arange(len(q)), self._sides[:, which]
         sides = places[at, first], places[at, second], motions[at, first], motions[at, second]
         rows = self.slope(*sides, self._radii[which])
-        J = np.einsum("ni,nij->nj", rows[:, 3:], np.broadcast_to(twists, (len(q), *twists.shape[-2:]))) * self._moves[which]
+        J = (
+            np.einsum("ni,nij->nj", rows[:, 3:], np.broadcast_to(twists, (len(q), *twists.shape[-2:])))
+            * self._moves[which]
+        )
         if self._followers is not None:
             J = J[:, : self.robot.nv] + J[:, self.robot.nv :] @ self._followers
         return rows[:, 0], J
@@ -159,12 +165,16 @@ class PairSet:
         """Other things in the place of the world's: their places and motions, and radii of the pairs."""
         wanted, got = ([type(p).__name__ for p in things] for things in (self.world, world))
         if wanted != got or any(p.frame is not None for p in world):
-            raise GeometryError(f"the world of these pairs is [{', '.join(wanted)}], in this order; got [{', '.join(got)}]")
+            raise GeometryError(
+                f"the world of these pairs is [{', '.join(wanted)}], in this order; got [{', '.join(got)}]"
+            )
         now = dict(zip(self.world, world, strict=True))
         radii = [[sum(now.get(p, p).thickness or 0.0 for p in pair)] for pair in self.pairs]
         return _motions(world), np.array(radii)
 
-    def _with_world(self, places: Array, motions: Array, given: tuple[Array, Array], q: Array, v: Array) -> tuple[Array, Array]:
+    def _with_world(
+        self, places: Array, motions: Array, given: tuple[Array, Array], q: Array, v: Array
+    ) -> tuple[Array, Array]:
         """Rows of robot and world, both relative to the base."""
         there, moving = (np.tile(x, (*places.shape[:-2], 1, 1)) for x in given)
         if self.robot.floating:
@@ -179,8 +189,11 @@ class _Batch:
     def __init__(self, kernel: Kernel, most: int) -> None:
         self.code = kernel.code("float64", batch=True)
         self.width = self.code.target.width
-        most = -(-most // self.width) * self.width  # blocks are whole; rows nobody asked for are computed and left alone
-        sizes = [argument.size for argument in kernel.program.inputs] + [output.size for output in kernel.program.outputs]
+        # blocks are whole; rows nobody asked for are computed and left alone
+        most = -(-most // self.width) * self.width
+        sizes = [argument.size for argument in kernel.program.inputs] + [
+            output.size for output in kernel.program.outputs
+        ]
         self.arrays = [np.zeros((most, size)) for size in sizes]
         self.places = [(x.ctypes.data, x.strides[0]) for x in self.arrays]
 
@@ -201,7 +214,9 @@ def _check(given: PairSet) -> None:
     if not given.pairs:
         raise GeometryError("PairSet: give at least one pair")
     if not (np.ndim(given.range) == 0 and given.range > -np.inf) or given.most < 1:
-        raise ShapeError(f"PairSet: range is a length in metres and most at least 1; got {given.range!r} and {given.most!r}")
+        raise ShapeError(
+            f"PairSet: range is a length in metres and most at least 1; got {given.range!r} and {given.most!r}"
+        )
     for pair in given.pairs:
         if len(pair) != 2 or any(getattr(p, "core", None) not in ("point", "segment") for p in pair):
             raise GeometryError(f"PairSet: wanted pairs of Points, Segments, Spheres or Capsules, got {pair!r}")
@@ -224,11 +239,12 @@ def _motions(world: Sequence[Primitive]) -> tuple[Array, Array]:
     return rows[:, 0].reshape(-1, PLACE), rows[:, 1:].reshape(-1, MOTION)
 
 
-# --- joints -------------------------------------------------------------------------------------------------------------
+# --- joints -----------------------------------------------------------------------------------------------------------
 
 
 def _columns_of(tree: Tree) -> list[tuple[int, int]]:
-    """(body, velocity) of each column of joint twists: the nv velocities, then one for each joint that follows another."""
+    """(body, velocity) of each column of joint twists: the nv velocities, then one for each joint that follows
+    another."""
     owners: dict[int, int] = {}
     followers = []
     for i, body in enumerate(tree.bodies):
@@ -249,10 +265,12 @@ def _moved_columns(tree: Tree, columns: Sequence[tuple[int, int]]) -> Array:
     return moves
 
 
-# --- on symbols ---------------------------------------------------------------------------------------------------------
+# --- on symbols -------------------------------------------------------------------------------------------------------
 
 
-def _kinematics_of(robot: Robot, carried: Sequence[Primitive], columns: Sequence[tuple[int, int]]) -> tuple[Tree, Any, Any]:
+def _kinematics_of(
+    robot: Robot, carried: Sequence[Primitive], columns: Sequence[tuple[int, int]]
+) -> tuple[Tree, Any, Any]:
     """What `cached_program` wants: the robot, a name for these primitives on it, and how the program is made."""
     placed = []
     for primitive in carried:
@@ -263,7 +281,8 @@ def _kinematics_of(robot: Robot, carried: Sequence[Primitive], columns: Sequence
 
 
 def _kinematics_traced(tree: Tree, placed: Sequence[Any], columns: Sequence[tuple[int, int]]) -> Program:
-    """Segments of the robot relative to its base, (n, 6) and (n, 12), and the twists of its joints there, (6, columns)."""
+    """Segments of the robot relative to its base, (n, 6) and (n, 12), and the twists of its joints there, (6,
+    columns)."""
     from ..equations.symbols import SX, beside, stack
     from ..machine.trace import trace
     from .rows import scene_of
@@ -306,7 +325,8 @@ def _gap_traced() -> Program:
 
 
 def _slope_traced() -> Program:
-    """Of two segments: (distance less radii, its rate, its acceleration at a = 0, force and torque of its gradient), (9,)."""
+    """Of two segments: (distance less radii, its rate, its acceleration at a = 0, force and torque of its gradient),
+    (9,)."""
     import casadi
 
     from ..equations.symbols import SX, cross, stack

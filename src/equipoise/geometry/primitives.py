@@ -1,9 +1,10 @@
 """Points, lines, planes and bodies made of them: fixed to a frame of the robot, or in the world, where they may move.
 
-Each primitive is a core (a point, a line, a segment or a plane) with or without a radius around it. What is written in a
-frame is in the axes of that frame; `frame=None` means the world. A primitive of the world may move as a rigid body: `velocity` is
-the twist (linear, angular) of its reference point in world axes at t = 0, `acceleration` the time derivative of those numbers,
-which stays constant. Three numbers mean the linear part alone. `at(t)` is the same body at another time.
+Each primitive is a core (a point, a line, a segment or a plane) with or without a radius around it. What is written in
+a frame is in the axes of that frame; `frame=None` means the world. A primitive of the world may move as a rigid body:
+`velocity` is the twist (linear, angular) of its reference point in world axes at t = 0, `acceleration` the time
+derivative of those numbers, which stays constant. Three numbers mean the linear part alone. `at(t)` is the same body at
+another time.
 
     primitive   core       reference point             numbers of its parameters
     Point       point      position                    3
@@ -89,7 +90,8 @@ class Primitive:
         return any(x is not None and bool(np.any(x)) for x in (self.velocity, self.acceleration))
 
     def at(self, t: float) -> Self:
-        """The same body t seconds later, with the velocity it has then: its points and unit vectors turn, its size stays.
+        """The same body t seconds later, with the velocity it has then: its points and unit vectors turn, its size
+        stays.
 
         What is on a frame moves with that frame, and is returned as it is.
         """
@@ -108,7 +110,9 @@ class Primitive:
     def _check(self) -> None:
         """Numbers of the right shape, read-only; motion only in the world."""
         if self.frame is not None and not isinstance(self.frame, str):
-            raise ShapeError(f"{self._name}: frame must be the name of a frame, or None for the world; got {self.frame!r}")
+            raise ShapeError(
+                f"{self._name}: frame must be the name of a frame, or None for the world; got {self.frame!r}"
+            )
         for name in ("velocity", "acceleration"):
             given = getattr(self, name)
             if given is None:
@@ -284,7 +288,9 @@ class Plane(Primitive):
         self._set_vectors("point")
         height = float(self.normal @ self.point - self.offset)
         if abs(height) > 1e-9 * (1 + np.abs(self.point).max()):
-            raise GeometryError(f"Plane.point must be a point of the plane; {self.point.tolist()} is {height:.3g} m above it")
+            raise GeometryError(
+                f"Plane.point must be a point of the plane; {self.point.tolist()} is {height:.3g} m above it"
+            )
 
     @property
     def points(self) -> tuple[Array, ...]:

@@ -10,7 +10,8 @@ from .primitives import GeometryError, Plane
 
 
 def target_region(corners: ArrayLike, up: ArrayLike = (0.0, 0.0, 1.0), frame: str | None = None) -> tuple[Plane, ...]:
-    """Planes along `up` through the edges of a convex polygon, normals inwards: the walls around a target [QO21, Fig. 4.8].
+    """Planes along `up` through the edges of a convex polygon, normals inwards: the walls around a target [QO21, Fig.
+    4.8].
 
     A point is between them where its distance from each is positive; keep a `Point` of the hand there and it cannot
     reach a table from below.
@@ -32,4 +33,6 @@ def target_region(corners: ArrayLike, up: ArrayLike = (0.0, 0.0, 1.0), frame: st
         raise GeometryError(
             "target_region: the corners, in their order, are those of a convex polygon seen along `up`; these are not"
         )
-    return tuple(Plane(n, float(n @ c) / float(np.linalg.norm(n)), frame) for n, c in zip(normals, corners, strict=True))
+    return tuple(
+        Plane(n, float(n @ c) / float(np.linalg.norm(n)), frame) for n, c in zip(normals, corners, strict=True)
+    )

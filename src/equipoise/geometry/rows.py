@@ -23,7 +23,8 @@ Described = tuple[Any, ...]  # plain data that names a distance in the cache
 
 
 def described(robot: Robot, world: Sequence[Primitive], d: Distance) -> Described:
-    """Of the robot's primitives all numbers are in the code; of the world's only the types and where they are read from."""
+    """Of the robot's primitives all numbers are in the code; of the world's only the types and where they are read
+    from."""
     starts = np.cumsum([0, *(len(p.parameters) for p in world)])
     sides: list[tuple[Any, ...]] = []
     for primitive in (d.a, d.b):
@@ -54,7 +55,8 @@ def traced(tree: Tree, distances: Sequence[Distance], layout: Sequence[Described
 
 @dataclass(frozen=True)
 class SymbolicWorld:
-    """Robot and world on symbols. Places are relative to the base, so distances within the robot never see where it is."""
+    """Robot and world on symbols. Places are relative to the base, so distances within the robot never see where it
+    is."""
 
     tree: Tree
     where: Any
@@ -80,8 +82,8 @@ def scene_of(tree: Tree, q: Any, v: Any, world: tuple[Any, ...]) -> SymbolicWorl
 def _row(scene: SymbolicWorld, d: Distance, sides: Sequence[Any]) -> dict[str, Any]:
     """One distance and its derivatives.
 
-    With x all numbers of the two primitives, g = ∂d/∂x and ẋ = ẋ_robot + ẋ_world, it is J v = gᵀ ẋ_robot and ζ = gᵀ ẋ_world.
-    CasADi differentiates the formula alone; how points of the robot move is known from its kinematics.
+    With x all numbers of the two primitives, g = ∂d/∂x and ẋ = ẋ_robot + ẋ_world, it is J v = gᵀ ẋ_robot and ζ = gᵀ
+    ẋ_world. CasADi differentiates the formula alone; how points of the robot move is known from its kinematics.
     """
     import casadi
 
@@ -119,7 +121,8 @@ def _value(d: Distance, x: Any, m: Arithmetic) -> Any:
 
 
 def _numbers_of(scene: SymbolicWorld, primitive: Primitive, side: Sequence[Any]) -> Any:
-    """Parameters of a primitive relative to the base; their rates by the robot and by the world; the same of accelerations."""
+    """Parameters of a primitive relative to the base; their rates by the robot and by the world; the same of
+    accelerations."""
     from ..equations.symbols import beside, constant, stack, zeros
 
     n, count = len(primitive.parameters), 3 * len(primitive.points)
@@ -130,7 +133,11 @@ def _numbers_of(scene: SymbolicWorld, primitive: Primitive, side: Sequence[Any])
     else:  # a frame that is fixed to the world
         X = np.array(side[2])
         vectors = [X[:3, :3] @ p + X[:3, 3] for p in primitive.points] + [X[:3, :3] @ u for u in primitive.directions]
-        place, rate, second = constant(np.concatenate([*vectors, primitive.parameters[3 * len(vectors) :]])), zeros(n), zeros(n)
+        place, rate, second = (
+            constant(np.concatenate([*vectors, primitive.parameters[3 * len(vectors) :]])),
+            zeros(n),
+            zeros(n),
+        )
     still = zeros(n - count)
     origin, velocity = (stack(*[x] * len(primitive.points), still) for x in (scene.where.O, scene.of_base))
     return beside(place - origin, -velocity, rate, zeros(n), second)
@@ -159,11 +166,14 @@ def _carried(scene: SymbolicWorld, primitive: Primitive, side: Sequence[Any]) ->
 
 
 def _jacobian(scene: SymbolicWorld, primitives: Sequence[Primitive], sides: Sequence[Any], now: Any, g: Any) -> Any:
-    """J, 1×nv: gradients at points are forces, and joints feel their wrench. Joints that move both primitives feel none."""
+    """J, 1×nv: gradients at points are forces, and joints feel their wrench. Joints that move both primitives feel
+    none."""
     from ..equations.symbols import cross, zeros
 
     J, k = zeros(1, scene.tree.nv), 0
-    lines = [scene.tree.ancestors(-1 if p.frame is None else side[1]) for p, side in zip(primitives, sides, strict=True)]
+    lines = [
+        scene.tree.ancestors(-1 if p.frame is None else side[1]) for p, side in zip(primitives, sides, strict=True)
+    ]
     for primitive, line in zip(primitives, lines, strict=True):
         force, torque = zeros(3), zeros(3)  # about the base
         for i in range(len(primitive.points + primitive.directions)):

@@ -1,7 +1,7 @@
 """The instructions of a program as one LLVM function: a single state, or W states in the lanes of vector registers.
 
-The code is cut into blocks of moderate size with a branch in between that is never taken. LLVM works block by block, so its
-time grows linearly with the program, and it cannot stretch the lives of values across the whole of it.
+The code is cut into blocks of moderate size with a branch in between that is never taken. LLVM works block by block, so
+its time grows linearly with the program, and it cannot stretch the lives of values across the whole of it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ class Body(Operations):
                 self._instruction(step)
         self._zeros()
         if self.registers.slot_count * self.t.alignment > MAX_STACK:
-            raise CompileError(f"{self.p.name}: too many intermediate results to keep on the stack; ask for smaller quantities")
+            raise CompileError(
+                f"{self.p.name}: too many intermediate results to keep on the stack; ask for smaller quantities"
+            )
         return [self._head(), *self._frame(), *self.text, "  ret i32 %status", "leave:", "  ret i32 0", "}"]
 
     def _head(self) -> str:
@@ -174,7 +176,9 @@ class Body(Operations):
         """Input number → (pointer, offset, alignment)."""
         if self.t.width > 1:
             return [("%in", number, self.t.alignment) for number in range(self.p.n_inputs)]
-        return [(f"%i{k}", n, self.t.itemsize) for k, argument in enumerate(self.p.inputs) for n in range(argument.size)]
+        return [
+            (f"%i{k}", n, self.t.itemsize) for k, argument in enumerate(self.p.inputs) for n in range(argument.size)
+        ]
 
     def _define(self, number: int, name: str) -> None:
         """A new value: written out if it is a result, kept in a register if it is used again."""

@@ -1,8 +1,9 @@
 """Memory for the results of batches, used again once nobody holds a result any more.
 
-The system hands out fresh memory page by page, each filled with zeros when it is first written: for the mass matrices of some
-thousand states this takes longer than computing them. So the arrays behind results are remembered, and one is used again when
-its reference count says that this list is all that still knows it: no result, view, memoryview or tensor of another library.
+The system hands out fresh memory page by page, each filled with zeros when it is first written: for the mass matrices
+of some thousand states this takes longer than computing them. So the arrays behind results are remembered, and one is
+used again when its reference count says that this list is all that still knows it: no result, view, memoryview or
+tensor of another library.
 """
 
 from __future__ import annotations

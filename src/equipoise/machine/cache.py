@@ -2,9 +2,11 @@
 
 Machine code can do whatever its reader may. A cached file is used only if
 
-  - the folder and the file belong to this user, nobody else may write to them, and the file is a plain file with one name;
-  - its header holds its own name and a digest of its content under a secret key that lies in the folder (HMAC-SHA256), so
-    that a file which somebody planted while the folder was open to others is not taken for ours, whoever owns it now.
+  - the folder and the file belong to this user, nobody else may write to them, and the file is a plain file with one
+    name;
+  - its header holds its own name and a digest of its content under a secret key that lies in the folder (HMAC-SHA256),
+    so that a file which somebody planted while the folder was open to others is not taken for ours, whoever owns it
+    now.
 
 Files are written whole or not at all. Whatever does not pass is made anew. What was not used for `MAX_AGE`, and beyond
 `MAX_BYTES` what was used longest ago, is deleted.
@@ -181,7 +183,8 @@ class Cache:
                 return f"the folder {self.folder} belongs to somebody else"
             if status.st_mode & 0o022:
                 return (
-                    f"others may write to {self.folder}, so any file in it may be theirs. Delete its contents, then close it: "
+                    f"others may write to {self.folder}, so any file in it may be theirs. Delete its contents, then "
+                    "close it: "
                     f"rm -rf {self.folder} && mkdir -m 700 {self.folder}"
                 )
         return None
@@ -193,7 +196,9 @@ def _limit() -> int:
     if not given:
         return MAX_BYTES
     if not given.isdigit() or int(given) == 0:
-        warnings.warn(f"EQUIPOISE_CACHE_SIZE is a number of MiB, got {given!r}; {MAX_BYTES >> 20} is used", CacheWarning, 3)
+        warnings.warn(
+            f"EQUIPOISE_CACHE_SIZE is a number of MiB, got {given!r}; {MAX_BYTES >> 20} is used", CacheWarning, 3
+        )
         return MAX_BYTES
     return int(given) << 20
 

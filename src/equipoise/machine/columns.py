@@ -1,7 +1,8 @@
-"""The second stage of a program with `ColumnPrograms`, as LLVM IR: the same instructions for eight columns of a state at once.
+"""The second stage of a program with `ColumnPrograms`, as LLVM IR: the same instructions for eight columns of a state
+at once.
 
-Where W states lie side by side, every number of a large matrix is a vector, and the matrices of a block of states no longer
-fit the caches; nor does straight-line code for every entry. Eight columns side by side need an eighth of either.
+Where W states lie side by side, every number of a large matrix is a vector, and the matrices of a block of states no
+longer fit the caches; nor does straight-line code for every entry. Eight columns side by side need an eighth of either.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ class ColumnBody(Body):
         width = LANES * columns.matrices
         register = 8 * target.sincos_lanes  # bytes; a vector of eight columns may take several
         held = target.registers * register // max(register, width * target.itemsize)
-        super().__init__(columns.groups[group], Target(target.dtype, width, target.sincos_lanes, target.streaming, held))
+        super().__init__(
+            columns.groups[group], Target(target.dtype, width, target.sincos_lanes, target.streaming, held)
+        )
         _, self.rows, self.n = program.outputs[0].shape
         self.group, self.matrices, self.shared = group, columns.matrices, columns.shared
         self.attributes = NARROW if target.width == 1 else ""
@@ -127,7 +130,8 @@ class ColumnBody(Body):
 
 
 def _flow(count: int, target: Target) -> list[str]:
-    """`void @flow(ptr from, ptr to)`: `count` numbers past the caches in whole lines; those before and behind one by one."""
+    """`void @flow(ptr from, ptr to)`: `count` numbers past the caches in whole lines; those before and behind one by
+    one."""
     T, V = target.scalar, target.value
     line = [f"  %lines_x = load {V}, ptr %lines_a, align {target.itemsize}"]
     line += [f"  store {V} %lines_x, ptr %lines_b, align {CACHE_LINE}, !nontemporal !0"]

@@ -1,6 +1,7 @@
 """A `Program` as an LLVM module: `@run` for single states, or for blocks of W states.
 
-Contraction to fused multiply-add and reassociation are allowed; nothing assumes that numbers are finite, so NaN propagates.
+Contraction to fused multiply-add and reassociation are allowed; nothing assumes that numbers are finite, so NaN
+propagates.
 """
 
 from __future__ import annotations

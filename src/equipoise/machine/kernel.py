@@ -71,8 +71,8 @@ class Kernel:
         return self._code[dtype, batch]
 
     def bound(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[[], int]:
-        """A call without arguments, for control loops: always from these arrays to those, contiguous float64, which it keeps
-        alive. It returns the status: zero where all numbers were as they should be."""
+        """A call without arguments, for control loops: always from these arrays to those, contiguous float64, which it
+        keeps alive. It returns the status: zero where all numbers were as they should be."""
         run = self.code("float64", batch=False).run
         return _BoundCall(run, *(x.ctypes.data for x in (*inputs, *outputs))).holding(inputs, outputs)
 
@@ -248,7 +248,8 @@ class _Code:
         return self.run(*(x.ctypes.data for x in inputs), *(y.ctypes.data for y in outputs))
 
     def blocks(self, places: list[tuple[int, int]], start: int, count: int, *, stream: bool) -> int:
-        """Run `count` blocks of states from state `start` on; `places` are address and row size of inputs and outputs."""
+        """Run `count` blocks of states from state `start` on; `places` are address and row size of inputs and
+        outputs."""
         try:
             scratch = self._scratch.pop()  # list operations are atomic: each thread gets scratch memory of its own
         except IndexError:

@@ -1,9 +1,9 @@
 """Small dense loops as machine code: a few words in which linear algebra reads as on paper.
 
-Programs are straight-line code for one robot; a solver loops, and its sizes come with the call. A `Function` is written by
-running Python once: `with f.loop(0, n) as i:` makes a loop of machine code, `a[i] = b[i] * c` a load, a product and a store.
-Rows are worked on eight numbers at a time, so arrays that are written end on a multiple of eight (`padded`), and whatever is
-read past the end of a row meets a zero on the other side of the product.
+Programs are straight-line code for one robot; a solver loops, and its sizes come with the call. A `Function` is written
+by running Python once: `with f.loop(0, n) as i:` makes a loop of machine code, `a[i] = b[i] * c` a load, a product and
+a store. Rows are worked on eight numbers at a time, so arrays that are written end on a multiple of eight (`padded`),
+and whatever is read past the end of a row meets a zero on the other side of the product.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def padded(n: int, block: int = LANES) -> int:
 
 
 class Function:
-    """A function under construction: `arguments` by name are "array" (of float64), "indices" (of int64) or "integer"."""
+    """A function under construction: `arguments` by name are "array" (of float64), "indices" (of int64) or
+    "integer"."""
 
     ir: Any
     real: Any
@@ -49,7 +50,11 @@ class Function:
         for (key, kind), value in zip(arguments.items(), self.function.args, strict=True):
             if kind != "integer":
                 value.add_attribute("noalias")
-            made = Number(self, value) if kind == "integer" else Row(self, value, self.real if kind == "array" else self.integer)
+            made = (
+                Number(self, value)
+                if kind == "integer"
+                else Row(self, value, self.real if kind == "array" else self.integer)
+            )
             self.arguments[key] = made
 
     def __getitem__(self, name: str) -> Any:
@@ -59,7 +64,9 @@ class Function:
         """A constant, or the number itself."""
         if isinstance(x, Number):
             return x
-        return Number(self, self.ir.Constant(self.integer, int(x)) if isinstance(x, int) else self.ir.Constant(self.real, x))
+        return Number(
+            self, self.ir.Constant(self.integer, int(x)) if isinstance(x, int) else self.ir.Constant(self.real, x)
+        )
 
     def variable(self, value: Any) -> Variable:
         """A number that changes: `.value`."""
@@ -154,7 +161,7 @@ class Function:
         """The larger; NaN if any is."""
         return self._intrinsic("llvm.maximum", self.number(a), self.number(b))
 
-    # --- rows, eight numbers at a time ------------------------------------------------------------------------------------
+    # --- rows, eight numbers at a time --------------------------------------------------------------------------------
 
     def _lanes(self, x: Any) -> Any:
         """The same number in all lanes."""
@@ -204,7 +211,8 @@ class Function:
         return Number(self, self.b.call(function, [zero, self.b.load(slot, typ=self.vector)], fastmath=("reassoc",)))
 
     def times(self, to: Row, columns: Row, vector: Row, n: Any, m: Any) -> None:
-        """to = Σ vector_j column_j for n columns, which lie TALL-wise padded one behind the other; no sums across lanes."""
+        """to = Σ vector_j column_j for n columns, which lie TALL-wise padded one behind the other; no sums across
+        lanes."""
         b, zeros, stride = self.b, self._lanes(0.0), self.tall(self.number(m))
         slots = [self.entry.alloca(self.vector) for _ in range(TALL // LANES)]
         with self.loop(0, m, TALL) as i:

@@ -1,7 +1,7 @@
 """A program: straight-line arithmetic as plain data.
 
-Values are numbered: first the inputs, then the constants, then one value for each instruction. A program knows nothing of
-CasADi or LLVM; it is saved as one small file, runs on NumPy as it is (`evaluate`), and is emitted for CPU or GPU.
+Values are numbered: first the inputs, then the constants, then one value for each instruction. A program knows nothing
+of CasADi or LLVM; it is saved as one small file, runs on NumPy as it is (`evaluate`), and is emitted for CPU or GPU.
 """
 
 from __future__ import annotations
@@ -115,7 +115,12 @@ class Program:
         if self.columns:
             header["columns"] = [self.columns.matrices, *map(len, stages)]
         text = json.dumps(header).encode()
-        arrays = [self.constants.astype("<f8"), self.code.astype("u1"), self.left.astype("<i4"), self.right.astype("<i4")]
+        arrays = [
+            self.constants.astype("<f8"),
+            self.code.astype("u1"),
+            self.left.astype("<i4"),
+            self.right.astype("<i4"),
+        ]
         arrays += [output.values.astype("<i4") for output in self.outputs]
         return b"".join([MAGIC, len(text).to_bytes(8, "little"), text, *(array.tobytes() for array in arrays), *stages])
 
@@ -157,11 +162,11 @@ class Program:
 class ColumnPrograms:
     """The result of a program, matrices that stand on top of each other, in two stages.
 
-    What is solved for many right sides is the same arithmetic for every column, so a processor does it for `LANES` of them at
-    once, with the vectors of one state in its inner cache. `first` gives (the numbers that all columns share followed by the
-    right sides; the last matrices, done). The other matrices have one program for each group of columns: from (shared numbers,
-    rows of the right side that are not zero in the whole group) to all rows of the result. Right sides come group by group,
-    row by row, matrix by matrix.
+    What is solved for many right sides is the same arithmetic for every column, so a processor does it for `LANES` of
+    them at once, with the vectors of one state in its inner cache. `first` gives (the numbers that all columns share
+    followed by the right sides; the last matrices, done). The other matrices have one program for each group of
+    columns: from (shared numbers, rows of the right side that are not zero in the whole group) to all rows of the
+    result. Right sides come group by group, row by row, matrix by matrix.
     """
 
     first: Program
@@ -185,7 +190,12 @@ class ColumnPrograms:
     def fits(self, program: Program) -> bool:
         """Whether the stages go together, and with the program they belong to."""
         forms = {(len(group.inputs), len(group.outputs)) for group in self.groups}
-        if forms != {(2, 1)} or len(self.first.outputs) != 2 or len(program.outputs) != 1 or len(program.outputs[0].shape) != 3:
+        if (
+            forms != {(2, 1)}
+            or len(self.first.outputs) != 2
+            or len(program.outputs) != 1
+            or len(program.outputs[0].shape) != 3
+        ):
             return False
         _, rows, columns = program.outputs[0].shape
         row, done = (output.size for output in self.first.outputs)

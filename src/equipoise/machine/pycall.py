@@ -1,8 +1,9 @@
 """A way from Python into a kernel that costs a tenth of a microsecond, as LLVM IR.
 
-The kernel gets an entry point in CPython's own calling convention. It looks into the NumPy arrays it is given (their layout
-is part of NumPy's stable interface), makes the result array, and runs. Whatever is not a plain contiguous array of the right
-length and kind makes it return None, and the general path takes over; so does a state that fails the checks.
+The kernel gets an entry point in CPython's own calling convention. It looks into the NumPy arrays it is given (their
+layout is part of NumPy's stable interface), makes the result array, and runs. Whatever is not a plain contiguous array
+of the right length and kind makes it return None, and the general path takes over; so does a state that fails the
+checks.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ _METH_FASTCALL = 0x80
 @functools.cache
 def available() -> bool:
     """Whether this interpreter lays objects out as the entry point expects; looked up on a live array."""
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "getobjects"):
+    if (
+        sys.implementation.name != "cpython"
+        or sysconfig.get_config_var("Py_GIL_DISABLED")
+        or hasattr(sys, "getobjects")
+    ):
         return False
     probe = np.zeros(7)[1:6:2]
 
@@ -65,7 +70,10 @@ def entry_ir(program: Program, target: Target) -> str:
     pointers = [f"ptr %data{k}" for k in range(n)] + [f"ptr %result{k}" for k in range(len(program.outputs))]
     lines += ["run:"]
     for k in range(len(program.outputs)):
-        lines += [f"  %place{k} = getelementptr i8, ptr %out{k}, i64 {_DATA}", f"  %result{k} = load ptr, ptr %place{k}"]
+        lines += [
+            f"  %place{k} = getelementptr i8, ptr %out{k}, i64 {_DATA}",
+            f"  %result{k} = load ptr, ptr %place{k}",
+        ]
     lines += [
         f"  %status = call i32 @run({', '.join(pointers)})",
         "  %good = icmp eq i32 %status, 0",
@@ -166,8 +174,8 @@ def _returned(count: int) -> list[str]:
 
 
 class _MethodDef(ctypes.Structure):
-    """A function's definition in CPython's own layout. As the function's `self` it lives until CPython has read it for the last
-    time, and so does the machine code that it holds."""
+    """A function's definition in CPython's own layout. As the function's `self` it lives until CPython has read it for
+    the last time, and so does the machine code that it holds."""
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -185,7 +193,9 @@ def bind(code: Any, dtype: str) -> Any:
     context[:] = [id(np.ndarray), id(np.dtype(dtype)), id(None), _numpy_function(_PYARRAY_NEW), *functions]
     definition = _MethodDef(b"kernel", code.address("call"), _METH_FASTCALL, None)
     definition.code = code
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(("PyCFunction_NewEx", api))
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        ("PyCFunction_NewEx", api)
+    )
     return make(ctypes.addressof(definition), definition, None)
 
 

@@ -1,8 +1,8 @@
 """Which values stay in registers, which wait in memory.
 
 The order of a program is known in full, so the best choice is too: when registers run out, the value whose next use is
-furthest away goes to memory (Bélády). Inputs are there already. What LLVM then gets fits its registers: its own allocator,
-whose effort grows faster than the program, has nothing left to decide.
+furthest away goes to memory (Bélády). Inputs are there already. What LLVM then gets fits its registers: its own
+allocator, whose effort grows faster than the program, has nothing left to decide.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Between the user's arrays and the lanes of the processor, as LLVM IR.
 
 A batch comes as rows, one state after the other; a lane wants the same number of W states side by side. Blocks of W×W
-numbers are transposed in registers. Large results are streamed past the caches: every row is shifted in registers to whole
-cache lines, which writes memory once instead of reading it first.
+numbers are transposed in registers. Large results are streamed past the caches: every row is shifted in registers to
+whole cache lines, which writes memory once instead of reading it first.
 """
 
 from __future__ import annotations
@@ -107,7 +107,12 @@ def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: 
     lines += ["  br label %loop", "loop:", "  %j = phi i64 [0, %entry], [%j_next, %stored]"]
     lines += _fetch(table, "%j", lanes, V, bytes_each * lanes)
     columns, shuffles = transposed([f"%v{k}" for k in range(lanes)], lanes, V, "t")
-    lines += [*shuffles, f"  %full = icmp ult i64 %j, {whole}", "  br i1 %full, label %stored, label %partial", "stored:"]
+    lines += [
+        *shuffles,
+        f"  %full = icmp ult i64 %j, {whole}",
+        "  br i1 %full, label %stored, label %partial",
+        "stored:",
+    ]
     for k, column in enumerate(columns):
         lines.append(f"  %o{k} = getelementptr {T}, ptr %row{k}, i64 %j")
         lines.append(f"  store {V} {column}, ptr %o{k}, align {bytes_each}")
@@ -128,8 +133,8 @@ def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: 
 def stream_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: int | None = None) -> str:
     """Like `store_rows_ir`, with whole cache lines written past the caches. AVX-512 and size ≥ 2 W only.
 
-    Row k starts `head` numbers before a cache line. Its head goes out alone; then each line is put together from the last
-    vector and this one; what is left behind the last line goes out alone again.
+    Row k starts `head` numbers before a cache line. Its head goes out alone; then each line is put together from the
+    last vector and this one; what is left behind the last line goes out alone again.
     """
     return "\n".join(_Stream(table, size, lanes, T, stride or size).lines(name))
 
@@ -185,7 +190,9 @@ class _Stream:
         ]
 
     def _masked(self, vector: str, place: str, mask: str) -> str:
-        return f"  call void {self.masked_store}({self.V} {vector}, ptr {place}, i32 {self.bytes_each}, {self.M} {mask})"
+        return (
+            f"  call void {self.masked_store}({self.V} {vector}, ptr {place}, i32 {self.bytes_each}, {self.M} {mask})"
+        )
 
     def _shift(self, k: int) -> list[str]:
         """How many numbers of row k come before its first whole cache line, as a number, as indices, and as a mask."""
@@ -224,7 +231,9 @@ class _Stream:
         rest = self.size - self.whole
         if not rest:
             return []
-        fetched = [line.replace("%", "%r_") for line in _fetch(self.table, str(self.whole), self.lanes, self.V, CACHE_LINE)]
+        fetched = [
+            line.replace("%", "%r_") for line in _fetch(self.table, str(self.whole), self.lanes, self.V, CACHE_LINE)
+        ]
         fetched = [line.replace("%r_values", "%values") for line in fetched]
         columns, shuffles = transposed([f"%r_v{k}" for k in range(self.lanes)], self.lanes, self.V, "u")
         return [*fetched, *shuffles, *_tail(columns, rest, self.V, self.T, self.bytes_each, str(self.whole))]

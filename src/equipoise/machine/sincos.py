@@ -1,8 +1,8 @@
 """Sine and cosine of several angles at once, as LLVM IR.
 
 Reduction by multiples of π/2 held in three parts with fused multiply-add; the first difference is exact, so the reduced
-angle is good to the last bit for |x| up to 2²⁰. Polynomials fitted at Chebyshev points of [0, (π/4)²]; their errors, 2e-17
-and 1e-18, are below the rounding. Larger angles go to the C library, lane by lane.
+angle is good to the last bit for |x| up to 2²⁰. Polynomials fitted at Chebyshev points of [0, (π/4)²]; their errors,
+2e-17 and 1e-18, are below the rounding. Larger angles go to the C library, lane by lane.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ def _horner(name: str, coefficients: tuple[float, ...], V: str, suffix: str) -> 
     lines = []
     last = _constant(coefficients[-1])
     for k in reversed(range(len(coefficients) - 1)):
-        lines.append(f"  %{name}{k} = call {V} @llvm.fma.{suffix}({V} {last}, {V} %z, {V} {_constant(coefficients[k])})")
+        lines.append(
+            f"  %{name}{k} = call {V} @llvm.fma.{suffix}({V} {last}, {V} %z, {V} {_constant(coefficients[k])})"
+        )
         last = f"%{name}{k}"
     return lines
 

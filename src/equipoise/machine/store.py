@@ -27,8 +27,17 @@ MAX_BODIES = 2000  # some minutes of tracing and compiling
 
 
 EQUATION_SOURCES = (
-    "algebra", "model/joints", "equations", "machine", "forms", "geometry", "balance", "estimation", "control", "simulate",
-)  # fmt: skip
+    "algebra",
+    "model/joints",
+    "equations",
+    "machine",
+    "forms",
+    "geometry",
+    "balance",
+    "estimation",
+    "control",
+    "simulate",
+)
 EMITTER_SOURCES = "body columns cpu emit kernel operations program pycall registers rows sincos target".split()
 
 
@@ -90,7 +99,9 @@ def traced(tree: Tree, name: str, places: Sequence[Place], representation: str |
     if name not in catalogue.EQUATIONS:
         raise unknown_name("equation", name, catalogue.EQUATIONS)
     if len(tree.bodies) > MAX_BODIES:
-        raise CompileError(f"{name}: {len(tree.bodies):,} moving bodies are too many to compile; lock joints you do not need")
+        raise CompileError(
+            f"{name}: {len(tree.bodies):,} moving bodies are too many to compile; lock joints you do not need"
+        )
     equation = catalogue.EQUATIONS[name]
     names = list(equation.arguments)
     options: dict[str, Any] = {} if representation is None else {"representation": representation}
@@ -120,8 +131,8 @@ def _recorded(name: str, symbols: dict[str, Any], result: Any, quaternions: list
 def compile_all(programs: Sequence[Program], *, single: bool, batch: bool) -> None:
     """Bring the objects of many programs into the cache, several at a time.
 
-    LLVM holds one lock per process, so the work goes to processes of its own: each reads a program from its standard input
-    and leaves the object in the cache.
+    LLVM holds one lock per process, so the work goes to processes of its own: each reads a program from its standard
+    input and leaves the object in the cache.
     """
     modes = (False,) * single + (True,) * batch
     jobs = [(program, mode) for program in programs for mode in modes]

@@ -51,7 +51,8 @@ def compact_slots(program: Program) -> tuple[np.ndarray, list[np.ndarray]]:
 def scratch_size(program: Program, width: int) -> int:
     """Numbers of scratch memory that a batch kernel needs: all inputs and all distinct results of one block.
 
-    Where columns come second, also their shared numbers and right sides, row by row, and the solved matrices of one state.
+    Where columns come second, also their shared numbers and right sides, row by row, and the solved matrices of one
+    state.
     """
     first = program.columns.first if program.columns else program
     needed, _ = compact_slots(first)

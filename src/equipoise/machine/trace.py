@@ -44,7 +44,8 @@ def trace(
     """Record the expressions `outputs` of the symbols `inputs` as a program.
 
     Args:
-        shapes: of the output arrays, where a matrix of symbols is not the shape to give (a column as (n,), for example).
+        shapes: of the output arrays, where a matrix of symbols is not the shape to give (a column as (n,), for
+            example).
         quaternions: (input, offset) of the unit quaternions among the inputs.
     """
     if not inputs or not outputs:
@@ -58,7 +59,8 @@ def trace(
         )
     if function.n_instructions() > MAX_INSTRUCTIONS:
         raise CompileError(
-            f"{name}: {function.n_instructions():,} instructions are more than the {MAX_INSTRUCTIONS:,} that compile in "
+            f"{name}: {function.n_instructions():,} instructions are more than the {MAX_INSTRUCTIONS:,} that compile "
+            "in "
             "reasonable time. Lock joints you do not need, or ask for a smaller quantity."
         )
     recorder = _Recorder(name, [symbols.shape[0] for symbols in inputs.values()], len(expressions))
@@ -125,7 +127,8 @@ class _Recorder:
         if op in (casadi.OP_ASSIGN, casadi.OP_LIFT):
             return a
         raise CompileError(
-            f"{self.name}: the operation {_OPERATION_NAMES.get(op, op)!r} is not supported. There are: {', '.join(CODES)}."
+            f"{self.name}: the operation {_OPERATION_NAMES.get(op, op)!r} is not supported. There are: "
+            f"{', '.join(CODES)}."
         )
 
     def append(self, name: str, a: int, b: int = -1) -> int:

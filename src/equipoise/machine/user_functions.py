@@ -35,10 +35,10 @@ class Described(Protocol):
 def compile(function: Callable[..., SX | dict[str, SX]], robot: Described, **sizes: int) -> Kernel:
     """Turn a function on symbols into machine code for a robot.
 
-    The function's first parameter is the robot on symbols, with the same method names as `Robot`; its other parameters are
-    columns of symbols: `q…` of size nq, `v…`, `a…` and `tau…` of size nv, others of the size given by keyword. It returns a
-    CasADi expression, or a dictionary of them by name. The result is called with arrays in the order of the parameters;
-    leading dimensions are batches. States are not checked: NaN propagates.
+    The function's first parameter is the robot on symbols, with the same method names as `Robot`; its other parameters
+    are columns of symbols: `q…` of size nq, `v…`, `a…` and `tau…` of size nv, others of the size given by keyword. It
+    returns a CasADi expression, or a dictionary of them by name. The result is called with arrays in the order of the
+    parameters; leading dimensions are batches. States are not checked: NaN propagates.
 
     Example:
         def height_of_foot(robot, q):
@@ -58,7 +58,9 @@ def compile(function: Callable[..., SX | dict[str, SX]], robot: Described, **siz
     results = function(SymbolicRobot(robot.tree, robot.place), *symbols.values())
     outputs = results if isinstance(results, dict) else {function.__name__: results}
     outputs = {name: SX(result) for name, result in outputs.items()}
-    shapes = {name: () if x.shape == (1, 1) else (x.shape[0],) if x.shape[1] == 1 else x.shape for name, x in outputs.items()}
+    shapes = {
+        name: () if x.shape == (1, 1) else (x.shape[0],) if x.shape[1] == 1 else x.shape for name, x in outputs.items()
+    }
     return kernel_of(trace(function.__name__, symbols, outputs, shapes=shapes), strict=False)
 
 

@@ -1,9 +1,9 @@
 """Which joints have motors.
 
-Cut at its free joints, a description falls into trees: one that stands on the world, and one for each free joint. Where it
-says nothing of motors, the robot is the tree of the base; the others are objects. (A scene may begin with an object: a tree
-with more joints than that of the base is the robot instead.) Each joint of the robot with one degree of freedom has a motor.
-Ball joints and planar joints have none unless the description says so.
+Cut at its free joints, a description falls into trees: one that stands on the world, and one for each free joint. Where
+it says nothing of motors, the robot is the tree of the base; the others are objects. (A scene may begin with an object:
+a tree with more joints than that of the base is the robot instead.) Each joint of the robot with one degree of freedom
+has a motor. Ball joints and planar joints have none unless the description says so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def without_motors(joints: Sequence[Joint]) -> list[str]:
 def robot_joints(joints: Sequence[Joint]) -> set[str]:
     """Names of the joints with one degree of freedom in the tree of the base, or in a larger one."""
     above = {joint.child: joint for joint in joints}
-    roots: dict[str | None, str | None] = {None: None}  # link → the freely floating link of its tree, or None: the world
+    # link → the freely floating link of its tree, or None: the world
+    roots: dict[str | None, str | None] = {None: None}
     trees: dict[str | None, set[str]] = {}
     for joint in joints:
         line = [joint.child]

@@ -107,8 +107,10 @@ def _require_tree(links: Mapping[str, Link], joints: Sequence[Joint]) -> None:
                 raise unknown_name(f"link ({role} of joint {joint.name!r})", link, links)
         if joint.child in parent_joint:
             raise ModelError(
-                f"link {joint.child!r} is the child of two joints, {parent_joint[joint.child].name!r} and {joint.name!r}: "
-                "the description has a loop. Equipoise reads trees; describe the loop as a constraint (MJCF <equality>)."
+                f"link {joint.child!r} is the child of two joints, {parent_joint[joint.child].name!r} and "
+                f"{joint.name!r}: "
+                "the description has a loop. Equipoise reads trees; describe the loop as a constraint (MJCF "
+                "<equality>)."
             )
         parent_joint[joint.child] = joint
         children.setdefault(joint.parent, []).append(joint.child)

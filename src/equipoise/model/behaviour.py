@@ -1,8 +1,10 @@
-"""What code of a user does, as plain data: equal for classes that do the same, so that it can name what is made from them.
+"""What code of a user does, as plain data: equal for classes that do the same, so that it can name what is made from
+them.
 
-Of a function these are its instructions and constants, what it closes over, its defaults, and every value of its module that it
-reads; functions and classes that it refers to are looked into in turn. Libraries are known by their names: the version of ours is
-part of every name. What cannot be told from others of its kind has no name, and whatever depends on it is not cached.
+Of a function these are its instructions and constants, what it closes over, its defaults, and every value of its module
+that it reads; functions and classes that it refers to are looked into in turn. Libraries are known by their names: the
+version of ours is part of every name. What cannot be told from others of its kind has no name, and whatever depends on
+it is not cached.
 """
 
 from __future__ import annotations

@@ -79,7 +79,9 @@ class ModelBuilder:
         if name == WORLD:
             raise ModelError(f"no link can be named {WORLD!r}: that name is the world's. Name it 'base', for example.")
         properties = mass_properties(name, mass, com, inertia, shapes)
-        self._links.append(Link(name, properties, tuple(shapes if visuals is None else visuals), tuple(shapes), virtual))
+        self._links.append(
+            Link(name, properties, tuple(shapes if visuals is None else visuals), tuple(shapes), virtual)
+        )
         return self
 
     def joint(
@@ -111,7 +113,8 @@ class ModelBuilder:
         Args:
             type: a name in `JOINT_TYPES`, or a joint type with its own axis.
             parent: a link; None or "world" for the world.
-            axis: of a revolute, continuous or prismatic joint, or normal of a planar one, in the joint's frame; any length.
+            axis: of a revolute, continuous or prismatic joint, or normal of a planar one, in the joint's frame; any
+                length.
             position, rpy: of the joint's frame in the parent: metres, and radians about fixed x, y, z.
             child_position, child_rpy: of the child in the joint's frame, which moves with the joint.
             lower, upper, velocity, effort: bounds, in rad or m, their rates, and N m or N.
@@ -173,7 +176,8 @@ def mass_properties(
     if inertia is None:
         if not shapes:
             raise ModelError(
-                f"link {name!r} has a mass of {mass:g} kg but no inertia. Give inertia=(Ixx, Iyy, Izz) or a 3×3 matrix, "
+                f"link {name!r} has a mass of {mass:g} kg but no inertia. Give inertia=(Ixx, Iyy, Izz) or a 3×3 "
+                "matrix, "
                 "shapes to compute it from, or inertia=(0, 0, 0) for a point mass."
             )
         solid = solids_inertia(shapes, float(mass))
@@ -197,7 +201,8 @@ def _require_physical(name: str, inertia: Inertia) -> None:
     small, middle, large = np.linalg.eigvalsh(matrix)
     if small < -TRIANGLE_SLACK * scale or large > small + middle + TRIANGLE_SLACK * scale:
         raise ModelError(
-            f"inertia of link {name!r} is not physical: its principal moments {small:.6g}, {middle:.6g}, {large:.6g} must "
+            f"inertia of link {name!r} is not physical: its principal moments {small:.6g}, {middle:.6g}, {large:.6g} "
+            "must "
             "be positive, none larger than the sum of the others. Is it about the centre of mass, in kg m²?"
         )
 
@@ -206,7 +211,9 @@ def _joint_type(name: str, type: str | JointType, axis: Vector) -> tuple[JointTy
     """The joint type, and the rotation that its placement needs where it cannot express the axis itself."""
     if not isinstance(type, str):
         if not all(hasattr(type, member) for member in ("nq", "nv", "pose", "slide", "spin")):
-            raise ModelError(f"type of joint {name!r} is a name ({', '.join(JOINT_TYPES)}) or a joint type, got {type!r}")
+            raise ModelError(
+                f"type of joint {name!r} is a name ({', '.join(JOINT_TYPES)}) or a joint type, got {type!r}"
+            )
         return type, np.eye(3)
     if type not in JOINT_TYPES:
         raise unknown_name("joint type", type, JOINT_TYPES)
@@ -251,7 +258,9 @@ def _require_posture(model: Model, name: str, position: tuple[float, ...]) -> No
         raise unknown_name("joint (in the standing posture)", name, model.joints)
     joint = model.joints[name]
     if joint.mimic is not None:
-        raise ModelError(f"joint {name!r} follows {joint.mimic.leader!r}: give the standing position of that one instead")
+        raise ModelError(
+            f"joint {name!r} follows {joint.mimic.leader!r}: give the standing position of that one instead"
+        )
     if len(position) != joint.type.nq or not np.isfinite(position).all():
         raise ModelError(
             f"the standing posture of joint {name!r} ({joint.type.name}) wants {joint.type.nq} finite "

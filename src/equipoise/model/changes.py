@@ -86,10 +86,14 @@ def with_motors(model: Model, *, actuated: Iterable[str] = (), passive: Iterable
         raise ModelError(f"joint {name!r} cannot be actuated and passive at once")
     for name in given:
         if isinstance(model.joints[name].type, Floating):
-            raise ModelError(f"joint {name!r} is free, so no motor can act on it; joints between two bodies can have one")
+            raise ModelError(
+                f"joint {name!r} is free, so no motor can act on it; joints between two bodies can have one"
+            )
 
     def change(joint: Joint) -> Joint:
-        return replace(joint, actuated=True if joint.name in given else False if joint.name in taken else joint.actuated)
+        return replace(
+            joint, actuated=True if joint.name in given else False if joint.name in taken else joint.actuated
+        )
 
     return reassemble(model, change) if given or taken else model
 
@@ -106,10 +110,12 @@ def _require_own_coordinate(model: Model, name: str) -> None:
         raise unknown_name("joint", name, free)
     mimic = free[name].mimic
     if mimic is not None:
-        raise ModelError(f"joint {name!r} follows {mimic.leader!r}, and the motor is that joint's: name {mimic.leader!r}")
+        raise ModelError(
+            f"joint {name!r} follows {mimic.leader!r}, and the motor is that joint's: name {mimic.leader!r}"
+        )
 
 
-# --- limits and masses --------------------------------------------------------------------------------------------------
+# --- limits and masses ------------------------------------------------------------------------------------------------
 
 
 def with_limits(model: Model, joints: Iterable[str] | None, **limits: float | None) -> Model:
@@ -140,7 +146,9 @@ def _require_limits(model: Model, names: Iterable[str], given: Mapping[str, floa
         joint = model.joints[name]
         if joint.type.nq != 1 and given.keys() & {"lower", "upper"}:
             kind = f"{joint.type.name}, {joint.type.nq} coordinates"
-            raise ModelError(f"joint {name!r} ({kind}) has no lower and upper limit; velocity and effort can be limited")
+            raise ModelError(
+                f"joint {name!r} ({kind}) has no lower and upper limit; velocity and effort can be limited"
+            )
         bounds = replace(joint.limits, **given)
         if not bounds.lower <= bounds.upper:
             raise ModelError(f"joint {name!r} needs lower ≤ upper, got lower={bounds.lower}, upper={bounds.upper}")

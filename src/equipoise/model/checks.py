@@ -23,7 +23,9 @@ MAX_COUPLED = 500  # bodies of a robot with followers whose whole mass matrix is
 ROUNDING = 1e-3  # inertias are written with few digits: what is broken by less is rounding
 
 
-def check(model: Model, *, strict: bool = False, quiet: bool = False, more: Sequence[str] = (), tree: Tree | None = None) -> Tree:
+def check(
+    model: Model, *, strict: bool = False, quiet: bool = False, more: Sequence[str] = (), tree: Tree | None = None
+) -> Tree:
     """Warn of what is doubtful in a model, once per kind, and refuse what no robot can have.
 
     Args:
@@ -36,8 +38,8 @@ def check(model: Model, *, strict: bool = False, quiet: bool = False, more: Sequ
         The model as the equations see it.
 
     Raises:
-        ModelError: `require_sound_numbers` refuses a number, or the mass matrix is not positive definite. With `strict`, also
-            the first of the doubts.
+        ModelError: `require_sound_numbers` refuses a number, or the mass matrix is not positive definite. With
+            `strict`, also the first of the doubts.
     """
     if tree is None:
         require_sound_numbers(model)
@@ -89,7 +91,9 @@ def _listed(
     """One sentence for all parts with the same fault, if there are any."""
     found = np.flatnonzero(where)
     if len(found):
-        shown = "; ".join(f"{parts[k].name!r} ({what} {values[k]})" for k in found[:6]) + ("; …" if len(found) > 6 else "")
+        shown = "; ".join(f"{parts[k].name!r} ({what} {values[k]})" for k in found[:6]) + (
+            "; …" if len(found) > 6 else ""
+        )
         count = f"1 {kind} has" if len(found) == 1 else f"{len(found)} {kind}s have"
         yield f"{count} {fault}: {shown}"
 
@@ -112,7 +116,10 @@ def on_the_ground(model: Model) -> tuple[Model, Tree, list[str]]:
     base, tree = model.base, tree_of(model)
     if base is None or can_float(model, tree):
         return model, tree, []
-    doubt = f"the root link {base.child!r} has no inertia and cannot float: it is fixed to the world, as with floating=False"
+    doubt = (
+        f"the root link {base.child!r} has no inertia and cannot float: it is fixed to the world, as with "
+        "floating=False"
+    )
     model = with_base(model, floating=False)
     return model, tree_of(model), [f"{doubt}. Give the link an inertia to let it float"]
 
@@ -125,8 +132,8 @@ def _followers_and_leaders(model: Model) -> tuple[set[str], set[str]]:
 def _bad_pivots(model: Model, tree: Tree) -> list[str]:
     """Doubts about joints that lead others; raises for a joint that makes the mass matrix singular or indefinite.
 
-    Followers are taken as locked, and so are leaders once they are tested: what fails then, fails in truth. What moves only
-    together with its followers is tested on the whole mass matrix.
+    Followers are taken as locked, and so are leaders once they are tested: what fails then, fails in truth. What moves
+    only together with its followers is tested on the whole mass matrix.
     """
     if tree.coupled and len(tree.bodies) <= MAX_COUPLED:
         _require_motion_of_leaders(model, tree)
@@ -138,11 +145,14 @@ def _bad_pivots(model: Model, tree: Tree) -> list[str]:
     return [_fault(model, *found, [found[0]]) for found in bad]
 
 
-def _pivots(tree: Tree, followers: Container[str] = (), leaders: Container[str] = ()) -> Iterator[tuple[Body, Array, Array]]:
+def _pivots(
+    tree: Tree, followers: Container[str] = (), leaders: Container[str] = ()
+) -> Iterator[tuple[Body, Array, Array]]:
     """(body, pivot D, scale of D) from the leaves to the root, at one fixed configuration.
 
-    The articulated-body recursion [Fea08, Sec. 7.3] factorises M = L D Lᵀ with unit triangular L, so M is positive definite
-    if and only if every D = Sᵀ I_A S is. The scale is the inertia with all joints beyond locked: what rounding works on.
+    The articulated-body recursion [Fea08, Sec. 7.3] factorises M = L D Lᵀ with unit triangular L, so M is positive
+    definite if and only if every D = Sᵀ I_A S is. The scale is the inertia with all joints beyond locked: what rounding
+    works on.
     """
     motions = _motions(tree)
     articulated = np.array([_spatial_inertia(body) for body in tree.bodies])
@@ -171,11 +181,15 @@ def _require_motion_of_leaders(model: Model, tree: Tree) -> None:
     _, vectors = np.linalg.eigh(M / np.outer(scale, scale))
     k = int(np.argmax(np.abs(vectors[:, 0])))
     joint = next(joint for joint in model.joints.values() if joint.mimic is None and joint.v.start <= k < joint.v.stop)
-    followers = [name for name, other in model.joints.items() if other.mimic is not None and other.mimic.leader == joint.name]
+    followers = [
+        name for name, other in model.joints.items() if other.mimic is not None and other.mimic.leader == joint.name
+    ]
     if followers:
         raise ModelError(
-            f"{model.name}: joint {joint.name!r} and its followers ({', '.join(map(repr, followers[:4]))}) move nothing that "
-            "has mass: their motions cancel, and the mass matrix is singular. Check the multipliers, or lock the joint: "
+            f"{model.name}: joint {joint.name!r} and its followers ({', '.join(map(repr, followers[:4]))}) move "
+            "nothing that "
+            "has mass: their motions cancel, and the mass matrix is singular. Check the multipliers, or lock the "
+            "joint: "
             f"locked=[{joint.name!r}]"
         )
 
@@ -213,7 +227,8 @@ def _fault(model: Model, body: Body, D: Array, scale: Array, alike: Sequence[Bod
     link = model.joints[body.name].child
     if not D.any() and not scale.any():
         return (
-            f"joint {body.name!r} moves link {link!r}, which has no mass and carries none: the mass matrix is singular. "
+            f"joint {body.name!r} moves link {link!r}, which has no mass and carries none: the mass matrix is "
+            "singular. "
             f"Give the link an inertia or make the joint fixed. {_ways_out(model, body, alike)}"
         )
     why = "The inertia of that link, or of those it carries, is not physical."
@@ -221,7 +236,8 @@ def _fault(model: Model, body: Body, D: Array, scale: Array, alike: Sequence[Bod
         why = "The link has no mass of its own, and the joints beyond give way to the motion. Give it an inertia."
     why = f"{why} {_ways_out(model, body, alike)}"
     return (
-        f"joint {body.name!r} feels no positive inertia when it moves link {link!r} (pivot {np.linalg.eigvalsh(D)[0]:.3g}): "
+        f"joint {body.name!r} feels no positive inertia when it moves link {link!r} (pivot "
+        f"{np.linalg.eigvalsh(D)[0]:.3g}): "
         f"the mass matrix is not positive definite. {why}"
     )
 
@@ -255,7 +271,9 @@ def _motions(tree: Tree, *, followed: bool = False) -> list[tuple[Array, Array]]
         groups.setdefault(body.joint, []).append(k)
     motions: list[tuple[Array, Array]] = [(np.empty(0), np.empty(0))] * len(tree.bodies)
     for joint, members in groups.items():
-        position = _general_position(joint, np.array([tree.bodies[k].v.start for k in members] if followed else members))
+        position = _general_position(
+            joint, np.array([tree.bodies[k].v.start for k in members] if followed else members)
+        )
         if followed and joint.nq == 1:
             factor, offset = (np.array([getattr(tree.bodies[k], x) for k in members]) for x in ("multiplier", "offset"))
             position = [factor * position[0] + offset]

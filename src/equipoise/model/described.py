@@ -112,8 +112,8 @@ class Described:
         """Which velocities have motors, (nv,) of bool, read-only; `robot.joints[name].actuated` says it joint by joint.
 
         From the actuators of an MJCF file, or from the transmissions (or ros2_control joints) of a URDF. A description
-        without any gives a motor to each joint with one degree of freedom in the tree of the base. The base, free objects
-        and joints that follow others have none.
+        without any gives a motor to each joint with one degree of freedom in the tree of the base. The base, free
+        objects and joints that follow others have none.
         """
         return self.model.actuated
 
@@ -124,7 +124,12 @@ class Described:
 
     def _repr_html_(self) -> str:
         rows = [
-            (name, joint.type.name, f"{joint.limits.lower:.3g} … {joint.limits.upper:.3g}", f"{joint.limits.effort:.3g}")
+            (
+                name,
+                joint.type.name,
+                f"{joint.limits.lower:.3g} … {joint.limits.upper:.3g}",
+                f"{joint.limits.effort:.3g}",
+            )
             for name, joint in self.joints.items()
             if joint.mimic is None
         ]
@@ -144,7 +149,9 @@ class Described:
             raise unknown_name("frame", parent, self.frames)
         X = np.asarray(X, dtype=float)
         if X.shape != (4, 4) or not is_pose(X):
-            raise ShapeError(f"with_frame: X must be a pose: 4×4, a rotation, an origin, last row (0, 0, 0, 1); got\n{X}")
+            raise ShapeError(
+                f"with_frame: X must be a pose: 4×4, a rotation, an origin, last row (0, 0, 0, 1); got\n{X}"
+            )
         on = self.frames[parent]
         model = assemble.reassemble(self.model, lambda j: j, extra_frames=[Frame(name, on.parent, on.X @ X)])
         return type(self)(model, tree_of(model), dict(self._kernels))
@@ -248,7 +255,8 @@ class Described:
             size: of the batch; one state if None.
 
         Returns:
-            (q, v): of shape (nq,) and (nv,), or (*size, nq) and (*size, nv). A batch holds what as many calls would give.
+            (q, v): of shape (nq,) and (nv,), or (*size, nq) and (*size, nv). A batch holds what as many
+                calls would give.
         """
         if size is not None:
             shape = (size,) if isinstance(size, int | np.integer) else tuple(size)

@@ -30,12 +30,15 @@ def inertia_matrix(parameters: Array) -> Array:
 
 
 def with_parameters(model: Model, parameters: Array) -> Model:
-    """The model with other masses: each moving body's go to the link that its joint moves, and those fixed to it have none."""
+    """The model with other masses: each moving body's go to the link that its joint moves, and those fixed to it have
+    none."""
     every = {name: Frame(name, name) for name in model.links}  # links between two joints of one body are no frames
     tree = tree_of(replace(model, frames=MappingProxyType(dict(model.frames) | every)))
     parameters = np.asarray(parameters, dtype=float)
     if parameters.shape != (10 * len(tree.bodies),):
-        raise ShapeError(f"parameters have shape ({10 * len(tree.bodies)},), ten for each moving body; got {parameters.shape}")
+        raise ShapeError(
+            f"parameters have shape ({10 * len(tree.bodies)},), ten for each moving body; got {parameters.shape}"
+        )
     carried = {link for link in model.links if tree.places[link][0] >= 0}
     links = {name: replace(link, inertia=None) if name in carried else link for name, link in model.links.items()}
     for body, own in zip(tree.bodies, parameters.reshape(-1, 10), strict=True):

@@ -20,7 +20,8 @@ from .types import STANDARD_GRAVITY, Model
 _FILE_ENDINGS = (".urdf", ".xml", ".mjcf", ".xacro", ".sdf", ".usd", ".usda", ".usdc", ".usdz")
 _UNREAD = {  # formats that robots come in and that are not read: ending or root element → what to do
     "usd": "USD is not read. Isaac Sim and Omniverse export robots as URDF, MuJoCo as MJCF: load that file.",
-    "sdf": "SDF is not read: write the robot as URDF or MJCF. Most SDF robots come with the URDF that they were made from.",
+    "sdf": "SDF is not read: write the robot as URDF or MJCF. Most SDF robots come with the URDF that they were "
+    "made from.",
 }
 
 # Files of the package example-robot-data, below its folder "robots".
@@ -87,7 +88,9 @@ def read(
         parameters: of the built-in robot, such as `height` of "human".
     """
     if not isinstance(source, str | Path):
-        raise ModelError(f"a robot is a path, XML text or a name, not {type(source).__name__} {xml.shortened(repr(source))}")
+        raise ModelError(
+            f"a robot is a path, XML text or a name, not {type(source).__name__} {xml.shortened(repr(source))}"
+        )
     found = source if _is_file_or_text(source) else _require_found(str(source))
     if callable(found):
         return _built_in(str(source), found, floating, gravity, parameters)
@@ -98,7 +101,8 @@ def read(
 
 
 def find(name: str) -> Path | Callable[..., Model] | None:
-    """What a name stands for: a function for built-in robots, else the file of an installed package; None if nothing."""
+    """What a name stands for: a function for built-in robots, else the file of an installed package; None if
+    nothing."""
     from .robots import BUILT_IN
 
     if name in BUILT_IN:
@@ -232,7 +236,8 @@ def _cached_descriptions() -> Iterator[str]:
 def _described(module: str) -> Path | None:
     """The file of a module of robot_descriptions, if its repository is in the cache."""
     folder = _descriptions_folder()
-    if folder is None or not module.isidentifier() or not os.path.isfile(folder / f"{module}.py"):  # however long the name
+    # however long the name
+    if folder is None or not module.isidentifier() or not os.path.isfile(folder / f"{module}.py"):
         return None
     values: dict[str, Any] = {"_repositories": _repositories(folder)}
     for node in ast.parse((folder / f"{module}.py").read_text(encoding="utf-8")).body:

@@ -24,7 +24,9 @@ def read_mesh(path: str | Path) -> Mesh:
     path = Path(path)
     readers = {".stl": _stl, ".obj": _obj, ".dae": _dae}
     if path.suffix.lower() not in readers:
-        raise ModelError(f"mesh {path.name}: files of kind {path.suffix!r} are not read; there are {', '.join(readers)}")
+        raise ModelError(
+            f"mesh {path.name}: files of kind {path.suffix!r} are not read; there are {', '.join(readers)}"
+        )
     if not is_there(path):
         what = "is only a pointer of Git LFS" if path.is_file() else "does not exist"
         raise xml.MissingFileError(f"mesh file {path.name!r} {what}")
@@ -35,7 +37,9 @@ def read_mesh(path: str | Path) -> Mesh:
     except (ValueError, IndexError, KeyError, StopIteration) as error:
         raise ModelError(f"mesh {path.name} cannot be read: {type(error).__name__} {error}") from None
     if len(vertices) == 0 or not np.isfinite(vertices).all():
-        raise ModelError(f"mesh {path.name} has {len(vertices)} vertices" + ("" if len(vertices) == 0 else ", not all finite"))
+        raise ModelError(
+            f"mesh {path.name} has {len(vertices)} vertices" + ("" if len(vertices) == 0 else ", not all finite")
+        )
     if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
         raise ModelError(f"mesh {path.name}: a triangle names a vertex that does not exist; there are {len(vertices)}")
     return vertices, triangles
@@ -59,7 +63,7 @@ def _merged(corners: Array) -> Mesh:
     return vertices, index.reshape(-1, 3)
 
 
-# --- STL ----------------------------------------------------------------------------------------------------------------
+# --- STL --------------------------------------------------------------------------------------------------------------
 
 
 def _stl(data: bytes) -> Mesh:
@@ -74,7 +78,7 @@ def _stl(data: bytes) -> Mesh:
     return _merged(np.array(corners, dtype=float).reshape(-1, 3, 3))
 
 
-# --- OBJ ----------------------------------------------------------------------------------------------------------------
+# --- OBJ --------------------------------------------------------------------------------------------------------------
 
 
 def _obj(data: bytes) -> Mesh:
@@ -91,7 +95,7 @@ def _obj(data: bytes) -> Mesh:
     return np.array(vertices, dtype=float).reshape(-1, 3), np.array(triangles, dtype=int).reshape(-1, 3)
 
 
-# --- DAE ----------------------------------------------------------------------------------------------------------------
+# --- DAE --------------------------------------------------------------------------------------------------------------
 
 
 def _dae(data: bytes) -> Mesh:

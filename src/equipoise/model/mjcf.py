@@ -44,7 +44,9 @@ GEOMS = {0: ("plane", 2), 2: ("sphere", 1), 3: ("capsule", 2), 4: ("ellipsoid", 
 MESH = 7
 
 
-def read_mjcf(source: str | Path, *, floating: bool | None = None, gravity: Sequence[float] = STANDARD_GRAVITY) -> Model:
+def read_mjcf(
+    source: str | Path, *, floating: bool | None = None, gravity: Sequence[float] = STANDARD_GRAVITY
+) -> Model:
     """The robot of an MJCF file.
 
     Args:
@@ -159,7 +161,8 @@ def _with_base(m: Any, bodies: Sequence[str], joints: Sequence[Joint], floating:
     if len(rigid_ones) != 1:
         held = ", ".join(f"{joint.child!r} by {joint.type.name} {joint.name!r}" for joint in on_world[:8]) or "none"
         raise ModelError(
-            f"floating=True sets the one body free that is rigidly on the world; here are {len(rigid_ones)} such bodies "
+            f"floating=True sets the one body free that is rigidly on the world; here are {len(rigid_ones)} such "
+            "bodies "
             f"(bodies on the world: {held}). Give the base a <freejoint/> in the file."
         )
     name = _unique("base", {joint.name for joint in joints if joint is not rigid_ones[0]})
@@ -206,7 +209,7 @@ def _shape(m: Any, geom: int) -> Shape | None:
     return Shape(name, tuple(size), X, None, color)  # type: ignore[arg-type]
 
 
-# --- what bounds and what acts in a joint ------------------------------------------------------------------------------
+# --- what bounds and what acts in a joint -----------------------------------------------------------------------------
 
 
 def _limits(m: Any, j: int) -> JointLimits:
@@ -237,7 +240,7 @@ def _dynamics(m: Any, j: int) -> JointDynamics:
     )
 
 
-# --- frames, loops, posture --------------------------------------------------------------------------------------------
+# --- frames, loops, posture -------------------------------------------------------------------------------------------
 
 
 def _sites(m: Any, bodies: Sequence[str]) -> list[Frame]:
@@ -317,7 +320,7 @@ def _standing(m: Any, bodies: Sequence[str], names: Sequence[str], joints: Seque
     return standing
 
 
-# --- small things --------------------------------------------------------------------------------------------------------
+# --- small things -----------------------------------------------------------------------------------------------------
 
 
 def _named(wishes: Iterable[tuple[str, str]]) -> list[str]:

@@ -31,8 +31,8 @@ def text_of(source: str | Path) -> tuple[str, Path | None]:
 def require_plain(text: str, path: Path | None, where: str) -> None:
     """Refuse entities, here and in files that are included or attached, and files that contain themselves.
 
-    MuJoCo runs out of stack on a model that attaches itself. No strict parser is used: MuJoCo reads what one would refuse,
-    such as two dashes in a comment.
+    MuJoCo runs out of stack on a model that attaches itself. No strict parser is used: MuJoCo reads what one would
+    refuse, such as two dashes in a comment.
     """
     root = re.search(r"<\s{0,9}([A-Za-z][\w.:-]*)", xml.without_comments(text))
     if root is not None and root[1] != "mujoco":

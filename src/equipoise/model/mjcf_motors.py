@@ -50,12 +50,15 @@ def with_motors(m: Any, names: Sequence[str], joints: Sequence[Joint]) -> list[J
     if bare:
         shown = ", ".join(map(repr, bare[:6])) + (", …" if len(bare) > 6 else "")
         message = f"joints without an actuator in the file are passive ({len(bare)}): {shown}"
-        warnings.warn(f"{message}. eq.load(…, actuated=[…]) gives motors to those it names.", ModelWarning, stacklevel=5)
+        warnings.warn(
+            f"{message}. eq.load(…, actuated=[…]) gives motors to those it names.", ModelWarning, stacklevel=5
+        )
     return told
 
 
 def _is_driven(m: Any, j: int) -> bool:
-    """Whether its own actuators move every velocity of joint j. What pushes at sites or bodies (thrusters) is no motor."""
+    """Whether its own actuators move every velocity of joint j. What pushes at sites or bodies (thrusters) is no
+    motor."""
     gears = m.actuator_gear[drives(m, j)][:, : {BALL: 3, FREE: 6}.get(int(m.jnt_type[j]), 1)]
     return bool(np.linalg.matrix_rank(gears) == gears.shape[1]) if gears.size else False
 

@@ -17,8 +17,8 @@ def require_sound_numbers(model: Model) -> None:
     """Every number of a model is finite and of a size that can be computed with.
 
     Raises:
-        ModelError: one is not, an inertia is not symmetric, a mass, a size or a damping is negative, or a lower limit is
-            above the upper one.
+        ModelError: one is not, an inertia is not symmetric, a mass, a size or a damping is negative, or a lower limit
+            is above the upper one.
     """
     for link in model.links.values():
         _require_inertia(link)
@@ -55,16 +55,22 @@ def _require_shape(link: str, shape: Shape) -> None:
 
 def _require_joint(joint: Joint) -> None:
     limits = joint.limits
-    if any(map(math.isnan, (limits.lower, limits.upper, limits.velocity, limits.effort))) or limits.lower > limits.upper:
+    if (
+        any(map(math.isnan, (limits.lower, limits.upper, limits.velocity, limits.effort)))
+        or limits.lower > limits.upper
+    ):
         raise ModelError(
             f"joint {joint.name!r}: limits must be numbers with lower ≤ upper, "
-            f"got lower {limits.lower:g}, upper {limits.upper:g}, velocity {limits.velocity:g}, effort {limits.effort:g}"
+            f"got lower {limits.lower:g}, upper {limits.upper:g}, velocity {limits.velocity:g}, effort "
+            f"{limits.effort:g}"
         )
     if not (_are_places(joint.origin) and _are_places(joint.tail)):
         raise ModelError(f"joint {joint.name!r}: its placement must be finite numbers, {_sizes()}")
     mimic = joint.mimic
     if mimic is not None and not _are_places((mimic.multiplier, mimic.offset)):
-        raise ModelError(f"joint {joint.name!r}: multiplier and offset of a follower must be finite numbers, {_sizes()}")
+        raise ModelError(
+            f"joint {joint.name!r}: multiplier and offset of a follower must be finite numbers, {_sizes()}"
+        )
     for what in ("damping", "friction", "armature", "stiffness", "rest"):
         value = getattr(joint.dynamics, what)
         if not math.isfinite(value) or (what in ("damping", "friction", "armature") and value < 0):

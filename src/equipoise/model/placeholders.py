@@ -1,4 +1,5 @@
-"""Numbers that writers of descriptions leave in until somebody knows better: named, and where they would mislead, replaced."""
+"""Numbers that writers of descriptions leave in until somebody knows better: named, and where they would mislead,
+replaced."""
 
 from __future__ import annotations
 
@@ -24,12 +25,18 @@ def without_placeholders(model: Model) -> tuple[Model, list[str]]:
     """
     joints = [joint for joint in model.joints.values() if joint.moving and joint.type.nv == 1 and joint.mimic is None]
     idle = all(joint.limits.effort == 0 for joint in joints)
-    effort = [joint for joint in joints if NO_LIMIT <= joint.limits.effort < math.inf or (idle and joint.limits.effort == 0)]
+    effort = [
+        joint for joint in joints if NO_LIMIT <= joint.limits.effort < math.inf or (idle and joint.limits.effort == 0)
+    ]
     velocity = [joint for joint in joints if NO_LIMIT <= joint.limits.velocity < math.inf or joint.limits.velocity == 0]
     narrow = [joint for joint in joints if 0 < joint.limits.upper - joint.limits.lower < _room(joint)]
     doubts = [
         *_told("effort limits that are placeholders, taken as none", effort, [joint.limits.effort for joint in effort]),
-        *_told("velocity limits that are placeholders, taken as none", velocity, [joint.limits.velocity for joint in velocity]),
+        *_told(
+            "velocity limits that are placeholders, taken as none",
+            velocity,
+            [joint.limits.velocity for joint in velocity],
+        ),
         *_told("hardly any room to move, kept", narrow, [joint.limits.upper - joint.limits.lower for joint in narrow]),
         *_lumped(model, len(joints)),
     ]
@@ -57,11 +64,15 @@ def _told(what: str, joints: Sequence[Joint], values: Sequence[float]) -> list[s
 
 
 def _lumped(model: Model, joints: int) -> list[str]:
-    heaviest = max(model.links.values(), key=lambda link: 0.0 if link.inertia is None else link.inertia.mass, default=None)
+    heaviest = max(
+        model.links.values(), key=lambda link: 0.0 if link.inertia is None else link.inertia.mass, default=None
+    )
     if heaviest is None or heaviest.inertia is None or joints < MANY_JOINTS:
         return []
     mass = heaviest.inertia.mass
     if not mass > WHOLE_ROBOT * model.mass:
         return []
     share = f"{mass:g} of {model.mass:g} kg"
-    return [f"link {heaviest.name!r} has {share}, most likely that of the whole robot; kept. robot.with_inertia sets it"]
+    return [
+        f"link {heaviest.name!r} has {share}, most likely that of the whole robot; kept. robot.with_inertia sets it"
+    ]

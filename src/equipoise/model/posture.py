@@ -43,8 +43,8 @@ def link_poses(model: Model, q: Array) -> dict[str | None, Array]:
 
 
 def standing(model: Model, neutral: Array) -> Array:
-    """The standing posture, or neutral; a floating base is lifted so that the lowest point touches the ground: of collision
-    shapes, or of what is drawn where the description has none."""
+    """The standing posture, or neutral; a floating base is lifted so that the lowest point touches the ground: of
+    collision shapes, or of what is drawn where the description has none."""
     q = np.array(neutral)
     for name, position in model.standing.items():
         joint = model.joints.get(name)

@@ -40,7 +40,9 @@ def placement(what: str, position: Vector, rpy: Vector) -> Array:
     return rigid.pose(R, vector(f"position of {what}", position))
 
 
-def box(x: float, y: float, z: float, position: Vector = ORIGIN, rpy: Vector = ORIGIN, *, color: Color | None = None) -> Shape:
+def box(
+    x: float, y: float, z: float, position: Vector = ORIGIN, rpy: Vector = ORIGIN, *, color: Color | None = None
+) -> Shape:
     """A box with edges of length x, y, z (m), about its centre."""
     return Shape("box", _lengths("box", x=x, y=y, z=z), placement("box", position, rpy), color=color)
 
@@ -123,7 +125,8 @@ def _between(what: str, a: Vector, b: Vector) -> tuple[float, Array]:
 
 
 def _capsule_squared_radii(r: float, length: float) -> tuple[float, float, float]:
-    """Cylinder and two half balls, each with its share of the volume; a half ball's centre is 3r/8 beyond the cylinder."""
+    """Cylinder and two half balls, each with its share of the volume; a half ball's centre is 3r/8 beyond the
+    cylinder."""
     tube, balls = length, 4 * r / 3  # volumes over π r²
     about_z = (tube * r**2 / 2 + balls * 2 * r**2 / 5) / (tube + balls)
     ends = 2 * r**2 / 5 + length**2 / 4 + 3 * length * r / 8

@@ -1,7 +1,7 @@
 """The model as the equations see it: moving bodies only, each with one joint, its placement and its lumped inertia.
 
-Links joined rigidly are one body here. Oblique axes are turned into z by a constant rotation, negative ones by a sign, so
-that the equations meet only simple joints and most numbers in them are exact zeros and ones.
+Links joined rigidly are one body here. Oblique axes are turned into z by a constant rotation, negative ones by a sign,
+so that the equations meet only simple joints and most numbers in them are exact zeros and ones.
 """
 
 from __future__ import annotations
@@ -86,10 +86,22 @@ def tree_of(model: Model) -> Tree:
         multiplier, offset = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
         place[joint.child] = len(bodies), rigid.pose(turn.T) @ joint.tail
         bodies.append(
-            dict(name=joint.name, parent=parent, joint=joint_type, R=rigid.tidy(X[:3, :3]), p=_clean(X[:3, 3]),
-                 q=joint.q, v=joint.v, multiplier=sign * multiplier, offset=sign * offset,
-                 armature=joint.dynamics.armature if model.armature else 0.0, mass=0.0, h=np.zeros(3), I=np.zeros((3, 3)))
-        )  # fmt: skip
+            dict(
+                name=joint.name,
+                parent=parent,
+                joint=joint_type,
+                R=rigid.tidy(X[:3, :3]),
+                p=_clean(X[:3, 3]),
+                q=joint.q,
+                v=joint.v,
+                multiplier=sign * multiplier,
+                offset=sign * offset,
+                armature=joint.dynamics.armature if model.armature else 0.0,
+                mass=0.0,
+                h=np.zeros(3),
+                I=np.zeros((3, 3)),
+            )
+        )
     fixed: dict[str, Any] = dict(mass=0.0, h=np.zeros(3), I=np.zeros((3, 3)))
     for link in model.links.values():
         body, X = place[link.name]
@@ -161,14 +173,17 @@ def _digest(tree: Tree) -> str:
     text.update(repr((tree.nq, tree.nv, tree.gravity, tree.floating, tree.fixed_mass, tree.fixed_h.tolist())).encode())
     for body in tree.bodies:
         text.update(_behaviour(type(body.joint)))
-        text.update(repr((body.parent, body.joint, body.q, body.v, body.multiplier, body.offset, body.armature)).encode())
+        text.update(
+            repr((body.parent, body.joint, body.q, body.v, body.multiplier, body.offset, body.armature)).encode()
+        )
         for array in (body.R, body.p, np.array([body.mass]), body.h, body.I):
             text.update(np.ascontiguousarray(array).tobytes())
     return text.hexdigest()
 
 
 def _behaviour(joint_type: type) -> bytes:
-    """What a user's own joint type does; ours have the version of the library. What has no name is like nothing else."""
+    """What a user's own joint type does; ours have the version of the library. What has no name is like nothing
+    else."""
     if joint_type.__module__.startswith("equipoise."):
         return b"[]"
     try:

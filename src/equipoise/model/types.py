@@ -18,7 +18,12 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
 
 def frozen(values: Any) -> Array:
     """A read-only float64 copy; what is one already is not copied again."""
-    if isinstance(values, np.ndarray) and values.dtype == np.float64 and not values.flags.writeable and values.base is None:
+    if (
+        isinstance(values, np.ndarray)
+        and values.dtype == np.float64
+        and not values.flags.writeable
+        and values.base is None
+    ):
         return values
     array = np.array(values, dtype=np.float64)
     array.flags.writeable = False
@@ -128,7 +133,8 @@ class Joint(_Part):
     mimic: Mimic | None = None
     dynamics: JointDynamics = JointDynamics()
     actuated: bool | None = None  # whether a motor acts on it; None, before assembly: by the default rule
-    q: slice = field(default_factory=lambda: slice(0, 0))  # where its coordinates are in q; of its leader, for a mimic joint
+    # where its coordinates are in q; of its leader, for a mimic joint
+    q: slice = field(default_factory=lambda: slice(0, 0))
     v: slice = field(default_factory=lambda: slice(0, 0))
 
     def __post_init__(self) -> None:

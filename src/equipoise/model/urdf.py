@@ -1,7 +1,7 @@
 """URDF files as models.
 
-An own reader on expat: yourdfpy costs over a second of import for its mesh library, more than a whole warm start may take,
-and does not say in which line an error is.
+An own reader on expat: yourdfpy costs over a second of import for its mesh library, more than a whole warm start may
+take, and does not say in which line an error is.
 """
 
 from __future__ import annotations
@@ -80,7 +80,10 @@ class _Notes:
 
     def warn(self) -> None:
         for names, message in (
-            (self.meshes.missing, "{} mesh files are missing: {}. Dynamics work without them; pictures will lack them."),
+            (
+                self.meshes.missing,
+                "{} mesh files are missing: {}. Dynamics work without them; pictures will lack them.",
+            ),
             (self.unlimited, "{} joints give no position limits and are taken as unlimited: {}."),
             (
                 self.swapped,
@@ -96,13 +99,16 @@ class _Notes:
 
 def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence[float]) -> Model:
     if root.tag != "robot":
-        raise ModelError(f"the root element is <{shortened(root.tag)}> (line {root.line}); a URDF file starts with <robot>")
+        raise ModelError(
+            f"the root element is <{shortened(root.tag)}> (line {root.line}); a URDF file starts with <robot>"
+        )
     _require_expanded(root)
     notes = _Notes(Meshes(folder, mesh_folder(root)))
     link_elements, joint_elements = _by_name(root, "link"), _by_name(root, "joint")
     if not link_elements:
         raise ModelError(
-            f"the robot (line {root.line}) has no links. A file that only defines macros of xacro is for others to include: "
+            f"the robot (line {root.line}) has no links. A file that only defines macros of xacro is for others to "
+            "include: "
             "load the one that uses it"
         )
     for material in _materials(root, link_elements.values()):
@@ -122,7 +128,9 @@ def _require_expanded(root: Element) -> None:
     for child in root.children:
         if child.tag.startswith("xacro:") and child.tag not in XACRO_DEFINITIONS:
             tag = shortened(child.tag)
-            raise ModelError(f"<{tag}> (line {child.line}) is not expanded: it is a xacro file. Expand it first: {XACRO}")
+            raise ModelError(
+                f"<{tag}> (line {child.line}) is not expanded: it is a xacro file. Expand it first: {XACRO}"
+            )
 
 
 def _materials(root: Element, links: Iterable[Element]) -> Iterator[Element]:
@@ -160,11 +168,17 @@ def _require_ends(joint: Joint, joints: dict[str, Element], links: dict[str, Ele
 
 
 def _with_own_base(links: Sequence[Link], joints: list[Joint], floating: bool) -> tuple[list[Joint], bool]:
-    """Some files write the floating base as a joint from a mass-less "world" link; a second base would make M singular."""
+    """Some files write the floating base as a joint from a mass-less "world" link; a second base would make M
+    singular."""
     children = {joint.child for joint in joints}
     massless = {link.name for link in links if link.inertia is None} - children
     for k, joint in enumerate(joints):
-        if floating and joint.parent in massless and joint.type == Floating() and np.array_equal(joint.origin, np.eye(4)):
+        if (
+            floating
+            and joint.parent in massless
+            and joint.type == Floating()
+            and np.array_equal(joint.origin, np.eye(4))
+        ):
             return [*joints[:k], replace(joint, parent=None), *joints[k + 1 :]], False
     return joints, floating
 
@@ -304,7 +318,8 @@ def _limits(owner: str, joint: Element, kind: str, notes: _Notes) -> JointLimits
 
 
 def _range(owner: str, joint: Element, limit: Element, notes: _Notes) -> tuple[float, float]:
-    """Lower and upper limit; URDF takes one that is left out as zero. Where they are the wrong way round, they are swapped.
+    """Lower and upper limit; URDF takes one that is left out as zero. Where they are the wrong way round, they are
+    swapped.
 
     If the zero of one left out is what makes them so, there is none on that side.
     """
@@ -377,7 +392,9 @@ def _numbers(
         values = ()
     if len(values) == count and "_" not in text and all(map(math.isfinite if finite else _is_number, values)):
         return values
-    wanted = ("a" if count == 1 else str(count)) + (" finite" if finite else "") + (" number" if count == 1 else " numbers")
+    wanted = (
+        ("a" if count == 1 else str(count)) + (" finite" if finite else "") + (" number" if count == 1 else " numbers")
+    )
     hint = f" It is an expression of xacro: expand the file first: {XACRO}" if "${" in text else ""
     at = f"{owner}: {attribute} of <{element.tag}> (line {element.line})"
     raise ModelError(f"{at} must be {wanted}, not {shortened(text)!r}.{hint}")

@@ -1,4 +1,5 @@
-"""What simulators add to URDF: springs of Gazebo, rotors of Drake, the mesh folder of MuJoCo. What is not read is named."""
+"""What simulators add to URDF: springs of Gazebo, rotors of Drake, the mesh folder of MuJoCo. What is not read is
+named."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def mesh_folder(root: Element) -> str | None:
 
 
 def with_extensions(model: Model, root: Element) -> Model:
-    """The robot with the springs and rotor inertias of its file, as data of its joints; a warning names what is not read."""
+    """The robot with the springs and rotor inertias of its file, as data of its joints; a warning names what is not
+    read."""
     dynamics = {name: JointDynamics() for name in model.joints}
     for name, what, value in [*_springs(root), *_rotors(root)]:
         if name in dynamics:
@@ -69,7 +71,11 @@ def _warn_of_losses(model: Model, root: Element) -> None:
         plugins = [plugin for plugin in extension.all("plugin") if _makes_a_follower(plugin, model)]
         lost += [f"<plugin {shortened(str(plugin.get('filename')))!r}> (line {plugin.line})" for plugin in plugins]
     for extension in root.all("mujoco"):
-        lost += [f"<mujoco><{c.tag}> (line {c.line})" for c in extension.children if c.tag in ("actuator", "equality", "tendon")]
+        lost += [
+            f"<mujoco><{c.tag}> (line {c.line})"
+            for c in extension.children
+            if c.tag in ("actuator", "equality", "tendon")
+        ]
     if lost:
         shown = ", ".join(lost[:6]) + (", …" if len(lost) > 6 else "")
         warnings.warn(f"elements that URDF does not know, and that change how the robot moves, are not read: {shown}",

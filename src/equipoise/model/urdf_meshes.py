@@ -52,13 +52,16 @@ class Meshes:
 
 
 def _package_folders(package: str, folder: Path) -> Iterator[str]:
-    """Where a ROS package may lie: above the file, beside a folder above it or in one of these, or on the paths of ROS."""
+    """Where a ROS package may lie: above the file, beside a folder above it or in one of these, or on the paths of
+    ROS."""
     if not package or os.sep in package or "\0" in package or package in (".", ".."):
         return
     for level, above in enumerate((folder, *folder.parents)):
         if above.name == package or _is_named(above, package):
             yield str(above)
-        yield from _inside(str(above), package, nested=level < LEVELS_UP and above != Path.home() and above.parent != above)
+        yield from _inside(
+            str(above), package, nested=level < LEVELS_UP and above != Path.home() and above.parent != above
+        )
     for root in _paths("ROS_PACKAGE_PATH"):
         if os.path.basename(root) == package:
             yield root

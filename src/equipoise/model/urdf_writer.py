@@ -23,10 +23,10 @@ UNLIMITED = 1e30  # URDF has no infinity; a limit of this size is none
 def write_urdf(model: Model) -> str:
     """The robot as URDF text.
 
-    The base joint is not written: whoever reads the file decides whether the robot floats. Other joints to the world start
-    at a mass-less link "world". Motors are transmissions, written where a reader would not assume them by default; joints
-    without one then have an effort limit of zero. URDF knows neither armature, springs, loop closures, ellipsoids nor
-    planes: these are lost.
+    The base joint is not written: whoever reads the file decides whether the robot floats. Other joints to the world
+    start at a mass-less link "world". Motors are transmissions, written where a reader would not assume them by
+    default; joints without one then have an effort limit of zero. URDF knows neither armature, springs, loop closures,
+    ellipsoids nor planes: these are lost.
     """
     frames = [frame for frame in model.frames.values() if frame.name not in model.links]
     world = None if _only_the_base(model, frames) else _free("world", {**model.links, **model.frames})
@@ -40,7 +40,9 @@ def write_urdf(model: Model) -> str:
             lines += _joint_lines(joint, joint.parent or str(world), model)
     for frame in frames:
         lines.append(f"  <link{_attributes(name=frame.name)}/>")
-        lines += _fixed_lines(_free(f"{frame.name}_fixed", model.joints), frame.parent or str(world), frame.name, frame.X)
+        lines += _fixed_lines(
+            _free(f"{frame.name}_fixed", model.joints), frame.parent or str(world), frame.name, frame.X
+        )
     if _tells_motors(model):
         lines += [line for joint in model.joints.values() if joint.actuated for line in _transmission_lines(joint)]
     _warn_of_losses(model)
@@ -50,7 +52,9 @@ def write_urdf(model: Model) -> str:
 def _only_the_base(model: Model, frames: Iterable[Frame]) -> bool:
     """Whether nothing but the root's own joint touches the world."""
     roots = [joint for joint in model.joints.values() if joint.parent is None]
-    at_rest = all(isinstance(joint.type, Fixed | Floating) and _is_identity(joint.origin @ joint.tail) for joint in roots)
+    at_rest = all(
+        isinstance(joint.type, Fixed | Floating) and _is_identity(joint.origin @ joint.tail) for joint in roots
+    )
     return len(roots) == 1 and at_rest and all(frame.parent is not None for frame in frames)
 
 
@@ -157,7 +161,8 @@ def _transmission_lines(joint: Joint) -> Iterator[str]:
     yield "    <type>transmission_interface/SimpleTransmission</type>"
     interface = "hardware_interface/EffortJointInterface"
     yield f"    <joint{_attributes(name=joint.name)}><hardwareInterface>{interface}</hardwareInterface></joint>"
-    yield f"    <actuator{_attributes(name=f'{joint.name}_motor')}><mechanicalReduction>1</mechanicalReduction></actuator>"
+    motor = _attributes(name=f"{joint.name}_motor")
+    yield f"    <actuator{motor}><mechanicalReduction>1</mechanicalReduction></actuator>"
     yield "  </transmission>"
 
 

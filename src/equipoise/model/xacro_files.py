@@ -24,7 +24,11 @@ def expanded(path: str | Path, data: bytes | str) -> str:
         return str(xacro.process_file(str(path)).toxml())
     except EquipoiseError as error:
         raise xml.named_after(path, error) from None
-    except Exception as error:  # of many kinds: its own, those of its expressions, of the XML reader, of missing packages
+    except (
+        Exception
+    ) as error:  # of many kinds: its own, those of its expressions, of the XML reader, of missing packages
         reason = xml.shortened(" ".join(str(error).split()) or type(error).__name__, 400)
-        found = ". $(find …) needs ROS: expand it there, xacro FILE.xacro > robot.urdf" if "ament_index" in reason else ""
+        found = (
+            ". $(find …) needs ROS: expand it there, xacro FILE.xacro > robot.urdf" if "ament_index" in reason else ""
+        )
         raise ModelError(f"{xml.label(path)}: xacro cannot expand it: {reason}{found}") from error

@@ -65,7 +65,9 @@ class _Builder:
         if self.count > MAX_ELEMENTS:
             raise ModelError(f"more than {MAX_ELEMENTS} XML elements (line {element.line}): no robot description")
         if len(self.open) >= MAX_DEPTH:
-            raise ModelError(f"XML elements nested more than {MAX_DEPTH} deep (line {element.line}): no robot description")
+            raise ModelError(
+                f"XML elements nested more than {MAX_DEPTH} deep (line {element.line}): no robot description"
+            )
         if not self.open:
             self.root = element
         elif self.open[-1].children:
@@ -167,11 +169,14 @@ def _feed(parser: Any, data: bytes | str) -> None:
 
 def _require_size(size: int) -> None:
     if size > MAX_BYTES:
-        raise ModelError(f"{size / 2**20:.0f} MiB of XML; robot descriptions of up to {MAX_BYTES // 2**20} MiB are read")
+        raise ModelError(
+            f"{size / 2**20:.0f} MiB of XML; robot descriptions of up to {MAX_BYTES // 2**20} MiB are read"
+        )
 
 
 def _plain(text: str) -> str:
-    """Text without its XML declaration, which may not follow a blank line and whose encoding no longer holds; same lines."""
+    """Text without its XML declaration, which may not follow a blank line and whose encoding no longer holds; same
+    lines."""
     text = text.lstrip("\ufeff")
     found = re.match(r"\s*<\?xml\s[^>]*\?>", text)
     return text if found is None else "\n" * found[0].count("\n") + text[found.end() :]

@@ -1,7 +1,7 @@
 """[BK12] On the dynamics modeling of free-floating-base articulated mechanisms, by Gauss' principle.
 
-A chart is held against the rotation it describes, moved by SciPy and differentiated by differences; its equations of motion
-against `Reference`, Newton's and Euler's laws body by body.
+A chart is held against the rotation it describes, moved by SciPy and differentiated by differences; its equations of
+motion against `Reference`, Newton's and Euler's laws body by body.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _all_charts() -> list[charts.Chart]:
     return [*(kind() for kind in CHARTS), own, nine]
 
 
-# --- B1 ------------------------------------------------------------------------------------------------------------------
+# --- B1 ---------------------------------------------------------------------------------------------------------------
 
 
 def parametrisations() -> Iterator[Figure]:
@@ -101,7 +101,7 @@ def _follows(chart: charts.Chart, pose: Callable[[float], Array], V: Array, A: A
         yield small(f"{chart.name}: C_θ θ̈ + Ċ_θ θ̇ [Eq. 30]", largest(point.C_theta @ theta_ddot + point.C_bias), 1e-6)
 
 
-# --- B2 ------------------------------------------------------------------------------------------------------------------
+# --- B2 ---------------------------------------------------------------------------------------------------------------
 
 
 def jacobians() -> Iterator[Figure]:
@@ -119,7 +119,9 @@ def jacobians() -> Iterator[Figure]:
         moved = J_y @ y_ddot + form.jacobian_rate(J, J_dot) @ form.y_dot
         yield agree(f"{chart.name}: J q̇ of a foot [Eqs. 14, 17]", J_y @ form.y_dot, np.concatenate([p_dot, w]), 1e-8)
         yield agree(f"{chart.name}: J q̈ + J̇ q̇ of its place", moved[:3], p_ddot, 1e-5)
-        yield agree(f"{chart.name}: J q̈ + J̇ q̇ of its axes", moved[3:], (now.frame(FOOT).J @ a + now.frame(FOOT).A)[3:], 1e-8)
+        yield agree(
+            f"{chart.name}: J q̈ + J̇ q̇ of its axes", moved[3:], (now.frame(FOOT).J @ a + now.frame(FOOT).A)[3:], 1e-8
+        )
     yield from _transport(robot, now)
 
 
@@ -132,7 +134,7 @@ def _transport(robot: Robot, now: Reference) -> Iterator[Figure]:
     yield agree("transport to another point of the foot [Eq. 19]", ours, now.frame(FOOT, point).J[:3], 1e-11)
 
 
-# --- B3 ------------------------------------------------------------------------------------------------------------------
+# --- B3 ---------------------------------------------------------------------------------------------------------------
 
 
 def dynamics() -> Iterator[Figure]:
@@ -164,7 +166,7 @@ def dynamics() -> Iterator[Figure]:
         yield small(f"{chart.name}: A C_yᵀ", largest([0.0, *(form.projector @ form.C_y.T).ravel()]), 1e-11)
 
 
-# --- B4 ------------------------------------------------------------------------------------------------------------------
+# --- B4 ---------------------------------------------------------------------------------------------------------------
 
 
 def contact_forces() -> Iterator[Figure]:
@@ -176,7 +178,9 @@ def contact_forces() -> Iterator[Figure]:
     wrenches = {frame: rng.normal(size=6) * 100 for frame in ("left_foot", "right_hand", "left_shank", "right_forearm")}
     for frame, F in wrenches.items():
         a = robot.forward_dynamics(q, v, tau, wrenches={frame: F})
-        yield agree(f"{frame}: M a + h − tau is what its wrench does", now.force(a) - tau, now.frame(frame).J.T @ F, 1e-9)
+        yield agree(
+            f"{frame}: M a + h − tau is what its wrench does", now.force(a) - tau, now.frame(frame).J.T @ F, 1e-9
+        )
     total = sum(now.frame(frame).J.T @ F for frame, F in wrenches.items())
     a = robot.forward_dynamics(q, v, tau, wrenches=wrenches)
     yield agree("all four at once", now.force(a), tau + total, 1e-9)
@@ -197,7 +201,11 @@ def whole_body_programs() -> Iterator[Figure]:
     q[3:7] = np.cos(0.4), 0.0, 0.0, np.sin(0.4)  # turned on the spot: no chart is at its origin
     rows = np.concatenate([Reference(robot, q).frame(foot).J[:3] for foot in feet])
     v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))
-    now, contacts, wanted = Reference(robot, q, v), [PointContact(foot, friction=0.3) for foot in feet], np.array([3.0, 1.0, 4.0])
+    now, contacts, wanted = (
+        Reference(robot, q, v),
+        [PointContact(foot, friction=0.3) for foot in feet],
+        np.array([3.0, 1.0, 4.0]),
+    )
     task = [(com_motion(robot, q, v), wanted, 1.0)]
     free = chart_program(WholeBodyProblem(robot, q, v, task, contacts), "minimal").solve()
     limit = 0.8 * largest(free["u"])
@@ -239,7 +247,9 @@ def _as_controlled(
         yield agree(f"{chart.name}: its torques make this motion", *_made(now, feet, looped), 1e-8)
         equations = robot.equations_of_motion(now.q, now.v).in_chart(chart)
         y_ddot = looped.step.x[: len(equations.y_dot)]
-        yield agree(f"{chart.name}: a = T ÿ + Ṫ ẏ of its own ÿ", equations.body_acceleration(y_ddot), looped.acceleration, 1e-8)
+        yield agree(
+            f"{chart.name}: a = T ÿ + Ṫ ẏ of its own ÿ", equations.body_acceleration(y_ddot), looped.acceleration, 1e-8
+        )
         kept = [0.0, *(equations.C_y @ y_ddot + equations.C_bias)]
         yield small(f"{chart.name}, the controller's program: the chart's constraint [Eq. 30]", largest(kept), 1e-7)
 
@@ -299,8 +309,12 @@ def ball_joints_and_objects() -> Iterator[Figure]:
         yield agree(f"ball joint in {form.chart.name}", form.body_acceleration(y_ddot), a, 1e-9)
         wanted = second_rate(partial(parameters, form.chart))
         yield agree(f"ball joint in {form.chart.name}: θ̈ is the second derivative of θ", y_ddot[theta], wanted, 1e-5)
-    every = eom.in_chart({None: charts.UnitQuaternion, "shoulder": charts.RotationMatrix, "free": charts.DualQuaternion})
-    yield agree("base, ball joint and object in charts at once", every.body_acceleration(every.acceleration(tau)), a, 1e-9)
+    every = eom.in_chart(
+        {None: charts.UnitQuaternion, "shoulder": charts.RotationMatrix, "free": charts.DualQuaternion}
+    )
+    yield agree(
+        "base, ball joint and object in charts at once", every.body_acceleration(every.acceleration(tau)), a, 1e-9
+    )
     energy = every.y_dot @ every.M @ every.y_dot / 2
     yield agree("the energy of all of it", energy, now.kinetic_energy, 1e-11)
     yield agree("forward dynamics of robot and object", robot.forward_dynamics(q, v, tau), a, 1e-9)

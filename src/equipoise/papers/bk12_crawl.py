@@ -1,11 +1,11 @@
 """[BK12, Sec. I]: contacts on any link. A human goes down on knees and forearms, crawls a metre, and stands up again.
 
-Down: both hands in front of the feet, one knee, the other knee, one forearm, the other. Crawling: knee and elbow of the right
-side, then of the left; three points carry meanwhile. Up: the same postures the other way round. All of it is a sequence of static
-postures [BK12, Sec. VI], found once for each kind of stance and shifted along the ground.
+Down: both hands in front of the feet, one knee, the other knee, one forearm, the other. Crawling: knee and elbow of the
+right side, then of the left; three points carry meanwhile. Up: the same postures the other way round. All of it is a
+sequence of static postures [BK12, Sec. VI], found once for each kind of stance and shifted along the ground.
 
-The narrowest place is where the right knee goes down with one foot and two hands carrying: arms are nearly straight and the
-margin is a few centimetres. docs/papers.md says how many seeds of noise were run and how many complete.
+The narrowest place is where the right knee goes down with one foot and two hands carrying: arms are nearly straight and
+the margin is a few centimetres. docs/papers.md says how many seeds of noise were run and how many complete.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ ALONG = {"hand": 0.36, "knee": -0.06, "elbow": 0.40}  # m ahead of where the rob
 ASIDE = {"hand": 0.2, "knee": 0.12, "elbow": 0.2}
 STANDS = (0.018, 0.088)  # m: where feet stand, ahead and aside
 STRIDE, CYCLES = 0.25, 4
-WEIGHTS = {"centre of mass": 200.0, "frames": 3.0, "posture": 0.1}  # three points forgive no error of the centre of mass
+# three points forgive no error of the centre of mass
+WEIGHTS = {"centre of mass": 200.0, "frames": 3.0, "posture": 0.1}
 BELOW = 0.01  # m: hands and feet that do not carry may be this far in the ground, which soft contacts are too
 NOISE = {
     "position": 2e-4, "velocity": 5e-3, "base_position": 2e-4, "base_orientation": 2e-4,
@@ -43,7 +44,14 @@ NOISE = {
 }  # fmt: skip
 
 BENT = {"hip_pitch": -1.6, "knee": 0.9, "ankle_pitch": -0.4, "shoulder_pitch": -1.7, "elbow": -0.2, "wrist_roll": 1.0}
-KNEELING = {"hip_pitch": -1.5, "knee": 1.6, "ankle_pitch": 0.7, "shoulder_pitch": -1.8, "elbow": -0.2, "wrist_roll": 1.2}
+KNEELING = {
+    "hip_pitch": -1.5,
+    "knee": 1.6,
+    "ankle_pitch": 0.7,
+    "shoulder_pitch": -1.8,
+    "elbow": -0.2,
+    "wrist_roll": 1.2,
+}
 PRONE = {"hip_pitch": -1.5, "knee": 1.6, "ankle_pitch": 0.7, "shoulder_pitch": -1.6, "elbow": -1.5}
 BEHIND = (-0.25, 0.14, 0.14)  # m: the left foot on its way to the rear
 LIFT = 0.06  # m, from which feet come down flat
@@ -70,7 +78,11 @@ def crawler() -> tuple[Robot, list[Any], list[Any]]:
     touching += [contacts.PointContact(pad) for pad in (*KNEES, *ELBOWS)]
     tips = [f"{side}_{part}_corner_{k}" for side in SIDES for part in ("foot", "hand") for k in (0, 3)]
     ground = Plane((0.0, 0.0, 1.0), -BELOW)
-    return robot, touching, [constraints.KeepOut(Point((0, 0, 0), tip), ground, name=f"{tip} above ground") for tip in tips]
+    return (
+        robot,
+        touching,
+        [constraints.KeepOut(Point((0, 0, 0), tip), ground, name=f"{tip} above ground") for tip in tips],
+    )
 
 
 def _place(name: str, ahead: float = 0.0) -> Array:
@@ -99,7 +111,9 @@ def _down() -> list[Stance]:
         (["right hand", *KNEES, "left elbow"], prone, ["left elbow"], "left forearm down", {}),
         ([*KNEES, *ELBOWS], prone, ["right elbow"], "on knees and forearms", {}),
     ):
-        made.append(Stance(contacts_now, posture, name, {new_one: _place(new_one) for new_one in new}, targets, hold=0.1))
+        made.append(
+            Stance(contacts_now, posture, name, {new_one: _place(new_one) for new_one in new}, targets, hold=0.1)
+        )
     return made
 
 
@@ -116,7 +130,10 @@ def stances(robot: Robot, touching: list[Any], keep: list[Any], options: dict[st
     planner = Planner(robot, {contact.label: contact for contact in touching}, options | {"constraints": tuple(keep)})
     known = [planned.q for planned in planner.plan(kinds, None)]
     down = [replace(stance, posture=q, places={}, targets={}) for stance, q in zip(kinds[:count], known, strict=False)]
-    steps = [replace(stance, posture=q, places={}, targets={}) for stance, q in zip(kinds[count:], known[count:], strict=True)]
+    steps = [
+        replace(stance, posture=q, places={}, targets={})
+        for stance, q in zip(kinds[count:], known[count:], strict=True)
+    ]
     made = list(down)
     for k in range(CYCLES):
         made += [_shifted(step, k * STRIDE, f"{step.name} {k + 1}") for step in steps]
@@ -146,4 +163,6 @@ def crawled(seed: int = 0, **more: Any) -> tuple[Stances, Run]:
     machine = crawling(**more)
     fall = {"height": 0.12, "tilt": 3.0}  # m of the base, and rad: prone is no fall
     duration = 1.05 * machine.seconds + 1.0
-    return machine, simulate(machine.robot, machine, q0=machine.q0, duration=duration, noise=NOISE, seed=seed, fall=fall)
+    return machine, simulate(
+        machine.robot, machine, q0=machine.q0, duration=duration, noise=NOISE, seed=seed, fall=fall
+    )

@@ -1,8 +1,8 @@
 """[BK12, Sec. VI]: single and double support on feet and on hands, and the transitions between them.
 
-The paper shows HRP-2; here it is shipped scenarios (`equipoise run --list`), in MuJoCo, torques at 1 kHz, with noise of the
-sensors and small pushes. A sequence of static postures is walked by a finite-state machine, as there, and each step of control is
-the paper's own program: Eq. (37), with a unit quaternion for the base.
+The paper shows HRP-2; here it is shipped scenarios (`equipoise run --list`), in MuJoCo, torques at 1 kHz, with noise of
+the sensors and small pushes. A sequence of static postures is walked by a finite-state machine, as there, and each step
+of control is the paper's own program: Eq. (37), with a unit quaternion for the base.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def moved(name: str) -> Run:
 
 
 def supports(run: Run) -> list[int]:
-    """How many contacts bear the robot, measured, from one change to the next; what lasts less than 0.2 s is left out."""
+    """How many contacts bear the robot, measured, from one change to the next; what lasts less than 0.2 s is left
+    out."""
     bearing = np.sum([np.linalg.norm(force[:, :3], axis=1) > LOADED for force in run.measured.values()], axis=0)
     starts = [0, *(np.flatnonzero(np.diff(bearing)) + 1), len(bearing)]
     lasting = [int(bearing[a]) for a, b in pairwise(starts) if run.t[b - 1] - run.t[a] > 0.2]
@@ -63,7 +64,9 @@ def motion_figures() -> Iterator[Figure]:
             if check.name in WANTED:
                 yield Figure(f"{on}: {check.name}", check.wanted, check.came, check.good)
         goals = [check for check in checks if check.name not in WANTED]
-        yield equal(f"{on}: other goals of the scenario that are missed", [check.name for check in goals if not check.good], [])
+        yield equal(
+            f"{on}: other goals of the scenario that are missed", [check.name for check in goals if not check.good], []
+        )
         mean, late = 1e3 * float(np.mean(run.cycle_time)), 1e3 * float(np.percentile(run.cycle_time, 99))
         words = f"{on}: ms for a step of Eq. (37), mean; 99 % below"
         yield Figure(words, f"{MILLISECONDS:.0f}", f"{mean:.2f}; {late:.2f}", mean < MILLISECONDS)

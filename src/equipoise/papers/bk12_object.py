@@ -24,8 +24,15 @@ Array = np.ndarray
 SIDES = {"left": 1.0, "right": -1.0}
 BOX_q, BOX_v = slice(0, 7), slice(0, 6)  # what floats comes first: here it is the box, the arms hang on a wall
 HALF = 0.25  # m, of the box's width, and where the shoulders are
-ARM = (("pan", "z", 0.0), ("lift", "y", 0.0), ("roll", "x", 0.3), ("elbow", "y", 0.3), ("yaw", "z", 0.0), ("pitch", "y", 0.0),
-       ("turn", "x", 0.08))  # fmt: skip
+ARM = (
+    ("pan", "z", 0.0),
+    ("lift", "y", 0.0),
+    ("roll", "x", 0.3),
+    ("elbow", "y", 0.3),
+    ("yaw", "z", 0.0),
+    ("pitch", "y", 0.0),
+    ("turn", "x", 0.08),
+)
 AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 BENT = {"lift": 0.5, "elbow": -1.0, "pitch": 0.5}  # hands level, in front of the shoulders
 CORNERS = ((0.04, 0.04), (-0.04, 0.04), (-0.04, -0.04), (0.04, -0.04))  # m, of a palm
@@ -41,7 +48,9 @@ def holder() -> Robot:
         for name, axis, length in ARM:
             link = f"{side}_{name}"
             builder.link(link, mass=1.0, com=(length / 2, 0, 0), inertia=(2e-3, 8e-3, 8e-3))
-            builder.joint(link, "revolute", parent, link, axis=AXES[axis], position=place, lower=-2.5, upper=2.5, effort=80.0)
+            builder.joint(
+                link, "revolute", parent, link, axis=AXES[axis], position=place, lower=-2.5, upper=2.5, effort=80.0
+            )
             parent, place = link, (length, 0.0, 0.0)
         builder.frame(f"{side}_hand", parent, position=place)
     builder.link("box", mass=2.0, com=(0.0, 0.02, 0.01), inertia=(0.05, 0.02, 0.05))
@@ -69,7 +78,9 @@ def carried() -> Iterator[Figure]:
     def way(t: float) -> tuple[Array, Array, Array]:
         X, w, r = first.copy(), 2 * np.pi, np.array([0.0, 0.03, 0.05])
         X[:3, 3] += r * (1 - np.cos(w * t)) / 2
-        rate, acceleration = (np.concatenate([r * x, np.zeros(3)]) for x in (w * np.sin(w * t) / 2, w**2 * np.cos(w * t) / 2))
+        rate, acceleration = (
+            np.concatenate([r * x, np.zeros(3)]) for x in (w * np.sin(w * t) / 2, w**2 * np.cos(w * t) / 2)
+        )
         return X, rate, acceleration
 
     tasks = [FrameTask("box", target=way, gain=10.0), PostureTask(weight=1e-3)]
@@ -89,7 +100,9 @@ def carried() -> Iterator[Figure]:
     yield equal(ended, (statuses, pushed), ({"OPTIMAL"}, 0.0))
     yield small("it follows its path: m off at most, of a way of 58 mm", float(max(errors)), 2e-3)
     least = min(normals)
-    yield Figure("palms press, N at least: inner force [slide 35]", f"{SQUEEZE:.0f}", f"{least:.1f}", least > 0.9 * SQUEEZE)
+    yield Figure(
+        "palms press, N at least: inner force [slide 35]", f"{SQUEEZE:.0f}", f"{least:.1f}", least > 0.9 * SQUEEZE
+    )
     yield Figure("|F_t| − μ F_n of the palms at most, N", "≤ 0", f"{max(slips):.2f}", max(slips) < 1e-6)
 
 

@@ -48,8 +48,13 @@ SIX_CHAINS = {
     (1, 5, 3): ((1, 1, 1), (0, -1, -1), (0, 1, 0)),
 }
 
-SPOTS = {"above": (0.20, 0.0, 0.35), "on the ground": (0.25, 0.0, 0.03), "on its own back": (-0.02, 0.0, 0.21)}  # m, for the beak
-ORDERS: dict[str, Literal["com", "effector"] | None] = {"beak alone": None, "beak first": "effector", "mass first": "com"}
+# m, for the beak
+SPOTS = {"above": (0.20, 0.0, 0.35), "on the ground": (0.25, 0.0, 0.03), "on its own back": (-0.02, 0.0, 0.21)}
+ORDERS: dict[str, Literal["com", "effector"] | None] = {
+    "beak alone": None,
+    "beak first": "effector",
+    "mass first": "com",
+}
 PETALS = {"tip_1": (0.2, 0.0, 0.6), "tip_4": (-0.2, 0.0, 0.5)}  # m, where two petals of the flower are to point
 
 
@@ -77,7 +82,7 @@ def _follows(what: str, robot: Robot, count: int = 4) -> Iterator[Figure]:
     yield small(f"{what}: gravity torques of the chain − those of the robot, per kg", weight, 1e-11)
 
 
-# --- E1, E2, E3 ----------------------------------------------------------------------------------------------------------
+# --- E1, E2, E3 -------------------------------------------------------------------------------------------------------
 
 
 def serial() -> Iterator[Figure]:
@@ -101,7 +106,9 @@ def _sliding_arm() -> Robot:
     parent = "root"
     for k, (kind, axis) in enumerate([("revolute", (0, 0, 1)), ("prismatic", (0.6, 0, 0.8)), ("revolute", (0, 1, 0))]):
         builder.link(f"link_{k}", mass=1.0 + k, com=(0.2, 0.1, 0.05 * k), inertia=(0.02, 0.03, 0.04))
-        builder.joint(f"joint_{k}", kind, parent, f"link_{k}", axis=axis, position=(0.1, 0.2 * k, 0.3), rpy=(0.2, -0.1, 0.4))
+        builder.joint(
+            f"joint_{k}", kind, parent, f"link_{k}", axis=axis, position=(0.1, 0.2 * k, 0.3), rpy=(0.2, -0.1, 0.4)
+        )
         parent = f"link_{k}"
     return builder.build()
 
@@ -121,7 +128,9 @@ def star() -> Iterator[Figure]:
     half = 0.3
     robot = _star(half, (2, 2))
     chain = equivalent_chain(robot)
-    yield equal("lengths in quarters of l [Sec. 3.2]", (4 * chain.lengths / half).round(9).tolist(), [3.0, 1.0, 3.0, 1.0])
+    yield equal(
+        "lengths in quarters of l [Sec. 3.2]", (4 * chain.lengths / half).round(9).tolist(), [3.0, 1.0, 3.0, 1.0]
+    )
     angles = [] if chain.angles is None else chain.angles[2].round(9).tolist()
     yield equal("third angle: q_1² − q_1¹ − q_2¹", angles, [-1.0, -1.0, 1.0, 0.0])
     yield from _follows("star", robot)
@@ -134,7 +143,7 @@ def trees() -> Iterator[Figure]:
     yield from swing_figures()
 
 
-# --- E4, E5 --------------------------------------------------------------------------------------------------------------
+# --- E4, E5 -----------------------------------------------------------------------------------------------------------
 
 
 def kinetic() -> Iterator[Figure]:
@@ -153,12 +162,14 @@ def gravity() -> Iterator[Figure]:
         robot = load(name, gravity=(1.5, -2.0, -9.0))
         q, v = _states(robot, 1)[0]
         at, g = path(robot, q, v), gravity_torques(robot, q)
-        yield agree(f"{name}: torques from the Jacobian − those of the weights [Eq. (50)]", g, Reference(robot, q).g, 1e-11)
+        yield agree(
+            f"{name}: torques from the Jacobian − those of the weights [Eq. (50)]", g, Reference(robot, q).g, 1e-11
+        )
         power = rate(partial(_along, robot, at, "potential_energy"))
         yield agree(f"{name}: their power is the rate of potential energy", g @ v, power, 1e-8)
 
 
-# --- E6, E7: closed chains -----------------------------------------------------------------------------------------------
+# --- E6, E7: closed chains --------------------------------------------------------------------------------------------
 
 
 def closed_chains() -> Iterator[Figure]:
@@ -217,7 +228,8 @@ def _four_bar_chain() -> Iterator[Figure]:
 
 
 def decoupling() -> Iterator[Figure]:
-    """A four-bar linkage with one motor: the height of its mass as the output, by Newton and Euler under the torque found."""
+    """A four-bar linkage with one motor: the height of its mass as the output, by Newton and Euler under the torque
+    found."""
     robot, q, v = four_bar()
     now, rows, B = Reference(robot, q, v), [0, 2], np.eye(3)[:, :1]
     C, s = now.frame("tool").J[rows], now.frame("tool").A[rows]
@@ -235,7 +247,9 @@ def decoupling() -> Iterator[Figure]:
     slow = slow_output_dynamics(M, G, com.J, np.array([0.7]), C=C, B=B)
     push = B @ slow.torque(slow.actuation(np.array([0.2])))
     still = _direct(now.M, now.g, C, 0 * s, push)[:3]
-    yield agree("slow motion, with e moving by itself: J a + ∂²e/∂t² [Eqs. (83), (84)]", com.J @ still + 0.7, [0.2], 1e-9)
+    yield agree(
+        "slow motion, with e moving by itself: J a + ∂²e/∂t² [Eqs. (83), (84)]", com.J @ still + 0.7, [0.2], 1e-9
+    )
     fixed = load("arm7")
     (q, v), wanted = _states(fixed, 1)[0], np.arange(7.0) / 10
     there = Reference(fixed, q, v)
@@ -245,7 +259,7 @@ def decoupling() -> Iterator[Figure]:
     yield from unilateral_figures()
 
 
-# --- E10 -----------------------------------------------------------------------------------------------------------------
+# --- E10 --------------------------------------------------------------------------------------------------------------
 
 
 def either_order() -> Iterator[Figure]:
@@ -264,7 +278,9 @@ def either_order() -> Iterator[Figure]:
         first, last = (Reference(flower, found.q[k]) for k in (0, -1))
         yield small(f"flower, {tip}: mass off its root, m, Eq. (92) [Fig. 10]", abs(float(last.com[0])), 1e-9)
         near = [float(np.linalg.norm(there.frame(tip).p - place)) for there in (first, last)]
-        yield Figure(f"flower, {tip}: from its place, m", "nearer", f"{near[0]:.2f} → {near[1]:.2f}", near[1] < 0.8 * near[0])
+        yield Figure(
+            f"flower, {tip}: from its place, m", "nearer", f"{near[0]:.2f} → {near[1]:.2f}", near[1] < 0.8 * near[0]
+        )
     yield from _first_steps(bird, start)
 
 

@@ -1,7 +1,7 @@
 """[EB98, Fig. 8 and Sec. 5.1.2]: a planar biped of human-like geometry and masses.
 
-In the swing phase the standing foot is its base and six joints move: the equivalent chain has six joints too. With both feet on
-the ground it has three freedoms and six motors: torques are chosen so that no foot lifts, tips or slides.
+In the swing phase the standing foot is its base and six joints move: the equivalent chain has six joints too. With both
+feet on the ground it has three freedoms and six motors: torques are chosen so that no foot lifts, tips or slides.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ UP = (0.0, -1.0, 0.0)  # axis of all joints: positive angles turn x towards z
 ABOVE_HIPS = ("lower_trunk", "middle_trunk", "upper_trunk", "head")
 ARM = ("upper_arm", "forearm", "hand")
 STRIDE = {"ankle": -0.15, "knee": 0.25, "hip": -0.1, "other hip": 0.45, "other knee": -0.6, "other ankle": 0.1}  # rad
-APART = {"left": (0.45, -0.35), "right": (-0.1, -0.4)}  # rad: hip and knee, that of the hind leg about so; ankles level the feet
+# rad: hip and knee, that of the hind leg about so; ankles level the feet
+APART = {"left": (0.45, -0.35), "right": (-0.1, -0.4)}
 PLANE = [0, 2, 4]  # x, z and the turn of a twist
 FRICTION = 0.5
 FEET = ("left_foot", "right_foot")
@@ -128,7 +129,7 @@ def _on_both_feet(robot: Robot) -> Array:
     return placed(brentq(step, -1.2, 0.0))
 
 
-# --- Fig. 8 --------------------------------------------------------------------------------------------------------------
+# --- Fig. 8 -----------------------------------------------------------------------------------------------------------
 
 
 def _mid_swing(robot: Robot) -> Array:
@@ -144,7 +145,9 @@ def swing_figures() -> Iterator[Figure]:
     chain, q = equivalent_chain(robot), _mid_swing(robot)
     v = np.arange(1.0, 7.0) / 3
     now, J = Reference(robot, q, v), chain.robot.jacobian(q, "com")[:3]
-    yield equal("planar biped in swing: links, joints of its chain [Fig. 8]", (len(robot.links), len(chain.lengths)), (7, 6))
+    yield equal(
+        "planar biped in swing: links, joints of its chain [Fig. 8]", (len(robot.links), len(chain.lengths)), (7, 6)
+    )
     part = float(chain.lengths[-1] / chain.lengths.sum())
     yield Figure("its last link over the whole chain [Fig. 8]", "not visible", f"{part:.4f}", 0 < part < 0.005)
     yield agree("the end of the chain is the mass of the biped", chain.robot.pose(q, "com")[:3, 3], now.com, 1e-12)
@@ -161,7 +164,7 @@ def swing_picture() -> Any:
     return picture
 
 
-# --- Fig. 9 --------------------------------------------------------------------------------------------------------------
+# --- Fig. 9 -----------------------------------------------------------------------------------------------------------
 
 
 def augmented_picture() -> Any:
@@ -186,11 +189,12 @@ def augmented_picture() -> Any:
     return picture
 
 
-# --- Sec. 5.1.2 ----------------------------------------------------------------------------------------------------------
+# --- Sec. 5.1.2 -------------------------------------------------------------------------------------------------------
 
 
 def sole_cone(friction: float = FRICTION) -> Array:
-    """Rows over (f_x, f_z, turning moment about −y) of a sole at the foot of the ankle: no slip, no tipping, no pull."""
+    """Rows over (f_x, f_z, turning moment about −y) of a sole at the foot of the ankle: no slip, no tipping, no
+    pull."""
     length = PERSON.segment("foot").length
     heel, toe = HEEL_TO_ANKLE * length, (1 - HEEL_TO_ANKLE) * length
     return np.array([[1, -friction, 0], [-1, -friction, 0], [0, -toe, 1], [0, -heel, -1]])
@@ -200,7 +204,9 @@ def _standing(now: Reference) -> tuple[Array, Array]:
     """C and s of both soles in the plane; turning is counted about −y, as the joints do."""
     sign = np.array([1.0, 1.0, -1.0])[:, None]
     soles = [now.frame(f"{foot} sole") for foot in FEET]
-    return np.vstack([sign * sole.J[PLANE] for sole in soles]), np.concatenate([sign[:, 0] * sole.A[PLANE] for sole in soles])
+    return np.vstack([sign * sole.J[PLANE] for sole in soles]), np.concatenate(
+        [sign[:, 0] * sole.A[PLANE] for sole in soles]
+    )
 
 
 def unilateral_figures() -> Iterator[Figure]:
@@ -227,12 +233,17 @@ def unilateral_figures() -> Iterator[Figure]:
     yield agree("of all such torques the least, by another solver", found.torque, _least(C, cone, B, needed), 1e-5)
     slow = np.array([0.5, 0.0, 0.3])
     easy = unilateral_torque(robot.mass_matrix(q), robot.bias_force(q, v), out.acceleration(slow), C, cone, B=B)
-    yield agree("where no foot would slip they are the least torques", easy.torque, out.torque(out.actuation(slow)), 1e-5)
+    yield agree(
+        "where no foot would slip they are the least torques", easy.torque, out.torque(out.actuation(slow)), 1e-5
+    )
     fast = out.acceleration(np.array([9.0, 0.0, 0.0]))
     status = unilateral_torque(robot.mass_matrix(q), robot.bias_force(q, v), fast, C, cone, B=B).status
     yield equal("a motion beyond friction: the status", status, Status.INFEASIBLE)
     few = largest(found.torque) * 0.98
-    within = largest(unilateral_torque(robot.mass_matrix(q), robot.bias_force(q, v), a, C, cone, B=B, limits=few).torque) / few
+    within = (
+        largest(unilateral_torque(robot.mass_matrix(q), robot.bias_force(q, v), a, C, cone, B=B, limits=few).torque)
+        / few
+    )
     yield Figure("with weaker motors: largest torque over its limit", "≤ 1", f"{within:.3f}", within <= 1 + 1e-9)
 
 

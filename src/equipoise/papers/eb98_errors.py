@@ -58,7 +58,9 @@ def balance_first() -> Iterator[Figure]:
         yield agree(f"{name}: ∇u by differences of u", criterion.gradient(q), slope, 1e-8)
         hand = hand_error(e_4, J_4, criterion.gradient(q), alpha=0.7)
         free = np.linalg.lstsq(J_4, J_4 @ slope, rcond=None)[0]
-        yield agree(f"hand and {name} below it [Eq. (79)]", hand, np.linalg.pinv(J_4) @ e_4 + 0.7 * (slope - free), 1e-8)
+        yield agree(
+            f"hand and {name} below it [Eq. (79)]", hand, np.linalg.pinv(J_4) @ e_4 + 0.7 * (slope - free), 1e-8
+        )
         e_3 = prioritised_error(e_1, J_1, hand, np.eye(robot.nv), 0.4)
         yield agree(f"{name}: the mass has what it wants, J₁ e₃ = e₁ [Eq. (78)]", J_1 @ e_3, e_1, 1e-12)
         rest = 0.4 * hand - np.linalg.lstsq(J_1, J_1 @ (0.4 * hand), rcond=None)[0]
@@ -77,7 +79,9 @@ def _on_constraints(robot: Robot, q: Array, criterion: PostureCriterion) -> Iter
 
     J_3 = error_jacobian(robot, q, e_3)
     slope = _slope(robot, q, R, lambda at: e_3(at) @ e_3(at) / 2)
-    yield agree("R J₃ᵀ e₃ against differences of ½ e₃ᵀ e₃ along R [Eq. (77)]", constrained_error(R, e_3(q), J_3), slope, 1e-8)
+    yield agree(
+        "R J₃ᵀ e₃ against differences of ½ e₃ᵀ e₃ along R [Eq. (77)]", constrained_error(R, e_3(q), J_3), slope, 1e-8
+    )
     yield agree("with J₃ taken for 1 [Sec. 5.3]", constrained_error(R, e_3(q)), R @ e_3(q), 1e-12)
 
 
@@ -98,7 +102,11 @@ def safe_ellipse() -> Iterator[Figure]:
         e_1, J_1 = com_error(robot, at, target)
         return ellipse.error(e_1, J_1, robot.pose(at, "left_tool")[:3, 3] - goal, robot.jacobian(at, "left_tool")[:3])
 
-    (e_1, J_1), J_2, e_2 = com_error(robot, q, target), robot.jacobian(q, "left_tool")[:3], now.frame("left_tool").p - goal
+    (e_1, J_1), J_2, e_2 = (
+        com_error(robot, q, target),
+        robot.jacobian(q, "left_tool")[:3],
+        now.frame("left_tool").p - goal,
+    )
     yield agree("V and φ [Eqs. (80), (81)]", ellipse.cost(e_1, e_2), phi(q), 1e-12)
     everywhere = np.eye(robot.nv)
     yield agree("e₃ = ∇φ, by differences [Eq. (82)]", e_3(q), _slope(robot, q, everywhere, phi), 1e-9)
@@ -109,12 +117,15 @@ def safe_ellipse() -> Iterator[Figure]:
     yield agree("∂e₃/∂q in full, by differences [Eq. (88)]", exact, wanted, 1e-8)
     V = float(e_1 @ W @ e_1) / rho**2
     left_out = K_2 + alpha * tau / rho**2 * V ** (tau - 1) * (J_1.T @ W @ J_1 + K_1)
-    yield agree("and without curvature and V^(τ−1) [Eq. (91)]", ellipse.jacobian(e_1, J_1, J_2), wanted - left_out, 1e-8)
+    yield agree(
+        "and without curvature and V^(τ−1) [Eq. (91)]", ellipse.jacobian(e_1, J_1, J_2), wanted - left_out, 1e-8
+    )
     yield from _in_the_controller(robot)
 
 
 def _in_the_controller(robot: Robot) -> Iterator[Figure]:
-    """A hand that pulls the mass out of the ellipse: by the task it stays near, by the constraint inside, by neither outside."""
+    """A hand that pulls the mass out of the ellipse: by the task it stays near, by the constraint inside, by neither
+    outside."""
     q, dt, rho, W = robot.standing(), 5e-3, 0.01, np.array([[4.0, 0.5], [0.5, 0.6]])
     start = Reference(robot, q)
     centre, goal = start.com[:2], start.frame("left_tool").p + np.array([0.25, 0.2, -0.2])
@@ -123,7 +134,9 @@ def _in_the_controller(robot: Robot) -> Iterator[Figure]:
     border = CoMInEllipse(centre, radius=rho, shape=W)
     levels = {}
     for name, tasks, constraints in (("neither", [], []), ("task", [penalty], []), ("constraint", [], [border])):
-        controller = WholeBodyController(robot, [hand, PostureTask(), *tasks], constraints=constraints, level="velocity", dt=dt)
+        controller = WholeBodyController(
+            robot, [hand, PostureTask(), *tasks], constraints=constraints, level="velocity", dt=dt
+        )
         at, seen = q, []
         for k in range(400):
             at = path(robot, at, controller(k * dt, at, np.zeros(robot.nv)).velocity)(dt)

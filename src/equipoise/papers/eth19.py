@@ -44,7 +44,7 @@ def _feet(now: Reference, feet: Sequence[str]) -> tuple[Array, Array]:
     return np.concatenate([m.J[:3] for m in motions]), np.concatenate([m.A[:3] for m in motions])
 
 
-# --- H1 ------------------------------------------------------------------------------------------------------------------
+# --- H1 ---------------------------------------------------------------------------------------------------------------
 
 
 def coordinates() -> Iterator[Figure]:
@@ -66,10 +66,12 @@ def coordinates() -> Iterator[Figure]:
         block = -cross_matrix(now.frame(foot, point).p - base.p) @ turn
         yield agree(f"ω in {angular} axes: its base block −(r − p)^ C [slide 6]", J[:, 3:6], block, 1e-11)
     T = base_turn(robot, q)
-    yield agree("kinetic energy in the slide's velocity", u @ T.T @ robot.mass_matrix(q) @ T @ u / 2, now.kinetic_energy, 1e-11)
+    yield agree(
+        "kinetic energy in the slide's velocity", u @ T.T @ robot.mass_matrix(q) @ T @ u / 2, now.kinetic_energy, 1e-11
+    )
 
 
-# --- H2 ------------------------------------------------------------------------------------------------------------------
+# --- H2 ---------------------------------------------------------------------------------------------------------------
 
 
 def contact_analysis() -> Iterator[Figure]:
@@ -122,7 +124,7 @@ def _mixed_contacts() -> Iterator[Figure]:
     yield equal("their rank: 6 + 3 + 1", analyse_contacts(robot, q, held).rank, 10)
 
 
-# --- H4 ------------------------------------------------------------------------------------------------------------------
+# --- H4 ---------------------------------------------------------------------------------------------------------------
 
 
 def support() -> Iterator[Figure]:
@@ -139,11 +141,16 @@ def support() -> Iterator[Figure]:
     yield agree("Newton and Euler with the contact force", now.force(a), S_T @ torque + J.T @ F, 1e-9)
     M_s, h_s, B = s.consistent
     yield agree(
-        "support-consistent: N_cᵀ M, N_cᵀ h", np.column_stack([M_s, h_s]), np.column_stack([N.T @ now.M, N.T @ now.h]), 1e-9
+        "support-consistent: N_cᵀ M, N_cᵀ h",
+        np.column_stack([M_s, h_s]),
+        np.column_stack([N.T @ now.M, N.T @ now.h]),
+        1e-9,
     )
     again = s.inverse_dynamics(a, torque=rng.normal(size=12))
     yield agree("inverse dynamics gives the motion back [slide 32]", again.acceleration, a, 1e-8)
-    yield agree("and its forces hold the equation of motion", S_T @ again.torque + J.T @ again.contact_force, now.force(a), 1e-8)
+    yield agree(
+        "and its forces hold the equation of motion", S_T @ again.torque + J.T @ again.contact_force, now.force(a), 1e-8
+    )
     free = s.torque_null_space @ rng.normal(size=12)
     yield small("torques of the null space move nothing", largest(s.acceleration(torque + free) - a) / largest(a), 1e-9)
     yield equal(
@@ -168,31 +175,44 @@ def _cart_pendulum() -> Iterator[Figure]:
     M = [[2 * m, half * m * np.cos(phi)], [half * m * np.cos(phi), m * half**2 + theta]]
     h = [-(rates[1] ** 2) * half * m * np.sin(phi), m * 9.80665 * half * np.sin(phi)]
     yield agree(
-        "cart and pendulum: M, b + g as printed", np.vstack([robot.mass_matrix(q), robot.bias_force(q, rates)]), [*M, h], 1e-11
+        "cart and pendulum: M, b + g as printed",
+        np.vstack([robot.mass_matrix(q), robot.bias_force(q, rates)]),
+        [*M, h],
+        1e-11,
     )
     s = support_dynamics(robot, q, rates, ["tip"], axes="z", actuated=["swing"])
     yield small("vertical motion locked: N_cᵀ Sᵀ = 0, the torque moves nothing", largest(s.consistent[2]), 1e-12)
     s = support_dynamics(robot, q, rates, ["tip"], axes="x", actuated=["swing"])
     yield Figure(
-        "horizontal motion locked: N_cᵀ Sᵀ", "≠ 0", f"{largest(s.consistent[2]):.2f}", bool(largest(s.consistent[2]) > 0.1)
+        "horizontal motion locked: N_cᵀ Sᵀ",
+        "≠ 0",
+        f"{largest(s.consistent[2]):.2f}",
+        bool(largest(s.consistent[2]) > 0.1),
     )
 
 
 def _drag_and_lift(robot: Robot, now: Reference) -> Iterator[Figure]:
     """½ ρ v² A c of a plate at a point of a shank [slide 17], the fluid moving too."""
-    frame, point, wind, up = "front_left_shank", (0.05, 0.1, -0.1), np.array([2.0, -1.0, 0.5]), np.array([0.0, 0.6, 0.8])
+    frame, point, wind, up = (
+        "front_left_shank",
+        (0.05, 0.1, -0.1),
+        np.array([2.0, -1.0, 0.5]),
+        np.array([0.0, 0.6, 0.8]),
+    )
     plate = Aerodynamic(frame, 0.03, drag=1.2, lift=0.8, point=point, up=tuple(up), wind=tuple(wind))
     at = now.frame(frame, point)
     u, n = at.V[:3] - wind, at.R @ up
     n = np.cross(np.cross(u, n), u)
     size = 0.5 * 1.2 * 0.03 * (u @ u)
     wanted = size * (0.8 * n / np.linalg.norm(n) - 1.2 * u / np.linalg.norm(u))
-    yield agree("drag and lift: ½ ρ v² A c, across and against the flow", plate.force(robot, now.q, now.v), wanted, 1e-12)
+    yield agree(
+        "drag and lift: ½ ρ v² A c, across and against the flow", plate.force(robot, now.q, now.v), wanted, 1e-12
+    )
     ours = plate.generalised_force(robot, now.q, now.v)
     yield agree("their generalised force", ours, at.J[:3].T @ wanted, 1e-11)
 
 
-# --- H5 ------------------------------------------------------------------------------------------------------------------
+# --- H5 ---------------------------------------------------------------------------------------------------------------
 
 
 def impacts() -> Iterator[Figure]:
@@ -205,7 +225,9 @@ def impacts() -> Iterator[Figure]:
         after = Reference(robot, q, hit.after)
         feet = np.concatenate([after.frame(foot).V[:3] for foot in FEET[:2]])
         yield agree(f"e = {e:g}: velocity of the feet after [slide 26]", feet, -e * J @ v, 1e-9)
-        yield agree(f"e = {e:g}: M (v⁺ − v⁻) is what the impulse does", now.M @ (hit.after - v), J.T @ hit.impulse, 1e-9)
+        yield agree(
+            f"e = {e:g}: M (v⁺ − v⁻) is what the impulse does", now.M @ (hit.after - v), J.T @ hit.impulse, 1e-9
+        )
         change = after.momentum_matrix @ hit.after - now.momentum_matrix @ v
         pushes = hit.impulse.reshape(2, 3)
         arms = [now.frame(foot).p - now.com for foot in FEET[:2]]
@@ -222,7 +244,7 @@ def _at_contacts(now: Reference, J: Array, v: Array) -> float:
     return float((J @ v) @ inertia @ (J @ v) / 2)
 
 
-# --- H6 ------------------------------------------------------------------------------------------------------------------
+# --- H6 ---------------------------------------------------------------------------------------------------------------
 
 
 def task_hierarchy() -> Iterator[Figure]:
@@ -272,12 +294,17 @@ def _by_null_spaces(levels: list[Rows]) -> Array:
     return x - Z @ (Z.T @ x) if Z.size else x
 
 
-def _task_laws(robot: Robot, now: Reference, s: SupportDynamics, wanted: Array, rng: np.random.Generator) -> Iterator[Figure]:
+def _task_laws(
+    robot: Robot, now: Reference, s: SupportDynamics, wanted: Array, rng: np.random.Generator
+) -> Iterator[Figure]:
     """Both laws of slide 3, on contacts and on a fixed arm: what the task does under their torques."""
     com, (J, bias), S_T = com_motion(robot, now.q, now.v), _feet(now, FEET), np.eye(robot.nv)[:, 6:]
     for name, tau in (
         ("task-space inverse dynamics", task_inverse_dynamics(robot, now.q, now.v, com, wanted, s).torque),
-        ("operational-space control", operational_dynamics(robot, now.q, now.v, com, s).torque(wanted, free=rng.normal(size=12))),
+        (
+            "operational-space control",
+            operational_dynamics(robot, now.q, now.v, com, s).torque(wanted, free=rng.normal(size=12)),
+        ),
     ):
         K = np.block([[now.M, -J.T], [J, np.zeros((len(J), len(J)))]])
         a = np.linalg.lstsq(K, np.concatenate([S_T @ tau - now.h, -bias]), rcond=1e-12)[0][: robot.nv]

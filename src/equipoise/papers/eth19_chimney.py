@@ -1,7 +1,7 @@
 """[ETH19, slides 31–35]: internal forces at work. A quadruped braces itself between two walls, as in a chimney.
 
-Feet push outwards against walls that can only push back, with friction. The least torques that hold the body do not press enough:
-all feet slip. Internal forces move nothing and press; torques chosen within the friction cones hold.
+Feet push outwards against walls that can only push back, with friction. The least torques that hold the body do not
+press enough: all feet slip. Internal forces move nothing and press; torques chosen within the friction cones hold.
 """
 
 from __future__ import annotations
@@ -71,20 +71,31 @@ def chimney() -> Iterator[Figure]:
     torque, force = both[: S_T.shape[1]], 1e-4 * both[S_T.shape[1] :]
     yield agree("between two walls: the least torques hold the body too", S_T @ torque + J.T @ force, now.g, 1e-7)
     slip = _slip(robot, q, force)
-    yield Figure("the least torques: |F_t| / F_n of the worst foot", f"> μ = {FRICTION}", f"{slip:.2g}", slip > 1.2 * FRICTION)
+    yield Figure(
+        "the least torques: |F_t| / F_n of the worst foot", f"> μ = {FRICTION}", f"{slip:.2g}", slip > 1.2 * FRICTION
+    )
     found = pressed(robot, q)
-    yield agree("torques within the cones: Newton and Euler, at rest", S_T @ found.torque + J.T @ found.multipliers, now.g, 1e-8)
+    yield agree(
+        "torques within the cones: Newton and Euler, at rest", S_T @ found.torque + J.T @ found.multipliers, now.g, 1e-8
+    )
     slip = _slip(robot, q, found.multipliers)
     yield Figure(
-        "torques within the cones: |F_t| / F_n of the worst foot", f"≤ {FRICTION}", f"{slip:.3f}", slip < FRICTION + 1e-6
+        "torques within the cones: |F_t| / F_n of the worst foot",
+        f"≤ {FRICTION}",
+        f"{slip:.3f}",
+        slip < FRICTION + 1e-6,
     )
     press = float(np.abs(found.multipliers[1::3]).sum() / (robot.mass * np.linalg.norm(robot.model.gravity)))
     least = np.sqrt(2) / FRICTION  # friction alone carries the weight
-    yield Figure("press on both walls over the weight", f"≥ √2/μ = {least:.3f}", f"{press:.3f}", bool(press > least - 1e-6))
+    yield Figure(
+        "press on both walls over the weight", f"≥ √2/μ = {least:.3f}", f"{press:.3f}", bool(press > least - 1e-6)
+    )
     internal = found.multipliers - force
     basis = support.internal_forces
     off = internal - basis @ np.linalg.lstsq(basis, internal, rcond=None)[0]
     yield small("what they add is an internal force [slide 35]", largest(off) / largest(internal), 1e-6)
-    yield agree("and its torques are those of the null space", support.internal_torque(internal), found.torque - torque, 1e-6)
+    yield agree(
+        "and its torques are those of the null space", support.internal_torque(internal), found.torque - torque, 1e-6
+    )
     weak = pressed(robot, q, friction=0.1, limits=largest(found.torque))
     yield equal("on ice with the same motors: the status", weak.status, Status.INFEASIBLE)

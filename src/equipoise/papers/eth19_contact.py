@@ -1,4 +1,5 @@
-"""[ETH19, slides 17–22] Soft and hard contact: each law by the force it gives and by the height of a ball that bounces."""
+"""[ETH19, slides 17–22] Soft and hard contact: each law by the force it gives and by the height of a ball that
+bounces."""
 
 from __future__ import annotations
 
@@ -15,8 +16,10 @@ from .rows import Figure, equal, largest, small
 
 G = 9.80665
 MASS = 2.0
-LAWS = {"linear": (2e4, 200.0, 1.0), "plate": (2e4, 200.0, 1.0), "nonlinear": (1e6, 2e7, 1.5)}  # stiffness, damping, exponent
-BOUNCES = {"linear": (1e5, 225.0, 1.0), "plate": (1e5, 225.0, 1.0), "nonlinear": (2e6, 1e6, 1.5)}  # of a ball that rebounds
+# stiffness, damping, exponent
+LAWS = {"linear": (2e4, 200.0, 1.0), "plate": (2e4, 200.0, 1.0), "nonlinear": (1e6, 2e7, 1.5)}
+# of a ball that rebounds
+BOUNCES = {"linear": (1e5, 225.0, 1.0), "plate": (1e5, 225.0, 1.0), "nonlinear": (2e6, 1e6, 1.5)}
 
 
 def brick_on(name: str, *, tilt: float = 0.0, v: float = 0.0, above: float = 0.0, **options: Any) -> tuple[Any, Robot]:
@@ -42,7 +45,7 @@ def ball_on(drop: float, speed: float = 0.0, plant: str = "soft", **options: Any
     return made
 
 
-# --- verdicts ------------------------------------------------------------------------------------------------------------
+# --- verdicts ---------------------------------------------------------------------------------------------------------
 
 
 def contact_plants() -> Iterator[Figure]:
@@ -63,7 +66,9 @@ def _soft(law: str) -> Iterator[Figure]:
     k, b, n = LAWS[law]
     _, state = _after("soft", 400, **soft_law(law))
     depth = (MASS * G / 4 / k) ** (1 / n)
-    yield small(f"soft, {law}: depth at rest against k xⁿ = mg/4 [slide 17]", abs(0.1 - state.q[2] - depth) / depth, 1e-3)
+    yield small(
+        f"soft, {law}: depth at rest against k xⁿ = mg/4 [slide 17]", abs(0.1 - state.q[2] - depth) / depth, 1e-3
+    )
     x, speed = 2e-3, 0.1
     force = ball_on(-x, speed, **soft_law(law)).step(np.zeros(6), 1e-8).wrenches["ball"][2]
     wanted = x**n * (k + b * speed) if law == "nonlinear" else k * x + b * speed
@@ -131,7 +136,9 @@ def _hard() -> Iterator[Figure]:
     yield small("hard: |F_t| − μ F_n while it slides", slide, 1e-6)
     _, state = _after("hard", 400)
     yield small(
-        "hard: depth at rest, and weight carried", abs(state.q[2] - 0.1) + abs(state.wrenches["brick"][2] / (MASS * G) - 1), 1e-6
+        "hard: depth at rest, and weight carried",
+        abs(state.q[2] - 0.1) + abs(state.wrenches["brick"][2] / (MASS * G) - 1),
+        1e-6,
     )
     ends = [_after("hard", 100, tilt=0.4, friction=part * np.tan(0.4))[1] for part in (0.98, 1.02)]
     slides = [bool(largest(end.v) > 1e-6) for end in ends]
@@ -139,10 +146,12 @@ def _hard() -> Iterator[Figure]:
     ball = ball_on(0.1, plant="hard", restitution=0.8)
     heights = [ball.step(np.zeros(6), 1e-4).q[2] for _ in range(4000)]
     down = int(np.argmin(heights[:2500]))
-    yield small("hard: height after a bounce with e = 0.8 against e² h", abs(max(heights[down:]) / (0.64 * 0.1) - 1), 1e-2)
+    yield small(
+        "hard: height after a bounce with e = 0.8 against e² h", abs(max(heights[down:]) / (0.64 * 0.1) - 1), 1e-2
+    )
 
 
-# --- pictures ------------------------------------------------------------------------------------------------------------
+# --- pictures ---------------------------------------------------------------------------------------------------------
 
 
 def pictures() -> Iterator[tuple[str, Any]]:
@@ -175,7 +184,8 @@ METHODS = {"explicit Euler": None, "one step": np.inf, "controlled error": 3e-4}
 
 
 def stiffness_against_step() -> Any:
-    """Which stiffness goes with which step: error of the height after a bounce, per cent; white where it is lost [slide 19]."""
+    """Which stiffness goes with which step: error of the height after a bounce, per cent; white where it is lost [slide
+    19]."""
     stiffness, steps = np.logspace(3, 7, 5), np.logspace(-3.5, -2, 4)
     picture, axes = sheet(
         "[ETH19, slides 18–19] error of the height after a bounce, %", list(METHODS), columns=3, size=(3.4, 3.2)
@@ -183,7 +193,9 @@ def stiffness_against_step() -> Any:
     for one, tolerance in zip(axes, METHODS.values(), strict=True):
         errors = np.array([[100 * bounce_error(k, dt, tolerance) for k in stiffness] for dt in steps])
         shown = np.log10(np.clip(errors, 1e-2, 1e2))
-        mesh = one.pcolormesh(stiffness, steps, np.where(errors <= 100, shown, np.nan), vmin=-2, vmax=2, cmap="viridis_r")
+        mesh = one.pcolormesh(
+            stiffness, steps, np.where(errors <= 100, shown, np.nan), vmin=-2, vmax=2, cmap="viridis_r"
+        )
         one.set(xscale="log", yscale="log", xlabel="stiffness, N/m", ylabel="step, s")
     bar = picture.colorbar(mesh, ax=list(axes), ticks=[-2, -1, 0, 1, 2])
     bar.ax.set_yticklabels(["0.01", "0.1", "1", "10", "100"])

@@ -63,7 +63,9 @@ def require_place(path: str | Path) -> None:
 def page(shown: Sequence[Shown]) -> str:
     """The document. What comes from rows is text, never markup; pictures are images without scripts."""
     holding = sum(one.holds for one in shown)
-    links = " ".join(f'<a href="#{_text(one.row.id)}" class="{_mark(one.holds)}">{_text(one.row.id)}</a>' for one in shown)
+    links = " ".join(
+        f'<a href="#{_text(one.row.id)}" class="{_mark(one.holds)}">{_text(one.row.id)}</a>' for one in shown
+    )
     parts = [_paper(key, [one for one in shown if one.row.paper == key]) for key in PAPERS]
     minutes = sum(one.seconds for one in shown) / 60
     policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -72,8 +74,8 @@ def page(shown: Sequence[Shown]) -> str:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>The papers, reproduced</title><style>{STYLE}</style></head><body>
 <h1>The papers, reproduced</h1>
-<p>{holding} of {len(shown)} rows hold; Equipoise {_text(__version__)}, {minutes:.1f} minutes. The column <i>paper</i> has the
-figure that the paper prints, the value of an independent computation, or the bound of an error.</p>
+<p>{holding} of {len(shown)} rows hold; Equipoise {_text(__version__)}, {minutes:.1f} minutes. The column <i>paper</i>
+has the figure that the paper prints, the value of an independent computation, or the bound of an error.</p>
 <nav>{links}</nav>
 {"".join(parts)}
 </body></html>

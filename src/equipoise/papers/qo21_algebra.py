@@ -18,13 +18,15 @@ from .rows import Figure, agree, equal
 Array = np.ndarray
 
 
-# --- Q1 ------------------------------------------------------------------------------------------------------------------
+# --- Q1 ---------------------------------------------------------------------------------------------------------------
 
 
 def algebra() -> Iterator[Figure]:
     rng = np.random.default_rng(0)
     turns, places = rng.normal(size=(2, 2, 3))
-    x, y = (dq.pose(dq.rotation(w / np.linalg.norm(w), np.linalg.norm(w)), p) for w, p in zip(turns, places, strict=True))
+    x, y = (
+        dq.pose(dq.rotation(w / np.linalg.norm(w), np.linalg.norm(w)), p) for w, p in zip(turns, places, strict=True)
+    )
     X, Y = (_pose(w, p) for w, p in zip(turns, places, strict=True))
     yield agree("x as a matrix, against SciPy's rotation", x.matrix, X, 1e-12)
     yield agree("x y as matrices", (x * y).matrix, X @ Y, 1e-12)
@@ -65,7 +67,9 @@ def _vectors(rng: np.random.Generator) -> Iterator[Figure]:
     yield agree("cross product of dual vectors [Eq. (A.8)]", dq.cross(a, b).vec6, cross, 1e-12)
     dot = dq.dot(a, b).vec8
     yield agree("dot product of dual vectors [Eq. (A.9)]", dot[[0, 4]], [u @ w, u @ w_d + u_d @ w], 1e-12)
-    yield agree("a × b as a matrix [Eq. (A.10)]", (dq.cross_matrix4(dq.pure(u)) @ dq.pure(w).vec4)[1:], np.cross(u, w), 1e-12)
+    yield agree(
+        "a × b as a matrix [Eq. (A.10)]", (dq.cross_matrix4(dq.pure(u)) @ dq.pure(w).vec4)[1:], np.cross(u, w), 1e-12
+    )
     V, F = np.concatenate([u, u_d]), np.concatenate([w, w_d])
     power = dq.dot(dq.wrench(F), dq.twist(V)).D.vec4[0]
     yield agree("power of a wrench on a twist: f·v + τ·ω [Eq. (5.18)]", power, F @ V, 1e-12)
@@ -74,7 +78,9 @@ def _vectors(rng: np.random.Generator) -> Iterator[Figure]:
 def _exponentials(x: dq.DualQuaternion, X: Array, turn: Array, p: Array) -> Iterator[Figure]:
     yield agree("log x = ½ φ n + ½ ε p [Def. A.21]", dq.log(x).vec6, np.concatenate([turn, p]) / 2, 1e-12)
     yield agree("exp(log x) = x [Def. A.22]", dq.exp(dq.log(x)).matrix, X, 1e-12)
-    yield agree("x^λ: λ of the turn, λ of the way [Def. A.23]", dq.power(x, 0.3).matrix, _pose(0.3 * turn, 0.3 * p), 1e-12)
+    yield agree(
+        "x^λ: λ of the turn, λ of the way [Def. A.23]", dq.power(x, 0.3).matrix, _pose(0.3 * turn, 0.3 * p), 1e-12
+    )
     g = dq.screw_log(x)
     twist = np.zeros((4, 4))
     twist[:3, :3], twist[:3, 3] = 2 * cross_matrix(g.P.vec3), 2 * g.D.vec3
@@ -104,7 +110,7 @@ def _twists(rng: np.random.Generator, X: Array) -> Iterator[Figure]:
     yield agree("the same by its 6×6 matrix", dq.adjoint(x) @ dq.twist(V).vec6, dq.twist(outer).vec6, 1e-9)
 
 
-# --- Q2 ------------------------------------------------------------------------------------------------------------------
+# --- Q2 ---------------------------------------------------------------------------------------------------------------
 
 
 def distances_of_primitives() -> Iterator[Figure]:
@@ -159,7 +165,9 @@ def _by_geometry(V: Array, A: Array) -> dict[str, Callable[[Array, Array, float]
 
     return {
         "point-to-point": lambda p, z, t: float(np.sum((p - moved(np.array([0.3, 0.4, 0.5]), t)) ** 2)),
-        "point-to-line": lambda p, z, t: float(np.sum(np.cross(p - moved(np.array([0.5, 0, 1.0]), t), swung(l, t)) ** 2)),
+        "point-to-line": lambda p, z, t: float(
+            np.sum(np.cross(p - moved(np.array([0.5, 0, 1.0]), t), swung(l, t)) ** 2)
+        ),
         "point-to-plane": lambda p, z, t: float((p - moved(0.2 * n, t)) @ swung(n, t)),
         "line-to-line": between_lines,
         "line-to-line angle [Eq. 4.28]": lambda p, z, t: float(np.sum((z - swung(l, t)) ** 2)),

@@ -4,8 +4,8 @@ I    the constraint is off: they collide;
 II   the constraint is on, but takes the object as standing still (β_res = 0): they collide;
 III  the constraint knows how the object moves: they do not.
 
-The thesis gives the object's path, the safe distance of 0.22 m and the control law (3.5)–(3.7). It does not give the arm, its
-start, its task or the gains: here the built-in six-joint arm brings its tool to a place on the object's path.
+The thesis gives the object's path, the safe distance of 0.22 m and the control law (3.5)–(3.7). It does not give the
+arm, its start, its task or the gains: here the built-in six-joint arm brings its tool to a place on the object's path.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def fly(case: str, duration: float = 8.0, dt: float = 5e-3) -> Flight:
 def _command(robot: Robot, measure: Any, case: str, t: float, q: Array, v: Array, error: Array, dt: float) -> Array:
     """Task first, then little motion, both within the constraint [QO21, Eqs. (3.5), (3.6)].
 
-    One row needs no solver: of all accelerations that satisfy it, H⁻¹ J_d is the way to the best. The row is made of those of
-    the task, J_d = 2 (p − p_s)ᵀ J, so what (3.6) does in the null space of J leaves it alone.
+    One row needs no solver: of all accelerations that satisfy it, H⁻¹ J_d is the way to the best. The row is made of
+    those of the task, J_d = 2 (p − p_s)ᵀ J, so what (3.6) does in the null space of J leaves it alone.
     """
     J, bias = robot.jacobian(q, "tool")[:3], robot.bias_acceleration(q, v, "tool")[:3]
     H = J.T @ J + DAMPING**2 * np.eye(robot.nv)
@@ -138,7 +138,8 @@ def vector_field_inequalities() -> Iterator[Figure]:
     d, part = rng.uniform(0.1, 1.0, slow.size), rng.uniform(-2.0, 1.0, slow.size)
     rate, (r1, r2) = part * gains.fast * d, gains.roots
     t = np.linspace(0, 40 / slow, 1500)
-    lowest = ((rate - d * r2) / (r1 - r2) * np.exp(r1 * t) + (d * r1 - rate) / (r1 - r2) * np.exp(r2 * t)).min(axis=0)  # (4.16)
+    # (4.16)
+    lowest = ((rate - d * r2) / (r1 - r2) * np.exp(r1 * t) + (d * r1 - rate) / (r1 - r2) * np.exp(r2 * t)).min(axis=0)
     clear = np.abs(part + 1) > 1e-2
     wrong = int(np.sum((gains.admits(d, rate) != (lowest >= 0)) & clear))
     yield equal("starts of 2,000 about which the exact condition of Lemma 4.1 errs", wrong, 0)
@@ -146,14 +147,18 @@ def vector_field_inequalities() -> Iterator[Figure]:
     yield equal("starts that the thesis admits and the exact condition does not", only, 0)
     for scene in safety.SCENES:
         outcome = safety.points(scene, True, 1e-2, starts=500, duration=0.5)
-        yield small(f"{outcome.admitted} starts, moving {scene}, 10 ms: depth of entry, m", max(-outcome.worst, 0.0), 1e-6)
+        yield small(
+            f"{outcome.admitted} starts, moving {scene}, 10 ms: depth of entry, m", max(-outcome.worst, 0.0), 1e-6
+        )
     ends = ", ".join("collision" if flight.collides else "none" for flight in three_cases().values())
     yield equal("cases I, II, III [Sec. 4.1]", ends, "collision, collision, none")
 
 
 def figure(flights: Mapping[str, Flight]) -> Any:
     """Distances of the cases over time [QO21, Fig. 4.2], as a Matplotlib figure."""
-    picture, (axes,) = sheet("[QO21, Fig. 4.2] tool and moving object", ["three cases of the constraint"], size=(6.0, 3.5))
+    picture, (axes,) = sheet(
+        "[QO21, Fig. 4.2] tool and moving object", ["three cases of the constraint"], size=(6.0, 3.5)
+    )
     for case, flight in flights.items():
         axes.plot(flight.t, flight.distance, label=f"case {case}")
     axes.axhline(SAFE, label="safe distance", **LIMIT)

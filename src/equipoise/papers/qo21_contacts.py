@@ -1,9 +1,9 @@
 """[QO21, Sec. 6.2]: the right hand reaches for a ball that is too far, so the left hand leans on a table or on a wall.
 
-The thesis's robot is Thormang with 27 joints; here it is the built-in human, and any body by `reacher_of`. Gains and damping are
-those of Table 6.2. Places are not given; ours are such that the thesis's outcomes come about: with the table the hand alone makes
-things worse and the support must be enlarged, for a ball farther away the hand must slide as well; with the wall the contact is
-enough, enlarging the support makes things worse, and sliding mends that.
+The thesis's robot is Thormang with 27 joints; here it is the built-in human, and any body by `reacher_of`. Gains and
+damping are those of Table 6.2. Places are not given; ours are such that the thesis's outcomes come about: with the
+table the hand alone makes things worse and the support must be enlarged, for a ball farther away the hand must slide as
+well; with the wall the contact is enough, enlarging the support makes things worse, and sliding mends that.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def touched(name: str, thoroughly: bool = False) -> Touching:
     """The strategy of [QO21, Fig. 4.13] by the built-in human at one of `PLACES`, commanded velocities followed.
 
     Args:
-        thoroughly: make all four attempts, each until it comes no nearer, instead of stopping at the first that succeeds.
+        thoroughly: make all four attempts, each until it comes no nearer, instead of stopping at the first that
+            succeeds.
     """
     place = PLACES[name]
     machine = _machine(place.region)
@@ -107,7 +108,10 @@ def followed(machine: MultiContact, who: Reacher, place: Place) -> Touching:
     report = machine.run(who.start, seconds=200.0)
     made = min((event.t for event in machine.log if event.kind is EventKind.TOUCHED), default=np.inf)
     start = _corners(who.robot, report.path[0], who.feet)
-    rows = [_looked(place, who, q, bool(t > made), start) for t, q in zip(report.t[::EVERY], report.path[::EVERY], strict=True)]
+    rows = [
+        _looked(place, who, q, bool(t > made), start)
+        for t, q in zip(report.t[::EVERY], report.path[::EVERY], strict=True)
+    ]
     ends = np.cumsum([attempt.seconds for attempt in report.attempts])
     return Touching(who.robot, report, report.t[::EVERY], ends, *np.array(rows).T)
 
@@ -124,8 +128,12 @@ def human() -> Reacher:
 def reacher_of(body: Body, palm: float = 0.02) -> Reacher:
     """Any body with two feet and two hands; a hand whose palm is not known has one of ±`palm` m."""
     square = [(palm, palm), (-palm, palm), (-palm, -palm), (palm, -palm)]
-    feet = [FlatContact(body.frames[foot], corners=np.array(body.parts[foot].corners), friction=0.7) for foot in body.feet]
-    hand = FlatContact(body.frames["left hand"], corners=np.array(body.parts["left hand"].corners or square), friction=0.7)
+    feet = [
+        FlatContact(body.frames[foot], corners=np.array(body.parts[foot].corners), friction=0.7) for foot in body.feet
+    ]
+    hand = FlatContact(
+        body.frames["left hand"], corners=np.array(body.parts["left hand"].corners or square), friction=0.7
+    )
     arms = _arms(body)
     every = self_collision_pairs(body.robot, posture=body.standing)
     pairs = [(a, b) for a, b in every if (a.frame in arms) != (b.frame in arms)]  # arm and trunk [QO21, Eq. (4.37)]
@@ -173,7 +181,9 @@ def _looked(place: Place, who: Reacher, q: Array, leaning: bool, start: Array) -
 
 
 def _sole(robot: Robot, frame: str) -> FlatContact:
-    return FlatContact(frame, corners=np.array([robot.frames[f"{frame}_corner_{k}"].X[:2, 3] for k in range(4)]), friction=0.7)
+    return FlatContact(
+        frame, corners=np.array([robot.frames[f"{frame}_corner_{k}"].X[:2, 3] for k in range(4)]), friction=0.7
+    )
 
 
 def _corners(robot: Robot, q: Array, contacts: Sequence[FlatContact]) -> Array:
@@ -194,7 +204,9 @@ def multi_contact_figures() -> Iterator[Figure]:
         areas = " → ".join(f"{attempt.area:.3f}" for attempt in run.report.attempts)
         yield Figure(f"{name}: area of the support with the hand, m²", "larger", areas, second > 1.3 * first)
         inside = float(run.margin.min())
-        yield Figure(f"{name}: least distance of the mass from the edge, m", "inside", f"{inside:.4f}", inside > MARGIN - 2e-3)
+        yield Figure(
+            f"{name}: least distance of the mass from the edge, m", "inside", f"{inside:.4f}", inside > MARGIN - 2e-3
+        )
         yield small(f"{name}: feet from where they stood, m [Eqs. (4.58)–(4.59)]", float(run.feet.max()), 2e-3)
         off = max(run.off[np.isfinite(run.off)], default=np.nan)  # not good if it never leaned
         yield small(f"{name}: hand off the surface it leans on, m", float(off), 2 * CONTACT)
@@ -206,7 +218,10 @@ def _findings() -> Iterator[Figure]:
     alone, leaning, wide, _ = _ends("table", "error")
     ours = f"{alone:.3f} → {leaning:.3f}"
     yield Figure(
-        "table: left to the ball, feet alone → hand too, m [Fig. 6.15]", "contact is worse", ours, leaning > alone + 5e-3
+        "table: left to the ball, feet alone → hand too, m [Fig. 6.15]",
+        "contact is worse",
+        ours,
+        leaning > alone + 5e-3,
     )
     yield Figure("table: left with the support enlarged, m [Fig. 6.15]", "touched", f"{wide:.3f}", wide < TOUCHED)
     _, first, last, _ = _ends("table", "area")
@@ -216,13 +231,18 @@ def _findings() -> Iterator[Figure]:
     yield Figure("wall: left to the ball, feet alone, m [Fig. 6.18]", "fails", f"{alone:.3f}", alone > 5 * TOUCHED)
     ours = f"{leaning:.4f} → {wide:.4f}"
     yield Figure(
-        "wall: left, hand on the wall → support enlarged, m [Fig. 6.18]", "touched → fails", ours, leaning < TOUCHED < wide
+        "wall: left, hand on the wall → support enlarged, m [Fig. 6.18]",
+        "touched → fails",
+        ours,
+        leaning < TOUCHED < wide,
     )
     yield Figure("wall: left when the hand may slide, m [Fig. 6.17]", "touched", f"{slid:.4f}", slid < TOUCHED)
     areas = _ends("wall", "area")[1:]
     ours = " → ".join(f"{area:.3f}" for area in areas)
     larger = areas[0] < areas[2] < areas[1]
-    yield Figure("wall: support, contact → enlarged → slid, m² [Sec. 6.2]", "slid is larger than at contact", ours, larger)
+    yield Figure(
+        "wall: support, contact → enlarged → slid, m² [Sec. 6.2]", "slid is larger than at contact", ours, larger
+    )
 
 
 def _ends(name: str, what: str, thoroughly: bool = True) -> list[float]:

@@ -41,7 +41,7 @@ Level = Literal["velocity", "acceleration", "torque"]
 LEVELS: tuple[Level, ...] = ("velocity", "acceleration", "torque")
 
 
-# --- Q3 ------------------------------------------------------------------------------------------------------------------
+# --- Q3 ---------------------------------------------------------------------------------------------------------------
 
 
 def task_control() -> Iterator[Figure]:
@@ -66,7 +66,9 @@ def _velocity_level(robot: Robot, q: Array) -> Iterator[Figure]:
             at = path(robot, at, DaqpSolver().solve(program).x)(dt)
         left = Reference(robot, at).frame("tool").p - goal - speed * steps * dt
         ratio, wanted = np.linalg.norm(left) / np.linalg.norm(start), np.exp(-eta * steps * dt)
-        yield small(f"velocity level, {what}: what is left against exp(−η t) [Eq. (3.1)]", abs(ratio / wanted - 1), 2e-2)
+        yield small(
+            f"velocity level, {what}: what is left against exp(−η t) [Eq. (3.1)]", abs(ratio / wanted - 1), 2e-2
+        )
 
 
 def _two_levels(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
@@ -80,14 +82,17 @@ def _two_levels(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
     yield agree("acceleration level: ẍ by differences [Eq. (3.3)]", moved, wanted, 1e-5)
     second = DaqpSolver().solve(resting_program(motion.J, first, v, 10.0)).x
     free = np.eye(robot.nv) - np.linalg.pinv(J) @ J
-    yield agree("second level: nearest to −α v with the same ẍ [Eq. (3.6)]", second, first + free @ (-10 * v - first), 1e-7)
+    yield agree(
+        "second level: nearest to −α v with the same ẍ [Eq. (3.6)]", second, first + free @ (-10 * v - first), 1e-7
+    )
     moved = now.acceleration(joint_torque(robot, q, v, second))
     yield agree("torque level: what comes of u_τ [Eq. (3.7)]", moved, second, 1e-9)
     yield agree("its ẍ", J @ moved + bias, wanted, 1e-6)
 
 
 def _closed_loop(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
-    """Within shrinking bounds the robot comes to rest, what the task does not see included [QO21, Eqs. (3.4), (3.5)]."""
+    """Within shrinking bounds the robot comes to rest, what the task does not see included [QO21, Eqs. (3.4),
+    (3.5)]."""
     lower, upper = shrinking_bounds(v, np.array([0.0, 0.3, 0.4]), 10.0)
     yield agree("bounds k (∓g − v) [Eq. (3.4)]", np.stack([lower, upper]), [10 * (-0.5 - v), 10 * (0.5 - v)], 1e-12)
     dt, u, at, goal = 5e-3, v, q, Reference(robot, q).frame("tool").p
@@ -96,15 +101,19 @@ def _closed_loop(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
         tool = Reference(robot, at, u).frame("tool")
         e_dot = tool.V[:3]
         wish = error_acceleration(tool.p - goal, e_dot, 36.0, 13.0)
-        program = acceleration_program(frame_motion(robot, at, u, "tool"), wish, 0.05, bounds=shrinking_bounds(u, e_dot, 5.0))
+        program = acceleration_program(
+            frame_motion(robot, at, u, "tool"), wish, 0.05, bounds=shrinking_bounds(u, e_dot, 5.0)
+        )
         a = DaqpSolver().solve(program).x
         at, u = path(robot, at, u, a)(dt), u + dt * a
         speeds.append(largest(u))
     yield small("within them everything comes to rest, rad/s after 1.5 s", speeds[-1] / speeds[0], 2e-2)
-    yield small("and the tool is where it was, m", float(np.linalg.norm(Reference(robot, at).frame("tool").p - goal)), 3e-2)
+    yield small(
+        "and the tool is where it was, m", float(np.linalg.norm(Reference(robot, at).frame("tool").p - goal)), 3e-2
+    )
 
 
-# --- Q5 ------------------------------------------------------------------------------------------------------------------
+# --- Q5 ---------------------------------------------------------------------------------------------------------------
 
 
 def cones() -> Iterator[Figure]:
@@ -139,14 +148,20 @@ def _into_the_limit(robot: Robot, joint: str, measured: Any, safe: SafeAngle) ->
 
 
 def _upright(robot: Robot, q: Array) -> Iterator[Figure]:
-    """A cup on its way, upright as the tool is now; then about an axis that turns in the world while the cone closes."""
+    """A cup on its way, upright as the tool is now; then about an axis that turns in the world while the cone
+    closes."""
     up = Reference(robot, q).frame("tool").R[:, 2]
-    for what, turning, closing in (("", np.zeros(3), 0.0), (", axis turning, cone closing", np.array([0.3, -0.2, 0.1]), -0.05)):
+    for what, turning, closing in (
+        ("", np.zeros(3), 0.0),
+        (", axis turning, cone closing", np.array([0.3, -0.2, 0.1]), -0.05),
+    ):
         tilts = _cup(robot, q, up, turning, closing)
         most = float(np.max(tilts[:, 0] - tilts[:, 1]))
         near = float(np.max(tilts[:, 0] / tilts[:, 1]))
         good = bool(most < 1e-3 and near > 0.7)
-        yield Figure(f"greatest tilt of a cup, of what is allowed{what} [Eq. (4.33)]", "≤ 1, and near it", f"{near:.3f}", good)
+        yield Figure(
+            f"greatest tilt of a cup, of what is allowed{what} [Eq. (4.33)]", "≤ 1, and near it", f"{near:.3f}", good
+        )
 
 
 def _cup(robot: Robot, q: Array, up: Array, turning: Array, closing: float) -> Array:
@@ -166,7 +181,8 @@ def _cup(robot: Robot, q: Array, up: Array, turning: Array, closing: float) -> A
 
 
 def _second_order_cone(robot: Robot) -> Iterator[Figure]:
-    """At the bound of (4.34) f̃'' + η₁ f̃' + η₂ f̃ = 0, with f̃ of a tool and an axis that both turn, by differences."""
+    """At the bound of (4.34) f̃'' + η₁ f̃' + η₂ f̃ = 0, with f̃ of a tool and an axis that both turn, by
+    differences."""
     rng = np.random.default_rng(6)
     q, v = robot.random_state(rng)
     up, V, A, gains = np.array([0.0, 0.6, 0.8]), rng.normal(size=3), rng.normal(size=3), Gains(9.0, 14.0)
@@ -185,13 +201,15 @@ def _second_order_cone(robot: Robot) -> Iterator[Figure]:
     yield small("at the bound: f̃'' + η₁ f̃' + η₂ f̃ by differences [Eq. (4.34)]", abs(law), 1e-5)
 
 
-# --- Q6 ------------------------------------------------------------------------------------------------------------------
+# --- Q6 ---------------------------------------------------------------------------------------------------------------
 
 
 def self_collision() -> Iterator[Figure]:
     robot = load("human")
     rng = np.random.default_rng(0)
-    switch = line_point_switch(robot, Line((0, 0, 0), (0, 0, 1), "thorax"), Segment((0, 0, 0), (0, 0, -0.25), "left_forearm"))
+    switch = line_point_switch(
+        robot, Line((0, 0, 0), (0, 0, 1), "thorax"), Segment((0, 0, 0), (0, 0, -0.25), "left_forearm")
+    )
     errors: dict[str, float] = {}
     for _ in range(20):
         q, v = robot.random_state(rng)
@@ -255,18 +273,23 @@ def pass_by(level: Level, constrained: bool, moving: Callable[[float], Sphere] |
         if level == "velocity":
             q = path(robot, q, solution.velocity)(dt)
         else:
-            a = solution.acceleration if level == "acceleration" else Reference(robot, q, v).acceleration(solution.torque)
+            a = (
+                solution.acceleration
+                if level == "acceleration"
+                else Reference(robot, q, v).acceleration(solution.torque)
+            )
             q, v = path(robot, q, v, a)(dt), v + a * dt
         centre = np.asarray(ball((k + 1) * dt).points[0])
         least = min(least, float(np.linalg.norm(Reference(robot, q).frame("tool").p - centre)) - 0.12)
     return least
 
 
-# --- Q4, with the controller ---------------------------------------------------------------------------------------------
+# --- Q4, with the controller ------------------------------------------------------------------------------------------
 
 
 def moving_obstacle_figures() -> Iterator[Figure]:
-    """[QO21, Sec. 4.1] by torques: a ball that comes across. Known to move, it is kept off; taken for still, it is not."""
+    """[QO21, Sec. 4.1] by torques: a ball that comes across. Known to move, it is kept off; taken for still, it is
+    not."""
 
     def known(t: float) -> Sphere:
         return Sphere(tuple(_crossing(t)), 0.08, velocity=(*SPEED, 0, 0, 0))

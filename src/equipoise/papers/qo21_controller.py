@@ -1,7 +1,7 @@
 """[QO21, Sec. 3.1, 4.2–4.3] The thesis's bounds and cones in the controller of the library: parts of rows Q3 and Q5.
 
-The controller is called in closed loop and its accelerations or velocities are integrated by `path`; what comes of them is looked
-at by `Reference`.
+The controller is called in closed loop and its accelerations or velocities are integrated by `path`; what comes of them
+is looked at by `Reference`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Array = np.ndarray
 SPIN = np.array([0.3, -0.2, 0.1])  # rad/s, of an axis that turns
 
 
-def _run(controller: WholeBodyController, q: Array, v: Array, dt: float, steps: int) -> Iterator[tuple[float, Array, Array]]:
+def _run(
+    controller: WholeBodyController, q: Array, v: Array, dt: float, steps: int
+) -> Iterator[tuple[float, Array, Array]]:
     """(t, q, v) of each step under what a controller commands."""
     robot = controller.robot
     for k in range(steps):
@@ -50,7 +52,9 @@ def comes_to_rest(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
     yield small("the controller within (3.4): joint speed after 3 s, of that at the start [Fig. 6.3]", ratio, 5e-3)
     still, goes_on = ends["without"][1] < 2e-2, ends["without"][0] / largest(v)
     ours = f"{goes_on:.2f}" + ("" if still else ", tool moves")
-    yield Figure("the controller without it: the same, the tool stands [Fig. 6.3]", "goes on", ours, still and goes_on > 0.1)
+    yield Figure(
+        "the controller without it: the same, the tool stands [Fig. 6.3]", "goes on", ours, still and goes_on > 0.1
+    )
 
 
 def against_the_ends() -> Iterator[Figure]:
@@ -68,7 +72,9 @@ def against_the_ends() -> Iterator[Figure]:
             place = {name: float(at[robot.joints[name].q][0]) for name in ends}
             beyond = max(beyond, *(max(low - place[name], place[name] - high) for name, (low, high) in ends.items()))
         near = max(min(place[name] - low, high - place[name]) for name, (low, high) in ends.items())
-        words = f"{len(ends)} joints against their ends by cones, {level} level: rad beyond; rad left in the end [Sec. 4.3]"
+        words = (
+            f"{len(ends)} joints against their ends by cones, {level} level: rad beyond; rad left in the end [Sec. 4.3]"
+        )
         yield Figure(words, "≤ 0; 0", f"{beyond:.1e}; {near:.3f}", beyond < 1e-6 and near < 0.05)
 
 
@@ -88,13 +94,21 @@ def turning_cone() -> Iterator[Figure]:
 
     for level in ("velocity", "acceleration"):
         cone: Constraint = Cone(Line((0, 0, 0), (0, 0, 1), "tool"), axis, angle=opening)
-        most, near = _tilts(robot, q, goal, cone, level, lambda t: turned(SPIN * t) @ first.R[:, 2], lambda t: opening(t)[0])
+        most, near = _tilts(
+            robot, q, goal, cone, level, lambda t: turned(SPIN * t) @ first.R[:, 2], lambda t: opening(t)[0]
+        )
         words = f"a cone that turns and closes, in the controller, {level} level: tilt of what is allowed [Eq. (4.33)]"
         yield Figure(words, "≤ 1, and near it", f"{most:.4f}", bool(most < 1 + 1e-3 and near > 0.9))
 
 
 def _tilts(
-    robot: Robot, q: Array, goal: Array, cone: Any, level: Any, up: Callable[[float], Array], allowed: Callable[[float], float]
+    robot: Robot,
+    q: Array,
+    goal: Array,
+    cone: Any,
+    level: Any,
+    up: Callable[[float], Array],
+    allowed: Callable[[float], float],
 ) -> tuple[float, float]:
     """(largest tilt, tilt in the end), both of what is allowed then."""
     dt, tasks = 5e-3, [FrameTask("tool", target=goal, gain=4.0), PostureTask(weight=1e-4)]

@@ -1,11 +1,11 @@
 """[QO21, Sec. 6.1.3]: two arms carry an object in the cooperative dual task space, on a fixed torso and on wheels.
 
-The pose of one hand seen from the other must not change. First the hands put a cup on a table: the height half way between them
-is the task; CQP keeps the cup, which is the absolute pose, within 0.3 rad of upright and the joints within their limits. Then the
-pose half way between the hands goes to a place, on a fixed torso and on wheels, whose velocities obey the rolling constraint too;
-CQP keeps the limits of the joints, and on wheels the ball is released at the end: the hands move apart. Arms keep off the torso
-and off each other all the while, by QP and by CQP. The thesis's robot is Poppy's upper body, in experiments; here it is the
-built-in pair of arms, and the motion is the commanded one.
+The pose of one hand seen from the other must not change. First the hands put a cup on a table: the height half way
+between them is the task; CQP keeps the cup, which is the absolute pose, within 0.3 rad of upright and the joints within
+their limits. Then the pose half way between the hands goes to a place, on a fixed torso and on wheels, whose velocities
+obey the rolling constraint too; CQP keeps the limits of the joints, and on wheels the ball is released at the end: the
+hands move apart. Arms keep off the torso and off each other all the while, by QP and by CQP. The thesis's robot is
+Poppy's upper body, in experiments; here it is the built-in pair of arms, and the motion is the commanded one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def released(name: str, duration: float = 6.0) -> Carrying:
     robot, q = _gripping(load(name)), carried(name, True).q[-1]
     apart = RelativeTask(GRIP[1], GRIP[0]).here(robot, q)
     apart[:3, 3] *= 1 + RELEASE / np.linalg.norm(apart[:3, 3])
-    held = AbsoluteTask(*GRIP, AbsoluteTask(*GRIP).here(robot, q), gain=1.0, weight=1e-3, name="object")  # an arm is straight
+    # an arm is straight
+    held = AbsoluteTask(*GRIP, AbsoluteTask(*GRIP).here(robot, q), gain=1.0, weight=1e-3, name="object")
     wheels = [Rolling()] if name.startswith("nonholonomic") else []
     opened = RelativeTask(GRIP[1], GRIP[0], apart, gain=1.0, name="grip")
     return _followed(robot, [held, opened, *wheels], [], duration, q, collisions=False)
@@ -151,7 +152,9 @@ def cooperation_figures() -> Iterator[Figure]:
     free, held = lowered(False), lowered(True)
     yield small("cup in both hands: QP reaches the table, m", float(free.absolute[-1]), 1e-2)
     yield small("cup in both hands: CQP reaches the table, m", float(held.absolute[-1]), 1e-2)
-    yield Figure("cup in both hands: tilt of QP, rad", f"> {TILT}", f"{free.tilt.max():.3f}", bool(free.tilt.max() > TILT))
+    yield Figure(
+        "cup in both hands: tilt of QP, rad", f"> {TILT}", f"{free.tilt.max():.3f}", bool(free.tilt.max() > TILT)
+    )
     yield small("cup in both hands: CQP goes beyond the tilt by, rad", max(0.0, float(held.tilt.max()) - TILT), 1e-4)
     for name in SHIFT:
         yield from _carrying_figures(name.replace("_", " "), carried(name, False), carried(name, True))
@@ -164,11 +167,16 @@ def _release_figures(name: str) -> Iterator[Figure]:
     first, *_, last = hands_apart(run, robot)
     opened = abs(last - first - RELEASE)
     yield Figure(
-        "ball released: the hands go apart, m [Fig. 6.11]", "apart", f"{last - first:.3f}", bool(opened < 0.01 * RELEASE)
+        "ball released: the hands go apart, m [Fig. 6.11]",
+        "apart",
+        f"{last - first:.3f}",
+        bool(opened < 0.01 * RELEASE),
     )
     middles = [np.mean([robot.pose(q, frame)[:3, 3] for frame in GRIP], axis=0) for q in (run.q[0], run.q[-1])]
     moved = float(np.linalg.norm(middles[1] - middles[0]))
-    yield Figure("ball released: the place between them moves, m", f"≤ {RELEASE / 2}", f"{moved:.3f}", moved < RELEASE / 2 + 1e-3)
+    yield Figure(
+        "ball released: the place between them moves, m", f"≤ {RELEASE / 2}", f"{moved:.3f}", moved < RELEASE / 2 + 1e-3
+    )
 
 
 def _carrying_figures(name: str, free: Carrying, held: Carrying) -> Iterator[Figure]:

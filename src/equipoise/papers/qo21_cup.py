@@ -1,8 +1,9 @@
 """[QO21, Sec. 6.1]: a humanoid puts a cup on a table with its left hand, by velocities and by torques.
 
-Nine joints, five of the torso and four of the arm, bring the hand to the plane of the table. QP heeds nothing else; CQP keeps
-the cup within 0.1 rad of upright, all joints within their limits, the arm 0.07 m off the torso, and the hand inside of four
-planes around the target region, 0.01 m off each. The thesis's robot is Poppy; here it is the built-in human, pelvis fixed.
+Nine joints, five of the torso and four of the arm, bring the hand to the plane of the table. QP heeds nothing else; CQP
+keeps the cup within 0.1 rad of upright, all joints within their limits, the arm 0.07 m off the torso, and the hand
+inside of four planes around the target region, 0.01 m off each. The thesis's robot is Poppy; here it is the built-in
+human, pelvis fixed.
 """
 
 from __future__ import annotations
@@ -159,5 +160,8 @@ def cup_figures() -> Iterator[Figure]:
         yield Figure(f"cup, {level}: effort of CQP over QP [Table 6.1]", f"{cqp / qp:.2f}", f"{ratio:.2f}", near)
         ours = f"{free.effort:.3g}, {held.effort:.3g}"
         yield Figure(
-            f"cup, {level}: effort of QP and of CQP [Table 6.1]", f"{qp:.3g}, {cqp:.3g}", ours, free.effort < held.effort
+            f"cup, {level}: effort of QP and of CQP [Table 6.1]",
+            f"{qp:.3g}, {cqp:.3g}",
+            ours,
+            free.effort < held.effort,
         )

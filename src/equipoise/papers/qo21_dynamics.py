@@ -1,4 +1,5 @@
-"""[QO21, Sec. 4.4, Ch. 5] Support area, principles of dynamics in dual quaternions, added constraints: rows Q7, Q9, Q10."""
+"""[QO21, Sec. 4.4, Ch. 5] Support area, principles of dynamics in dual quaternions, added constraints: rows Q7, Q9,
+Q10."""
 
 from __future__ import annotations
 
@@ -19,7 +20,10 @@ Array = np.ndarray
 CONTACTS = ("left_foot", "right_foot", "left_hand", "right_hand")
 # products / sums for six joints, by the polynomials of [QO21, Table 5.4] as they are printed
 TABLE_5_4 = {
-    "Gauss in dual quaternions, Alg. 5.1": (4 * 6**3 + 386 * 6**2 + 401 * 6, (16 * 6**3 + 3 * 326 * 6**2 + 908 * 6) // 3),
+    "Gauss in dual quaternions, Alg. 5.1": (
+        4 * 6**3 + 386 * 6**2 + 401 * 6,
+        (16 * 6**3 + 3 * 326 * 6**2 + 908 * 6) // 3,
+    ),
     "Newton–Euler (Balafoutis 1994)": (150 * 6 - 48, 131 * 6 - 48),
 }
 # our counts beside the row of that table they compare with
@@ -29,7 +33,7 @@ COUNTED = {
 }
 
 
-# --- Q7 ------------------------------------------------------------------------------------------------------------------
+# --- Q7 ---------------------------------------------------------------------------------------------------------------
 
 
 def support_polygon_area() -> Iterator[Figure]:
@@ -51,7 +55,10 @@ def support_polygon_area() -> Iterator[Figure]:
     yield agree("hull of feet and hands: area", now.value, _hull(robot, q), 1e-11)
     yield agree("its rate J_A v [Eq. 4.54]", now.rate(v), rate(lambda t: _hull(robot, at(t)), 1e-4), 1e-7)
     yield agree(
-        "its second rate J_A a + J̇_A v", now.J @ a_joint + now.J_dot_v, second_rate(lambda t: _hull(robot, at(t)), 1e-3), 1e-4
+        "its second rate J_A a + J̇_A v",
+        now.J @ a_joint + now.J_dot_v,
+        second_rate(lambda t: _hull(robot, at(t)), 1e-3),
+        1e-4,
     )
     yield from _enlarged(robot)
 
@@ -74,7 +81,7 @@ def _enlarged(robot: Robot) -> Iterator[Figure]:
     yield Figure("area on the way along its gradient, m²", "grows", f"{areas[0]:.3f} → {areas[-1]:.3f}", good)
 
 
-# --- Q9 ------------------------------------------------------------------------------------------------------------------
+# --- Q9 ---------------------------------------------------------------------------------------------------------------
 
 
 def four_principles() -> Iterator[Figure]:
@@ -95,7 +102,9 @@ def four_principles() -> Iterator[Figure]:
         yield equal(f"Table 5.4 for six joints: {row}", (paper.multiplications, paper.additions), printed)
         fewer = bool(50 < count.multiplications <= printed[0])
         ours_text = f"{count.multiplications} / {count.additions}"
-        yield Figure(f"{name}, six joints: products / sums; thesis: {row}", "{} / {}".format(*printed), ours_text, fewer)
+        yield Figure(
+            f"{name}, six joints: products / sums; thesis: {row}", "{} / {}".format(*printed), ours_text, fewer
+        )
     for table, totals in (
         (principles.TABLE_5_2, principles.TABLE_5_2_TOTALS),
         (principles.TABLE_5_3, principles.TABLE_5_3_TOTALS),
@@ -103,7 +112,9 @@ def four_principles() -> Iterator[Figure]:
         for name in ("J_ξ", "M"):
             if name in totals:
                 summed = sum(table[name].at(i).multiplications for i in range(1, 7))
-                yield equal(f"Tables 5.2, 5.3: products of {name} of all six bodies", totals[name].at(6).multiplications, summed)
+                yield equal(
+                    f"Tables 5.2, 5.3: products of {name} of all six bodies", totals[name].at(6).multiplications, summed
+                )
 
 
 def _dual_quaternion_kinematics(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
@@ -118,12 +129,17 @@ def _dual_quaternion_kinematics(robot: Robot, q: Array, v: Array) -> Iterator[Fi
     J_dot = rate(lambda t: principles.dual_quaternion_jacobian(robot, at(t), "tool"))
     yield agree("J̇ by differences", principles.dual_quaternion_jacobian_rate(robot, q, v, "tool"), J_dot, 1e-8)
     xi = np.concatenate([tool.R.T @ tool.V[3:], tool.R.T @ tool.V[:3]])
-    yield agree("twist of the tool, ω first, in its axes [Eq. (5.2)]", principles.twist_jacobian(robot, q, "tool") @ v, xi, 1e-10)
+    yield agree(
+        "twist of the tool, ω first, in its axes [Eq. (5.2)]",
+        principles.twist_jacobian(robot, q, "tool") @ v,
+        xi,
+        1e-10,
+    )
     J_dot = rate(lambda t: principles.twist_jacobian(robot, at(t), "tool"))
     yield agree("its rate [Eq. (5.3)]", principles.twist_jacobian_rate(robot, q, v, "tool"), J_dot, 1e-8)
 
 
-# --- Q10 -----------------------------------------------------------------------------------------------------------------
+# --- Q10 --------------------------------------------------------------------------------------------------------------
 
 
 def added_constraints() -> Iterator[Figure]:
@@ -134,7 +150,9 @@ def added_constraints() -> Iterator[Figure]:
     v = v - A.T @ np.linalg.solve(A @ A.T, A @ v)  # a velocity that rolls
     slipping = v + 0.3 * A[0]
     side = Reference(robot, q, slipping).links["platform_link"]
-    yield agree("rolling: A v is the slip across the wheels [Eq. 5.48]", A[0] @ slipping, side.R[:, 1] @ side.V[:3], 1e-12)
+    yield agree(
+        "rolling: A v is the slip across the wheels [Eq. 5.48]", A[0] @ slipping, side.R[:, 1] @ side.V[:3], 1e-12
+    )
     tau, now = rng.normal(size=robot.nv), Reference(robot, q, v)
     b = -rolling_constraint_bias(q, v)
     rolling = ConstrainedDynamics(robot.mass_matrix(q), robot.bias_force(q, v), A, b)
@@ -148,7 +166,9 @@ def added_constraints() -> Iterator[Figure]:
 
     yield small("rolling: no slip comes about, by differences", abs(rate(slip)), 1e-8)
     yield agree("rolling: Newton and Euler with its multiplier", now.force(a), tau + A.T @ multiplier, 1e-9)
-    twice = ConstrainedDynamics(robot.mass_matrix(q), robot.bias_force(q, v), np.vstack([A, 2 * A]), np.concatenate([b, 2 * b]))
+    twice = ConstrainedDynamics(
+        robot.mass_matrix(q), robot.bias_force(q, v), np.vstack([A, 2 * A]), np.concatenate([b, 2 * b])
+    )
     yield agree("the same constraint given twice [Eq. 5.44]", twice.acceleration(tau), a, 1e-9)
     yield agree("its force Aᵀ λ", twice.constraint_force(tau), A.T @ multiplier, 1e-9)
     both = np.concatenate([x.ravel() for x in rolling.kkt_solution(tau)])

@@ -1,11 +1,13 @@
 """[QO21, Sec. 6.3]: the models against engines that others wrote.
 
-7 joints against the Newton–Euler algorithm of the Robotics Toolbox, over 10,000 random states; then three larger robots against
-a physics engine (the thesis: V-REP, here: MuJoCo). The same torques drive both; the engine's accelerations are taken from its
-velocities as in [QO21, Fig. 6.23]: low-pass filter and second forward difference, here in the other order, both are linear. Both
-waveforms are compared by the coefficient of multiple correlation [FCC10], one for each coordinate.
+7 joints against the Newton–Euler algorithm of the Robotics Toolbox, over 10,000 random states; then three larger robots
+against a physics engine (the thesis: V-REP, here: MuJoCo). The same torques drive both; the engine's accelerations are
+taken from its velocities as in [QO21, Fig. 6.23]: low-pass filter and second forward difference, here in the other
+order, both are linear. Both waveforms are compared by the coefficient of multiple correlation [FCC10], one for each
+coordinate.
 
-[FCC10] Ferrari, Cutti, Cappello: A new formulation of the coefficient of multiple correlation …, Gait & Posture 31(4), 2010.
+[FCC10] Ferrari, Cutti, Cappello: A new formulation of the coefficient of multiple correlation …, Gait & Posture 31(4),
+2010.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ GRAVITY = 9.81
 
 
 def multiple_correlation(waveforms: Any) -> float:
-    """How alike waveforms are, 0 to 1 [FCC10]: their spread about the common mean at each instant, over that about the mean.
+    """How alike waveforms are, 0 to 1 [FCC10]: their spread about the common mean at each instant, over that about the
+    mean.
 
     Args:
         waveforms: shape (protocols, instants).
@@ -51,7 +54,7 @@ def multiple_correlation(waveforms: Any) -> float:
     return float(np.sqrt(max(0.0, 1 - within / total)))
 
 
-# --- 7 joints against the Robotics Toolbox ------------------------------------------------------------------------------
+# --- 7 joints against the Robotics Toolbox ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,10 @@ def against_toolbox(states: int = STATES) -> Torques:
     robot, peer = seven_joints(rng)
     q, v, a = rng.uniform(-np.pi, np.pi, (3, states, 7))
     baseline = np.array([peer.rne(*row) for row in zip(q, v, a, strict=True)])
-    kernels, gauss = robot.inverse_dynamics(q, v, a), principles.inverse_dynamics(robot, q, v, a, "gauss-dual-quaternion")
+    kernels, gauss = (
+        robot.inverse_dynamics(q, v, a),
+        principles.inverse_dynamics(robot, q, v, a, "gauss-dual-quaternion"),
+    )
     return Torques(*(100 * np.abs(ours - baseline) / np.abs(baseline) for ours in (kernels, gauss)))
 
 
@@ -90,12 +96,15 @@ def _toolbox() -> Any:
     try:
         import roboticstoolbox
     except ImportError:
-        raise missing_package("roboticstoolbox-python", "papers", "the Newton–Euler baseline of [QO21, Sec. 6.3]") from None
+        raise missing_package(
+            "roboticstoolbox-python", "papers", "the Newton–Euler baseline of [QO21, Sec. 6.3]"
+        ) from None
     return roboticstoolbox
 
 
 def snake_of_toolbox(robot: Robot) -> Any:
-    """The snake, whose axes are y and z in turn, as the Toolbox's: there every axis is z, so y is a turn about x before."""
+    """The snake, whose axes are y and z in turn, as the Toolbox's: there every axis is z, so y is a turn about x
+    before."""
     toolbox, links, before = _toolbox(), [], 0.0
     for joint in robot.model.joints.values():
         inertia = robot.model.links[joint.child].inertia
@@ -127,7 +136,7 @@ def seven_joints(rng: np.random.Generator) -> tuple[Robot, Any]:
     return builder.build(), toolbox.DHRobot(links, gravity=[0, 0, -GRAVITY])
 
 
-# --- three robots against MuJoCo ----------------------------------------------------------------------------------------
+# --- three robots against MuJoCo --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +175,10 @@ def engine_figures() -> Iterator[Figure]:
         yield from _scores(f"{name}: CMC against MuJoCo", comparison.correlations, paper)
         off = 100 * float(comparison.errors.mean())
         yield Figure(
-            f"{name}: error of the accelerations, mean of all coordinates, %", "none given", f"{off:.2f}", bool(off < 1.0)
+            f"{name}: error of the accelerations, mean of all coordinates, %",
+            "none given",
+            f"{off:.2f}",
+            bool(off < 1.0),
         )
         if comparison.toolbox is not None and comparison.toolbox_correlations is not None:
             yield from _scores(f"{name}: CMC of the Toolbox", comparison.toolbox_correlations, paper)
@@ -194,7 +206,8 @@ def compared(name: str, duration: float = DURATION) -> Comparison:
     if name == "50-DOF serial":
         models.append(snake_of_toolbox(robot).accel)
     t, velocities, accelerations = _driven(robot, models, rolling, duration)
-    forward = (-velocities[2:] + 4 * velocities[1:-1] - 3 * velocities[:-2]) / (2 * DT)  # second-order forward difference
+    # second-order forward difference
+    forward = (-velocities[2:] + 4 * velocities[1:-1] - 3 * velocities[:-2]) / (2 * DT)
     cut = slice(100, -100)  # the filter's own beginning and end
     ours, *toolbox = np.moveaxis(_filtered(accelerations[:-2])[cut], 1, 0)
     return Comparison(name, t[:-2][cut], ours, _filtered(forward)[cut], *toolbox)
@@ -212,13 +225,17 @@ def _rolling_acceleration(robot: Robot) -> Callable[[Array, Array, Array], Array
 
     def acceleration(q: Array, v: Array, tau: Array) -> Array:
         bias = robot.bias_force(q, v)
-        dynamics = ConstrainedDynamics(robot.mass_matrix(q), bias, rolling_constraint(q), -rolling_constraint_bias(q, v))
+        dynamics = ConstrainedDynamics(
+            robot.mass_matrix(q), bias, rolling_constraint(q), -rolling_constraint_bias(q, v)
+        )
         return dynamics.acceleration(tau)
 
     return acceleration
 
 
-def _driven(robot: Robot, models: Sequence[Callable[..., Array]], rolling: bool, duration: float) -> tuple[Array, Array, Array]:
+def _driven(
+    robot: Robot, models: Sequence[Callable[..., Array]], rolling: bool, duration: float
+) -> tuple[Array, Array, Array]:
     """(t, velocities in MuJoCo, accelerations of the models at its states, (steps, models, nv)).
 
     The torques are such that every coordinate swings in sines.

@@ -26,7 +26,10 @@ def pictures() -> Iterator[tuple[str, Any]]:
         yield f"fig-{motion}-cup-motion-{level}", cup_motion(level, motion)
     yield "fig-6.10-cup-in-both-hands", cooperation("6.10", "bimanual", qo21_cooperation.lowered)
     for name, number in (("bimanual", "6.10"), ("nonholonomic_bimanual", "6.12")):
-        yield f"fig-{number}-{name.replace('_', '-')}", cooperation(number, name, partial(qo21_cooperation.carried, name))
+        yield (
+            f"fig-{number}-{name.replace('_', '-')}",
+            cooperation(number, name, partial(qo21_cooperation.carried, name)),
+        )
     yield "fig-6.20-torque-errors", torque_errors()
     yield "fig-6.21-times", time_picture()
     yield "fig-6.24-waveforms", waveforms(compared("8-DOF nonholonomic"))
@@ -71,7 +74,8 @@ def cup_motion(level: str, number: str) -> Any:
 
 
 def cooperation(number: str, name: str, experiment: Callable[[bool], qo21_cooperation.Carrying]) -> Any:
-    """Norm of inputs, errors of task and grip, tilt of what is carried, joints as part of the range that is theirs here."""
+    """Norm of inputs, errors of task and grip, tilt of what is carried, joints as part of the range that is theirs
+    here."""
     panels = [
         "velocities, rad/s and m/s",
         "task error, m and rad",
@@ -83,7 +87,9 @@ def cooperation(number: str, name: str, experiment: Callable[[bool], qo21_cooper
     robot = load(name)
     for constrained, look in ((False, QP), (True, CQP)):
         run = experiment(constrained)
-        for one, curve in zip(axes, (np.linalg.norm(run.v, axis=1), run.absolute, run.relative, run.tilt), strict=False):
+        for one, curve in zip(
+            axes, (np.linalg.norm(run.v, axis=1), run.absolute, run.relative, run.tilt), strict=False
+        ):
             one.plot(run.t, curve, label="CQP" if constrained else "QP", **look)
         axes[4].plot(run.t, _parts(robot, run.q, qo21_cooperation.MARGIN), **look)
     if experiment is qo21_cooperation.lowered:

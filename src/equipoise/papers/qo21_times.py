@@ -1,8 +1,8 @@
 """[QO21, Sec. 6.1.3 and Fig. 6.21]: computation times beside ours, in processor time of the thread.
 
-The thesis's are of an i7 4712HQ: a step of the cup's constrained program needs 5.2 ms (s.d. 1 ms) for 15 constraint Jacobians
-and 191 µs (47 µs) for the solver, in Python. Fig. 6.21 compares its algorithm with the Newton–Euler algorithm of the Robotics
-Toolbox, both in Python, for 7 joints; its bars have no numbers in the text.
+The thesis's are of an i7 4712HQ: a step of the cup's constrained program needs 5.2 ms (s.d. 1 ms) for 15 constraint
+Jacobians and 191 µs (47 µs) for the solver, in Python. Fig. 6.21 compares its algorithm with the Newton–Euler algorithm
+of the Robotics Toolbox, both in Python, for 7 joints; its bars have no numbers in the text.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def cup_step(trials: int = TRIALS) -> Times:
 
 @cache
 def inverse_dynamics_times(trials: int = TRIALS) -> dict[str, Times]:
-    """Torques of 7 joints: the Toolbox, Alg. 5.1 as compiled here, our recursive kernel, and the latter in one batch."""
+    """Torques of 7 joints: the Toolbox, Alg. 5.1 as compiled here, our recursive kernel, and the latter in one
+    batch."""
     rng = np.random.default_rng(0)
     robot, peer = seven_joints(rng)
     states = rng.uniform(-np.pi, np.pi, (trials, 3, 7))
@@ -90,7 +91,9 @@ def time_figures() -> Iterator[Figure]:
     every = inverse_dynamics_times()
     for name, times in every.items():
         good = times.mean <= every["Toolbox (RTNE)"].mean
-        yield Figure(f"torques of 7 joints, {name}: ms, mean (s.d.) [Fig. 6.21]", "bars without numbers", str(times), good)
+        yield Figure(
+            f"torques of 7 joints, {name}: ms, mean (s.d.) [Fig. 6.21]", "bars without numbers", str(times), good
+        )
 
 
 def time_picture() -> Any:

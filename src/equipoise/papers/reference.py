@@ -1,7 +1,7 @@
 """A robot computed a second time, from its description alone: what the rows of the papers are held against.
 
-Newton's and Euler's laws body by body, in world axes, on NumPy and SciPy. Nothing here comes from `equations`, `machine`,
-`algebra` or `forms`: a mistake there shows as a difference. It is slow and plain on purpose.
+Newton's and Euler's laws body by body, in world axes, on NumPy and SciPy. Nothing here comes from `equations`,
+`machine`, `algebra` or `forms`: a mistake there shows as a difference. It is slow and plain on purpose.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ class Reference:
 
     @cached_property
     def bodies(self) -> list[tuple[float, Array, Motion]]:
-        """(mass, inertia about its centre of mass in world axes, motion of the centre of mass) of every link with mass."""
+        """(mass, inertia about its centre of mass in world axes, motion of the centre of mass) of every link with
+        mass."""
         found = []
         for name, link in self.model.links.items():
             if link.inertia is not None:
@@ -173,7 +174,9 @@ class Reference:
     @cached_property
     def momentum_matrix(self) -> Array:
         """(linear, angular about the centre of mass) momentum per velocity, (6, nv)."""
-        angular = sum(m * cross_matrix(at.p - self.com) @ at.J[:3] + inertia @ at.J[3:] for m, inertia, at in self.bodies)
+        angular = sum(
+            m * cross_matrix(at.p - self.com) @ at.J[:3] + inertia @ at.J[3:] for m, inertia, at in self.bodies
+        )
         return np.concatenate([self.mass * self.com_jacobian, np.asarray(angular)])
 
     @cached_property
@@ -206,7 +209,7 @@ def path(robot: Robot, q: Array, v: Array, a: Array | None = None) -> Callable[[
     return at
 
 
-# --- one joint after the other -------------------------------------------------------------------------------------------
+# --- one joint after the other ----------------------------------------------------------------------------------------
 
 
 def _world(nv: int) -> Motion:

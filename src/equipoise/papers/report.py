@@ -59,7 +59,8 @@ def _require_places(plots: str | Path | None, kind: str, page: str | Path | None
 
 
 def _shown(row: Row, folder: Path | None, kind: str, on_page: bool, written: list[Path]) -> Shown:
-    """Run a row, and draw its pictures where they are wanted; what goes wrong with them is a figure that is not good."""
+    """Run a row, and draw its pictures where they are wanted; what goes wrong with them is a figure that is not
+    good."""
     start, drawings = time.perf_counter(), []
     figures = figures_of(row)
     if row.plots is not None and (folder is not None or on_page):
@@ -100,10 +101,14 @@ def _bad(results: Sequence[Shown]) -> list[str]:
 
 def _print(console: Console, results: Sequence[Shown], written: list[Path]) -> None:
     lines = [line for one in results for line in _lines(one)]
-    console.print(table("what the papers say, and what comes out here", ["row", "what", "paper", "ours", ""], lines, words=2))
+    console.print(
+        table("what the papers say, and what comes out here", ["row", "what", "paper", "ours", ""], lines, words=2)
+    )
     open_rows, bad = [one.row.id for one in results if one.row.show is None], _bad(results)
     if written:
-        console.print(f"{len(written)} picture{'s' * (len(written) > 1)} in {escape(str(written[0].parent))}", highlight=False)
+        console.print(
+            f"{len(written)} picture{'s' * (len(written) > 1)} in {escape(str(written[0].parent))}", highlight=False
+        )
     if open_rows:
         console.print(f"not built yet: {', '.join(open_rows)}")
     good = len(results) - len(open_rows) - len(bad)

@@ -1,7 +1,7 @@
 """[TPN17] A unified view of the equations of motion used for control design of humanoid robots.
 
-Every form is held against `Reference`, which knows nothing of forms: the velocity of a base is the derivative of its pose,
-and M, C, g in other variables follow from Newton's and Euler's laws by the chain rule.
+Every form is held against `Reference`, which knows nothing of forms: the velocity of a base is the derivative of its
+pose, and M, C, g in other variables follow from Newton's and Euler's laws by the chain rule.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _represented(X: Array, representation: str) -> Array:
     return Y
 
 
-# --- T1 ------------------------------------------------------------------------------------------------------------------
+# --- T1 ---------------------------------------------------------------------------------------------------------------
 
 
 def representations() -> Iterator[Figure]:
@@ -87,7 +87,9 @@ def _wrench_and_jacobian(robot: Robot, now: Reference, name: str) -> Iterator[Fi
     F = wrench(foot.X, np.concatenate([force, np.cross(arm, force)]), "mixed", name)
     V = _represented(foot.X, name) @ foot.V
     point = foot.V[:3] + np.cross(foot.V[3:], arm)
-    yield small(f"{name}: power of a wrench against force times velocity of its point", abs(F @ V - force @ point), 1e-11)
+    yield small(
+        f"{name}: power of a wrench against force times velocity of its point", abs(F @ V - force @ point), 1e-11
+    )
     if name == "inertial":
         moment = np.cross(foot.p + arm, force)
         yield agree("inertial: torque is the moment about the world's origin", F[3:], moment, 1e-12)
@@ -105,7 +107,7 @@ def _over_joints(top: Array, nv: int) -> Array:
     return whole
 
 
-# --- T2 ------------------------------------------------------------------------------------------------------------------
+# --- T2 ---------------------------------------------------------------------------------------------------------------
 
 
 def skewness() -> Iterator[Figure]:
@@ -152,7 +154,7 @@ def _laws_of_motion(robot: Robot) -> Iterator[Figure]:
     yield small(f"{name}: power: vᵀ tau = d(T + U)/dt", abs(rate(energy) - tau @ v) / abs(tau @ v), 1e-7)
 
 
-# --- T3, T4: another base ------------------------------------------------------------------------------------------------
+# --- T3, T4: another base ---------------------------------------------------------------------------------------------
 
 
 def change_of_base() -> Iterator[Figure]:
@@ -175,7 +177,8 @@ def compound_base() -> Iterator[Figure]:
 
 
 def _base_rows(robot: Robot, base: str | tuple[str, str] | None, representation: str) -> Callable[[Reference], Array]:
-    """S with ν = S v: the base's velocity over the joint rates [TPN17, Eq. (18)], from the reference's own Jacobians."""
+    """S with ν = S v: the base's velocity over the joint rates [TPN17, Eq. (18)], from the reference's own
+    Jacobians."""
     origin, orientation = (base, base) if isinstance(base, str) else base or (robot.base_link or "",) * 2
 
     def rows(now: Reference) -> Array:
@@ -195,7 +198,8 @@ def _same_motion(
     representation: str,
     tau: Array,
 ) -> Iterator[Figure]:
-    """The equations in other variables against the reference: with ν = S v, M' = S⁻ᵀ M S⁻¹ and so on [TPN17, Theorem 2]."""
+    """The equations in other variables against the reference: with ν = S v, M' = S⁻ᵀ M S⁻¹ and so on [TPN17, Theorem
+    2]."""
     q, v = eom.origin.q, eom.v
     name = f"{base or 'base'}, {representation}" if not isinstance(base, tuple) else "{}[{}]".format(*base)
     now, rows = Reference(robot, q, v), _base_rows(robot, base, representation)
@@ -211,20 +215,26 @@ def _same_motion(
     yield agree(f"{name}: velocity of the base [Eq. 17b]", there.v, S @ v, 1e-11)
     yield agree(f"{name}: M [Eq. 23a]", there.M, S_inverse.T @ now.M @ S_inverse, 1e-11)
     yield agree(f"{name}: g", there.g, S_inverse.T @ now.g, 1e-11)
-    yield agree(f"{name}: C v + g [Eq. 23b]", there.bias_force, S_inverse.T @ (now.h - now.M @ S_inverse @ S_dot @ v), 1e-8)
+    yield agree(
+        f"{name}: C v + g [Eq. 23b]", there.bias_force, S_inverse.T @ (now.h - now.M @ S_inverse @ S_dot @ v), 1e-8
+    )
     yield agree(f"{name}: C + Cᵀ − Ṁ, Ṁ by differences", there.C + there.C.T, rate(mass), 1e-8)
     force, wanted = there.force_from(eom, tau), S @ a + S_dot @ v
     yield agree(f"{name}: acceleration under a force [Eqs. 19, 22b]", there.acceleration(force), wanted, 1e-8)
     yield agree(f"{name}: acceleration carried over [Eq. 50]", there.acceleration_from(eom, a), wanted, 1e-8)
     yield agree(f"{name}: and back", eom.acceleration_from(there, wanted), a, 1e-8)
-    yield small(f"{name}: power, force back", abs(force @ there.v - tau @ v) + largest(eom.force_from(there, force) - tau), 1e-10)
+    yield small(
+        f"{name}: power, force back",
+        abs(force @ there.v - tau @ v) + largest(eom.force_from(there, force) - tau),
+        1e-10,
+    )
     other = now.frame(THIGH)
     yield agree(f"{name}: Jacobian of a thigh [Eq. 21]", there.jacobian_from(eom, other.J) @ there.v, other.V, 1e-11)
     back = there.in_base(None).in_representation("mixed")
     yield small(f"{name}: there and back", largest(back.M - eom.M) + largest(back.C - eom.C), 1e-12)
 
 
-# --- T5 ------------------------------------------------------------------------------------------------------------------
+# --- T5 ---------------------------------------------------------------------------------------------------------------
 
 
 def centroidal() -> Iterator[Figure]:
@@ -237,13 +247,17 @@ def centroidal() -> Iterator[Figure]:
     weight = np.concatenate([-now.mass * np.array(robot.model.gravity), np.zeros(robot.nv - 3)])
     yield agree("average velocity: of the mass, and of the locked robot [Eq. 34]", G.v[:6], average, 1e-11)
     yield small(
-        "M_G: mass and locked inertia, nothing beside [Eq. 42]", apart(G.M[:6, :6], inertia) + largest(G.M[:6, 6:]), 1e-10
+        "M_G: mass and locked inertia, nothing beside [Eq. 42]",
+        apart(G.M[:6, :6], inertia) + largest(G.M[:6, 6:]),
+        1e-10,
     )
     M_b, M_bs, M_s = now.M[:6, :6], now.M[:6, 6:], now.M[6:, 6:]
     yield agree("M_G of the joints", G.M[6:, 6:], M_s - M_bs.T @ np.linalg.solve(M_b, M_bs), 1e-11)
     yield small("g_G − (−m g, 0, 0) [Eq. 43]", largest(G.g - weight), 1e-10)
     yield agree("momentum − I^C v_G [Eq. 32]", G.M[:6, :6] @ G.v[:6], momentum, 1e-11)
-    yield small("C_G: first rows and columns, with C = ∫ Jᵀ J̇ dm [Lemma 4.3]", largest(G.C[:3]) + largest(G.C[:, :3]), 1e-10)
+    yield small(
+        "C_G: first rows and columns, with C = ∫ Jᵀ J̇ dm [Lemma 4.3]", largest(G.C[:3]) + largest(G.C[:, :3]), 1e-10
+    )
     yield from _momentum_laws(robot, eom, now)
 
 
@@ -251,11 +265,15 @@ def _momentum_laws(robot: Robot, eom: EquationsOfMotion, now: Reference) -> Iter
     q, v, tau = now.q, now.v, _force(robot)
     a = now.acceleration(tau)
     at, G = path(robot, q, v, a), eom.centroidal()
-    yield agree("centroidal momentum matrix against the sum over links", robot.momentum_matrix(q), now.momentum_matrix, 1e-11)
+    yield agree(
+        "centroidal momentum matrix against the sum over links", robot.momentum_matrix(q), now.momentum_matrix, 1e-11
+    )
     wanted = rate(lambda t: Reference(robot, at(t)).momentum_matrix @ (v + t * a))
     ours = robot.momentum_matrix(q) @ a + robot.momentum_bias(q, v)
     yield agree("rate of momentum A a + Ȧ v against differences", ours, wanted, 1e-8)
-    applied = np.concatenate([tau[:3] + now.mass * np.array(robot.model.gravity), tau[3:6] + np.cross(q[:3] - now.com, tau[:3])])
+    applied = np.concatenate(
+        [tau[:3] + now.mass * np.array(robot.model.gravity), tau[3:6] + np.cross(q[:3] - now.com, tau[:3])]
+    )
     yield agree("rate of momentum = external wrench about the mass", ours, applied, 1e-9)
 
     def mass(t: float) -> Array:
@@ -275,7 +293,7 @@ def _momentum_laws(robot: Robot, eom: EquationsOfMotion, now: Reference) -> Iter
     yield agree("centre of mass, its velocity and J̇v", centre, wanted, 1e-11)
 
 
-# --- T6 ------------------------------------------------------------------------------------------------------------------
+# --- T6 ---------------------------------------------------------------------------------------------------------------
 
 
 def fixed_support() -> Iterator[Figure]:
@@ -288,7 +306,9 @@ def fixed_support() -> Iterator[Figure]:
         yield from _standing(robot, fixed if frame == fixed.frame else fixed.switch(frame), frame, tau, push)
     again = fixed.switch("hind_right_shank").switch("front_left_shank")
     yield small(
-        "support switched there and back", largest(again.M - fixed.M) + largest(again.bias_force - fixed.bias_force), 1e-11
+        "support switched there and back",
+        largest(again.M - fixed.M) + largest(again.bias_force - fixed.bias_force),
+        1e-11,
     )
     yield from control_figures()
 
@@ -313,7 +333,7 @@ def _standing(robot: Robot, fixed: FixedSupport, frame: str, tau: Array, push: A
     yield agree(f"{frame}: Jacobian of a thigh [Eq. 47e]", fixed.jacobian(hand.J) @ fixed.v, hand.V, 1e-10)
 
 
-# --- T7 ------------------------------------------------------------------------------------------------------------------
+# --- T7 ---------------------------------------------------------------------------------------------------------------
 
 
 def numbering() -> Iterator[Figure]:
@@ -335,8 +355,11 @@ def numbering() -> Iterator[Figure]:
     yield small("joint positions in another base", largest(there.q[7:] - eom.q[7:]), 0.0)
     yield small("joint rates in another base", largest(there.v[6:] - eom.v[6:]), 0.0)
     error = 0.0
-    for k, name in enumerate(names):  # the k-th rate turns this joint and no other: links beyond it move, the others stand
-        rates = np.linalg.solve(_base_rows(robot, "hind_right_foot", "mixed")(Reference(robot, q)), np.eye(robot.nv)[6 + k])
+    # the k-th rate turns this joint and no other: links beyond it move, the others stand
+    for k, name in enumerate(names):
+        rates = np.linalg.solve(
+            _base_rows(robot, "hind_right_foot", "mixed")(Reference(robot, q)), np.eye(robot.nv)[6 + k]
+        )
         alone = Reference(robot, q, rates)
         error = max(error, abs(there.M[6 + k, 6 + k] / 2 - alone.kinetic_energy))
         parent, child = (alone.links[str(link)].V[3:] for link in (robot.joints[name].parent, robot.joints[name].child))

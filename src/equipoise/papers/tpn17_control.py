@@ -1,7 +1,7 @@
 """[TPN17, Sec. 6] in control: a robot on one foot is an arm on a fixed base, and computed torque controls it as one.
 
-The other leg swings and the arms move. The torques come from the equations of the fixed support; the robot that they drive floats
-free, its foot held by constraint forces alone, so that foot, motion and wrench can all be wrong.
+The other leg swings and the arms move. The torques come from the equations of the fixed support; the robot that they
+drive floats free, its foot held by constraint forces alone, so that foot, motion and wrench can all be wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class Swing:
     held: Array  # of the constraint that holds the foot
 
 
-def computed_torque(robot: Robot, q: Array, v: Array, goal: Array, support: str, rate: float = RATE) -> tuple[Array, Array]:
+def computed_torque(
+    robot: Robot, q: Array, v: Array, goal: Array, support: str, rate: float = RATE
+) -> tuple[Array, Array]:
     """(joint torques, wrench of the ground on the support) for s̈ = −2k ṡ − k² (s − s*) [TPN17, Eqs. (46)–(48)]."""
     fixed = robot.equations_of_motion(q, v).fixed_at(support)
     tau = fixed.force(-2 * rate * v[6:] - rate**2 * (q[7:] - goal))

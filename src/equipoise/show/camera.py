@@ -1,4 +1,5 @@
-"""Where to look from: near enough to see the robot, far enough to see all of it, and from where nothing hides its feet."""
+"""Where to look from: near enough to see the robot, far enough to see all of it, and from where nothing hides its
+feet."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def framing(points: Array, view: tuple[float, float] = VIEWS[0], *, field: float
 
 
 def clearest(points: Array, feet: Array, triangles: Array) -> tuple[Array, Array]:
-    """The first view, of those that hold all points, from which the fewest `feet` (m, 3) are behind triangles (k, 3, 3)."""
+    """The first view, of those that hold all points, from which the fewest `feet` (m, 3) are behind triangles (k, 3,
+    3)."""
     views = [framing(points, view) for view in VIEWS]
     hidden = [int(_hidden(eye, feet, triangles).sum()) for eye, _ in views]
     return views[int(np.argmin(hidden))]

@@ -1,6 +1,8 @@
-"""Where a robot that steps is about to fall, and where it holds against that: capture point and centre of pressure of a run.
+"""Where a robot that steps is about to fall, and where it holds against that: capture point and centre of pressure of a
+run.
 
-With the centre of mass c at height h, all contact forces F and their moment M about the world's origin, on the ground z = 0:
+With the centre of mass c at height h, all contact forces F and their moment M about the world's origin, on the ground z
+= 0:
 
     ξ = c + ċ / ω,      ω = √(g / h)              [PCDG06]
     p_x = −M_y / F_z,   p_y = M_x / F_z

@@ -41,7 +41,9 @@ class RunChart:
     def leading(self, count: int = MOST_NAMES) -> list[str]:
         """Names of the curves that come nearest to the limit, or reach farthest."""
         sign = -1.0 if self.limit is not None and not self.bad_above else 1.0
-        peaks = {name: _peak(sign * line if self.limit is not None else np.abs(line)) for name, line in self.lines.items()}
+        peaks = {
+            name: _peak(sign * line if self.limit is not None else np.abs(line)) for name, line in self.lines.items()
+        }
         return sorted(peaks, key=lambda name: -peaks[name])[:count]
 
     @property
@@ -150,7 +152,8 @@ def _split_forces(run: Run) -> dict[str, tuple[Array, Array]]:
 
 
 def cone_ratios(run: Run) -> dict[str, Array]:
-    """|f_t| / (μ f_n) of each contact: 1 on the cone, infinite for a force that pulls; NaN where there is no contact or force."""
+    """|f_t| / (μ f_n) of each contact: 1 on the cone, infinite for a force that pulls; NaN where there is no contact or
+    force."""
     ratios = {}
     for name, (normal, tangential) in _split_forces(run).items():
         strength = np.hypot(normal, tangential)
@@ -218,7 +221,8 @@ class RunFacts:
     duration: float
     samples: int
     status: Mapping[str, float] = field(default_factory=dict)  # share of the time, by name
-    limits: Mapping[str, tuple[str, bool]] = field(default_factory=dict)  # chart → (its extreme in words, whether it is wrong)
+    # chart → (its extreme in words, whether it is wrong)
+    limits: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
 
 
 def run_facts(run: Run, every: list[RunChart]) -> RunFacts:

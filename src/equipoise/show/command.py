@@ -14,7 +14,9 @@ from rich.markup import escape
 from .viewer import Viewer, view
 
 
-def open_viewer(console: Console, source: str, *, host: str, port: int, browser: bool, quiet: bool, wait: bool = True) -> Viewer:
+def open_viewer(
+    console: Console, source: str, *, host: str, port: int, browser: bool, quiet: bool, wait: bool = True
+) -> Viewer:
     """Show a robot or a saved run until Ctrl-C."""
     with console.status(f"preparing {escape(source)} …") if not quiet else nullcontext():
         viewer = view(_robot_or_run(source), host=host, port=port)

@@ -1,4 +1,5 @@
-"""What is drawn of contacts: normals, centres of pressure, friction cones, pressure on the soles, the region of support."""
+"""What is drawn of contacts: normals, centres of pressure, friction cones, pressure on the soles, the region of
+support."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ def points_in_world(X: Array, contact: ContactPlace) -> Array:
 def normals_in_world(X: Array, contact: ContactPlace, com: Array) -> Array:
     """Unit normals, from the surface into the robot, for poses X (n, 4, 4) of the contact's frame, (n, 3).
 
-    A controller's contacts say. A plant's contacts do not: three points or more span the surface, on whose side the centre of
-    mass is; fewer are taken to stand on level ground.
+    A controller's contacts say. A plant's contacts do not: three points or more span the surface, on whose side the
+    centre of mass is; fewer are taken to stand on level ground.
     """
     given = getattr(contact, "normal_at", None)
     if given is not None:
@@ -74,7 +75,10 @@ def cone(apex: Array, normal: Array, friction: float, height: float) -> Array:
     """Lines of the friction cone |f_t| ≤ μ f_n with its tip at the apex, as high as the normal force, (lines, 2, 3)."""
     R = rigid.rotation_to(normal)
     angles = np.linspace(0, 2 * np.pi, CONE_SIDES, endpoint=False)
-    rim = height * np.stack([friction * np.cos(angles), friction * np.sin(angles), np.ones(CONE_SIDES)], axis=1) @ R.T + apex
+    rim = (
+        height * np.stack([friction * np.cos(angles), friction * np.sin(angles), np.ones(CONE_SIDES)], axis=1) @ R.T
+        + apex
+    )
     spokes = np.stack([np.tile(apex, (CONE_SIDES // 2, 1)), rim[::2]], axis=1)
     return np.concatenate([spokes, np.stack([rim, np.roll(rim, -1, axis=0)], axis=1)])
 
@@ -96,8 +100,11 @@ def support_polygon(corners: Sequence[Array], height: float) -> Array:
     return np.column_stack([hull, np.full(len(hull), height)])
 
 
-def support_region(corners: Sequence[Array], normals: Sequence[Array], friction: Sequence[float], height: float) -> Array:
-    """Where the centre of mass may be at rest, at `height`, (k, 3): the hull of level contacts, else what friction allows.
+def support_region(
+    corners: Sequence[Array], normals: Sequence[Array], friction: Sequence[float], height: float
+) -> Array:
+    """Where the centre of mass may be at rest, at `height`, (k, 3): the hull of level contacts, else what friction
+    allows.
 
     Args:
         corners: points of each contact, (n, 3) each, world.
@@ -112,20 +119,25 @@ def support_region(corners: Sequence[Array], normals: Sequence[Array], friction:
     counts = [len(part) for part in corners]
     along = np.repeat(np.array(normals), counts, axis=0)
     found = _static_region(
-        tuple(map(tuple, np.round(ROUNDED * points).astype(int).tolist())), tuple(map(tuple, np.round(along, 2).tolist())),
+        tuple(map(tuple, np.round(ROUNDED * points).astype(int).tolist())),
+        tuple(map(tuple, np.round(along, 2).tolist())),
         tuple(np.repeat(friction, counts).tolist()),
-    )  # fmt: skip
+    )
     return np.column_stack([found, np.full(len(found), height)])
 
 
 @lru_cache(maxsize=256)
-def _static_region(points: tuple[tuple[int, ...], ...], normals: tuple[tuple[float, ...], ...], mu: tuple[float, ...]) -> Array:
+def _static_region(
+    points: tuple[tuple[int, ...], ...], normals: tuple[tuple[float, ...], ...], mu: tuple[float, ...]
+) -> Array:
     """Corners seen from above, (k, 2): a film shows the same few sets of contacts in most of its pictures."""
     from ..balance.support import static_region
     from ..errors import EquipoiseError
 
     try:
-        return static_region(np.array(points) / ROUNDED, np.array(normals), mu=np.array(mu), tolerance=0.01, reach=2.0).vertices
+        return static_region(
+            np.array(points) / ROUNDED, np.array(normals), mu=np.array(mu), tolerance=0.01, reach=2.0
+        ).vertices
     except EquipoiseError:  # contacts from which no region follows are drawn without one
         return np.zeros((0, 2))
 
@@ -144,7 +156,9 @@ def point_forces(points: Array, normal: Array, F: Array, origin: Array) -> Array
     arms = points - points.mean(axis=0)
     torque = F[3:] - np.cross(points.mean(axis=0) - origin, F[:3])
     tangents = rigid.rotation_to(normal)[:, :2]
-    rows = np.vstack([np.ones(len(points)), np.cross(arms, normal) @ tangents[:, 0], np.cross(arms, normal) @ tangents[:, 1]])
+    rows = np.vstack(
+        [np.ones(len(points)), np.cross(arms, normal) @ tangents[:, 0], np.cross(arms, normal) @ tangents[:, 1]]
+    )
     forces = np.linalg.lstsq(rows, np.array([pressing, *(torque @ tangents)]), rcond=1e-9)[0]
     forces = np.maximum(forces, 0.0)  # beyond the edge a linear pressure would pull
     total = float(forces.sum())

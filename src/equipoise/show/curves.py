@@ -25,7 +25,10 @@ FLOOR = 1e-9
 def curves(runs: Sequence[Run], names: Sequence[str]) -> str:
     """JSON that may stand in a page: charts of the first run, with the same charts of the others."""
     every = [{chart.key: chart for chart in charts(run)} for run in runs]
-    made = [_chart(key, [(run, found[key]) for run, found in zip(runs, every, strict=True) if key in found]) for key in every[0]]
+    made = [
+        _chart(key, [(run, found[key]) for run, found in zip(runs, every, strict=True) if key in found])
+        for key in every[0]
+    ]
     first = runs[0]
     bad = [[spell.start, spell.end] for spell in spells(first) if spell.status != "optimal"]
     data = {"charts": made, "spells": bad, "events": [float(t) for t, _ in first.events], "runs": list(names)}
@@ -36,9 +39,14 @@ def _chart(key: str, found: Sequence[tuple[Run, RunChart]]) -> dict[str, Any]:
     chart = found[0][1]
     floor = max(FLOOR, _largest(chart) / 10**DECADES) if chart.logarithmic else 0.0
     return {
-        "key": key, "title": chart.title, "unit": chart.unit, "limit": chart.limit, "log": chart.logarithmic, "floor": floor,
+        "key": key,
+        "title": chart.title,
+        "unit": chart.unit,
+        "limit": chart.limit,
+        "log": chart.logarithmic,
+        "floor": floor,
         "tables": [_table(np.asarray(run.t, dtype=float), chart, floor) for run, chart in found],
-    }  # fmt: skip
+    }
 
 
 def _table(t: Array, chart: RunChart, floor: float) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """When each contact carried: a band for each over time, as a picture that stands in a report's page.
 
-Light: the controller counted on the contact. Dark: the ground was felt there. Where the two differ, a foot came early or late.
+Light: the controller counted on the contact. Dark: the ground was felt there. Where the two differ, a foot came early
+or late.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def gantt(run: Run) -> str:
                 wide = scale * (b - a)
                 if wide >= LEAST:
                     parts.append(
-                        f'<rect class="{kind}" x="{NAME + scale * (a - start):.1f}" y="{top + inset:.1f}" width="{wide:.1f}" '
+                        f'<rect class="{kind}" x="{NAME + scale * (a - start):.1f}" y="{top + inset:.1f}" '
+                        f'width="{wide:.1f}" '
                         f'height="{BAR - 2 * inset:.1f}"/>'
                     )
     for second in _ticks(start, float(run.t[-1])):
@@ -80,7 +82,10 @@ def gantt(run: Run) -> str:
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - ROW:.1f}"/>')
         parts.append(f'<text x="{x:.1f}" y="{height - 6:.1f}" text-anchor="middle">{second:g} s</text>')
     caption = "<figcaption>contacts: light, counted on by the controller; dark, felt</figcaption>"
-    return f'<figure class="gantt">{caption}<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img">{"".join(parts)}</svg></figure>'
+    return (
+        f'<figure class="gantt">{caption}<svg viewBox="0 0 {WIDTH:g} {height:g}" '
+        f'role="img">{"".join(parts)}</svg></figure>'
+    )
 
 
 def _ticks(start: float, end: float) -> Array:

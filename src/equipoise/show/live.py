@@ -41,7 +41,8 @@ class Plant(Protocol):
 
 
 class OwnAccelerations:
-    """The plant in which the robot moves exactly as the controller says: its accelerations, or its velocities, integrated."""
+    """The plant in which the robot moves exactly as the controller says: its accelerations, or its velocities,
+    integrated."""
 
     q: Array
     v: Array
@@ -165,7 +166,9 @@ class Live:
             state = self.plant.step(np.asarray(command, dtype=float), self.dt)
         if not (np.isfinite(state.q).all() and np.isfinite(state.v).all()):
             self.playing = False
-            raise StateError(f"the state is not finite any more at t = {self.t + self.dt:.4f} s; the last good one is shown")
+            raise StateError(
+                f"the state is not finite any more at t = {self.t + self.dt:.4f} s; the last good one is shown"
+            )
         self.solution, self.t = solution, self.t + self.dt
         self.q, self.v = np.array(state.q), np.array(state.v)
         self.wrenches = dict(getattr(state, "wrenches", None) or getattr(solution, "forces", None) or {})
@@ -230,7 +233,8 @@ class LivePanels:
 
 
 def draggable(controller: Any, targets: Iterable[Target] | None) -> Sequence[Target]:
-    """The tasks to drag: those given, or those of the controller that hold a frame at a pose that is not a function of time."""
+    """The tasks to drag: those given, or those of the controller that hold a frame at a pose that is not a function of
+    time."""
     if targets is not None:
         return list(targets)
     tasks = [task for task in parts(controller, "tasks") if isinstance(getattr(task, "frame", None), str)]
@@ -262,7 +266,8 @@ def set_target(controller: Any, task: Target, X: Array) -> None:
         task.target = X  # type: ignore[attr-defined]
     except AttributeError:
         raise EquipoiseError(
-            f"the target of {name_of(task)!r} cannot be set: the controller has no set_target(name, X), and the task is frozen"
+            f"the target of {name_of(task)!r} cannot be set: the controller has no set_target(name, X), and the task "
+            "is frozen"
         ) from None
 
 
@@ -287,7 +292,9 @@ def add_handles(server: Any, live: Live, tasks: Sequence[Target]) -> dict[str, A
 
 def _on_drag(live: Live, task: Target) -> Callable[[Any], None]:
     def dragged(event: Any) -> None:
-        X = rigid.pose(quaternions.rotation(tuple(map(float, event.target.wxyz))), np.array(event.target.position, dtype=float))
+        X = rigid.pose(
+            quaternions.rotation(tuple(map(float, event.target.wxyz))), np.array(event.target.position, dtype=float)
+        )
         live.references[task.frame] = X
         before: Any = getattr(task, "target", None)
         if np.shape(before) == (3,):

@@ -1,4 +1,5 @@
-"""What is drawn at one moment besides the robot itself: region of support, forces and cones, pressure, capture point."""
+"""What is drawn at one moment besides the robot itself: region of support, forces and cones, pressure, capture
+point."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ class _Touch:
 
 
 def picture(robot: Robot, moment: Moment, contacts: Mapping[str, ContactPlace]) -> Picture:
-    """What the viewer draws at a moment. A force as large as the robot's weight is as long as the centre of mass is high."""
+    """What the viewer draws at a moment. A force as large as the robot's weight is as long as the centre of mass is
+    high."""
     poses = link_poses(robot.model, moment.q)
     com = centre_of_mass(robot, poses)
     touches = list(_touches(robot, moment, contacts, poses, com))
@@ -82,12 +84,20 @@ def picture(robot: Robot, moment: Moment, contacts: Mapping[str, ContactPlace]) 
         [touch.contact.friction for touch in touches], floor,
     )  # fmt: skip
     return Picture(
-        poses, com, np.array([com[0], com[1], floor]), region, np.array(arrows).reshape(-1, 2, 3), np.concatenate(cones),
-        _pressure(touches, weight), capture_point(com, moment.com_velocity, floor, gravity),
-    )  # fmt: skip
+        poses,
+        com,
+        np.array([com[0], com[1], floor]),
+        region,
+        np.array(arrows).reshape(-1, 2, 3),
+        np.concatenate(cones),
+        _pressure(touches, weight),
+        capture_point(com, moment.com_velocity, floor, gravity),
+    )
 
 
-def _touches(robot: Robot, moment: Moment, contacts: Mapping[str, ContactPlace], poses: Any, com: Array) -> Iterator[_Touch]:
+def _touches(
+    robot: Robot, moment: Moment, contacts: Mapping[str, ContactPlace], poses: Any, com: Array
+) -> Iterator[_Touch]:
     for name, wrench in moment.wrenches.items():
         F = np.asarray(wrench, dtype=float)
         if name in contacts and np.isfinite(F).all():

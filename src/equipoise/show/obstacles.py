@@ -39,7 +39,9 @@ class Obstacle:
         primitive = getattr(thing, "primitive", None)
         if isinstance(primitive, Primitive | Box):
             return cls(primitive, float(getattr(thing, "safe_distance", 0.0) or 0.0))
-        raise ShapeError(f"an obstacle is a primitive such as eq.Sphere, or a pair (primitive, safe distance); got {thing!r}")
+        raise ShapeError(
+            f"an obstacle is a primitive such as eq.Sphere, or a pair (primitive, safe distance); got {thing!r}"
+        )
 
     @classmethod
     def all_of(cls, run: Any) -> list[Obstacle]:
@@ -54,7 +56,8 @@ class Obstacle:
         return solid + (halo if self.safe_distance > 0 else [])
 
     def pose(self, t: float, poses: Mapping[str | None, Array], robot: Robot) -> Array:
-        """Where its reference point and axes are at time t: with its frame, or moving in the world from where it was at 0."""
+        """Where its reference point and axes are at time t: with its frame, or moving in the world from where it was at
+        0."""
         primitive, X = self.primitive, np.eye(4)
         X[:3, 3] = reference(primitive)
         if primitive.frame is not None:

@@ -21,7 +21,9 @@ class Panel:
     limit: float | None
     span: tuple[float, float]
 
-    def __init__(self, server: Any, title: str, names: Sequence[str], limit: float | None, span: tuple[float, float]) -> None:
+    def __init__(
+        self, server: Any, title: str, names: Sequence[str], limit: float | None, span: tuple[float, float]
+    ) -> None:
         self.names, self.limit, self.span = tuple(names[:MOST_NAMES]), limit, span
         lines = [{"label": "s"}] + [
             {"label": name, "stroke": COLORS[k % len(COLORS)], "width": 2} for k, name in enumerate(self.names)
@@ -29,7 +31,11 @@ class Panel:
         if limit is not None:
             lines.append({"label": "limit", "stroke": "#c92a2a", "width": 1})
         self._plot = server.gui.add_uplot(
-            self._columns(np.array(span), {}), tuple(lines), title=title, height=170, scales={"x": {"time": False}, "y": {}}
+            self._columns(np.array(span), {}),
+            tuple(lines),
+            title=title,
+            height=170,
+            scales={"x": {"time": False}, "y": {}},
         )
 
     def _columns(self, t: Array, lines: Mapping[str, Array]) -> tuple[Array, ...]:

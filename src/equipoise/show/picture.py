@@ -16,7 +16,9 @@ def draw(robot: Robot, q: Array, *, azimuth: float = 0.6, elevation: float = 0.1
     view = _view(azimuth, elevation)
     poses = link_poses(robot.model, q)
     shapes = [
-        (poses[name] @ shape.X, shape) for name, link in robot.model.links.items() for shape in link.collisions or link.visuals
+        (poses[name] @ shape.X, shape)
+        for name, link in robot.model.links.items()
+        for shape in link.collisions or link.visuals
     ]
     drawn = sorted(((float((view @ X[:3, 3])[2]), X, shape) for X, shape in shapes), key=lambda item: item[0])
     lines = [line for depth, X, shape in drawn for line in _outline(view, X, shape, scale, depth)]

@@ -55,7 +55,9 @@ def plot(run: Run, names: Iterable[str] | None = None) -> Figures:
     return Figures({chart.key: figure(chart, run.t, strip, run.events) for chart in chosen(run, names)})
 
 
-def figure(chart: RunChart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()) -> Figure:
+def figure(
+    chart: RunChart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()
+) -> Figure:
     """One chart as a figure."""
     matplotlib = _matplotlib()
     from matplotlib.figure import Figure

@@ -17,7 +17,9 @@ from ..simulate.run import Run
 from ..simulate.sensors import imu_frame
 
 
-def replay_command(console: Console, log: str, *, imu: str | None, contacts: Sequence[str] | None, out: str | None) -> Run:
+def replay_command(
+    console: Console, log: str, *, imu: str | None, contacts: Sequence[str] | None, out: str | None
+) -> Run:
     """A log through an estimator; a table of its errors; the run with the new estimates."""
     run = Run.load(log)
     feet: Any = list(contacts) if contacts else dict(run.contacts)
@@ -25,7 +27,11 @@ def replay_command(console: Console, log: str, *, imu: str | None, contacts: Seq
     table = Table(title=f"{run.robot.name}: {run.duration:g} s, {len(run.t)} rows")
     for column in ("error of the base", "RMS", "largest", "at the end"):
         table.add_column(column)
-    errors = {"position, m": said.position_error, "velocity, m/s": said.velocity_error, "tilt, °": np.degrees(said.tilt_error)}
+    errors = {
+        "position, m": said.position_error,
+        "velocity, m/s": said.velocity_error,
+        "tilt, °": np.degrees(said.tilt_error),
+    }
     for name, error in errors.items():
         table.add_row(name, *(f"{x:.3g}" for x in (np.sqrt(np.mean(error**2)), error.max(), error[-1])))
     console.print(table)

@@ -38,8 +38,8 @@ def report(
 ) -> Path:
     """Write a run as one self-contained HTML file; nothing else is needed to open it, no network either.
 
-    The motion plays beside curves that share zoom and cursor; a click into a curve goes to that time, a click on a name shows
-    or hides its curve.
+    The motion plays beside curves that share zoom and cursor; a click into a curve goes to that time, a click on a name
+    shows or hides its curve.
 
     Args:
         run: what `eq.simulate` returned.
@@ -76,7 +76,9 @@ def motion(run: Run, rate: float, progress: bool) -> str:
     """A page that plays the motion: viser's recorded scene together with its player."""
     with opened(LOOPBACK, 0) as server:
         shown = tuple(dict.fromkeys(contact.frame for contact in run.contacts.values()))
-        scene = Scene(server, run.robot, contacts=run.contacts, obstacles=Obstacle.all_of(run), frames=shown, progress=progress)
+        scene = Scene(
+            server, run.robot, contacts=run.contacts, obstacles=Obstacle.all_of(run), frames=shown, progress=progress
+        )
         scene.set_dark(None)
         indices = moments(np.asarray(run.t, dtype=float), rate)
         Player(scene, run).seek(float(run.t[0]))
@@ -97,17 +99,21 @@ def _own_scheme(player: str) -> str:
     return player.replace("darkMode:false", 'darkMode:matchMedia("(prefers-color-scheme: dark)").matches', 1)
 
 
-# --- the page -------------------------------------------------------------------------------------------------------------
+# --- the page ---------------------------------------------------------------------------------------------------------
 
 ASSETS = Path(__file__).parent / "assets"
 HINT = (
-    "Drag to turn, scroll to zoom. Orange: the centre of mass and the point below it; violet: the capture point; green: where "
-    "the centre of mass may rest; red: contact forces and pressure; blue: friction cones. In the curves: click to go to that "
-    "time, drag to zoom all of them, double-click to see everything again, click a name to show or hide it. Shaded: the "
+    "Drag to turn, scroll to zoom. Orange: the centre of mass and the point below it; violet: the capture point; "
+    "green: where "
+    "the centre of mass may rest; red: contact forces and pressure; blue: friction cones. In the curves: click to go "
+    "to that "
+    "time, drag to zoom all of them, double-click to see everything again, click a name to show or hide it. Shaded: "
+    "the "
     "controller was not at its optimum. Dotted: events. Red: a limit."
 )
 POLICY = (
-    "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval' blob: data: "
+    "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval' "
+    "blob: data: "
     "'wasm-unsafe-eval'; connect-src data: blob:; worker-src blob: data:; font-src data:; frame-src 'self' data: blob:"
 )
 
@@ -118,7 +124,8 @@ def page(runs: Sequence[Run], title: str, players: Sequence[str]) -> str:
     every = charts(runs[0])
     figures = "\n".join(f'<figure class="chart" id="{html.escape(chart.key)}"></figure>' for chart in every)
     plays = "\n".join(
-        f'<div class="motion">{_facts(run, charts(run), label if len(runs) > 1 else "")}<iframe class="motion" title="motion" '
+        f'<div class="motion">{_facts(run, charts(run), label if len(runs) > 1 else "")}<iframe class="motion" '
+        'title="motion" '
         f'data-start="{float(run.t[0])!r}" srcdoc="{html.escape(player)}"></iframe></div>'
         for run, player, label in zip(runs, players, names, strict=True)
     )
@@ -141,16 +148,23 @@ def page(runs: Sequence[Run], title: str, players: Sequence[str]) -> str:
 
 @functools.cache
 def _asset(name: str) -> str:
-    """A file that goes into the page; its license comment without the address, so that the page names no other place."""
+    """A file that goes into the page; its license comment without the address, so that the page names no other
+    place."""
     return re.sub(
-        r"/\*! https://\S+ (\(v[\d.]+\)) \*/", r"/* uPlot \1, MIT license */", (ASSETS / name).read_text(encoding="utf-8")
+        r"/\*! https://\S+ (\(v[\d.]+\)) \*/",
+        r"/* uPlot \1, MIT license */",
+        (ASSETS / name).read_text(encoding="utf-8"),
     )
 
 
 def _facts(run: Run, every: list[RunChart], label: str) -> str:
     found = run_facts(run, every)
     rows = [
-        ("robot", f"{run.robot.name}, {run.robot.mass:.1f} kg, {len(run.robot.joints)} joints{f' ({label})' if label else ''}"),
+        (
+            "robot",
+            f"{run.robot.name}, {run.robot.mass:.1f} kg, {len(run.robot.joints)} "
+            f"joints{f' ({label})' if label else ''}",
+        ),
         ("outcome", found.outcome),
         ("length", f"{found.duration:.3f} s, {found.samples} samples, seed {run.seed}"),
         ("controller", ", ".join(f"{name} {100 * share:.1f} %" for name, share in found.status.items()) or "no status"),

@@ -56,7 +56,11 @@ def run_command(
 
 
 def run_demo(
-    console: Console, robot: str | None = None, report: str = "report.html", out: str | None = None, picture: str | None = None
+    console: Console,
+    robot: str | None = None,
+    report: str = "report.html",
+    out: str | None = None,
+    picture: str | None = None,
 ) -> bool:
     """The demonstration: a humanoid leans on a table to reach what it could not reach alone."""
     begin = perf_counter()
@@ -128,7 +132,7 @@ def _write(console: Console, run: Run, out: str | None, report: str | None, quie
             )
 
 
-# --- the summary ------------------------------------------------------------------------------------------------------------
+# --- the summary ------------------------------------------------------------------------------------------------------
 
 
 def print_run(console: Console, run: Run) -> None:
@@ -163,9 +167,14 @@ def figures(run: Run) -> list[tuple[str, str]]:
     seconds = run.scenario.get("seconds")
     if isinstance(seconds, (int, float)) and seconds > 0:
         lines.append(
-            ("speed", f"{run.duration:.1f} s of motion in {seconds:.1f} s: {run.duration / seconds:.1f} times real time")
+            (
+                "speed",
+                f"{run.duration:.1f} s of motion in {seconds:.1f} s: {run.duration / seconds:.1f} times real time",
+            )
         )
-    shares = [f"{np.mean(run.status == k):.1%} {name}" for k, name in enumerate(run.status_names) if np.any(run.status == k)]
+    shares = [
+        f"{np.mean(run.status == k):.1%} {name}" for k, name in enumerate(run.status_names) if np.any(run.status == k)
+    ]
     if run.estimates:
         off = np.linalg.norm(run.estimates["q"][:, :3] - run.q[:, :3], axis=1)
         lines.append(("estimate", f"base within {1e3 * off.max():.1f} mm, {1e3 * off[-1]:.1f} mm off at the end"))
@@ -178,7 +187,13 @@ def _most_used(run: Run) -> tuple[str, float] | None:
     best: tuple[str, float] | None = None
     for name, joint in run.robot.joints.items():
         most: Any = limit[joint.v]
-        if joint.mimic is None and len(most) and np.isfinite(most).all() and (most > 0).all() and name in run.robot.joints:
+        if (
+            joint.mimic is None
+            and len(most)
+            and np.isfinite(most).all()
+            and (most > 0).all()
+            and name in run.robot.joints
+        ):
             part = float((np.abs(run.torque[:, joint.v]) / most).max(initial=0.0))
             if best is None or part > best[1]:
                 best = name, part

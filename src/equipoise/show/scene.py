@@ -20,9 +20,17 @@ from .obstacles import Obstacle
 from .triangles import Surface, frame_pose, joined, link_surfaces, surfaces_of
 
 LAYERS = (
-    "robot", "centre of mass", "capture point", "support region", "pressure", "forces", "friction cones", "targets", "frames",
+    "robot",
+    "centre of mass",
+    "capture point",
+    "support region",
+    "pressure",
+    "forces",
+    "friction cones",
+    "targets",
+    "frames",
     "obstacles",
-)  # fmt: skip
+)
 ORANGE, RED, BLUE, GREEN, PURPLE, GHOST = (
     (217, 72, 15), (201, 42, 42), (25, 113, 194), (47, 158, 68), (132, 94, 247), (59, 151, 235),
 )  # fmt: skip
@@ -121,7 +129,9 @@ class Scene:
         self._ghosts: dict[str, Any] = {}
         self._named: dict[str, Any] = {}
         first = picture(robot, Moment(0.0, robot.standing()), self.contacts)
-        self.size = max(0.2, *(float(np.linalg.norm(X[:3, 3] - first.com)) for X in first.poses.values() if X is not None))
+        self.size = max(
+            0.2, *(float(np.linalg.norm(X[:3, 3] - first.com)) for X in first.poses.values() if X is not None)
+        )
         self.set_dark(False)
         self._make_robot(progress)
         self._make_marks()
@@ -180,9 +190,16 @@ class Scene:
             vertices, faces = surface.vertices.astype(np.float32), surface.faces.astype(np.uint32)
             self._shown[name] = scene.add_mesh_simple(f"/marks/{name}", vertices, faces, color=color)
         nothing = np.zeros((1, 2, 3), dtype=np.float32)
-        for name, color, width in (("plumb", ORANGE, 2), ("outline", GREEN, 3), ("cones", BLUE, 2), ("steps", GHOST, 4)):
+        for name, color, width in (
+            ("plumb", ORANGE, 2),
+            ("outline", GREEN, 3),
+            ("cones", BLUE, 2),
+            ("steps", GHOST, 4),
+        ):
             thickness = 0.002 * width * size
-            self._shown[name] = scene.add_line_segments(f"/marks/{name}", nothing, color, thickness=thickness, visible=False)
+            self._shown[name] = scene.add_line_segments(
+                f"/marks/{name}", nothing, color, thickness=thickness, visible=False
+            )
         corner = np.zeros((3, 3), dtype=np.float32), np.array([[0, 1, 2]], dtype=np.uint32)
         for name, color, opacity in (("polygon", GREEN, 0.22), ("pressure", RED, 0.7)):
             self._shown[name] = scene.add_mesh_simple(
@@ -215,12 +232,15 @@ class Scene:
         return np.concatenate(corners) if corners else np.zeros((1, 3))
 
     def look(self, at: Array, seen: Sequence[Array] = ()) -> None:
-        """Where a new browser window looks from: all configurations of `seen` in the picture, about a point if there are none.
+        """Where a new browser window looks from: all configurations of `seen` in the picture, about a point if there
+        are none.
 
         What travels farther than the picture should hold is framed where it starts.
         """
         last = [] if self._last is None else [self._last.q]
-        boxes = [self.extent(q) for q in (*seen, *last)] or [np.asarray(at) + self.size * np.array([[-1.0] * 3, [1.0] * 3])]
+        boxes = [self.extent(q) for q in (*seen, *last)] or [
+            np.asarray(at) + self.size * np.array([[-1.0] * 3, [1.0] * 3])
+        ]
         first = boxes[0].mean(axis=0)
         near = [box for box in boxes if np.linalg.norm((box.mean(axis=0) - first)[:2]) < WIDE * self.size]
         camera = self.server.initial_camera
@@ -231,7 +251,9 @@ class Scene:
         """Points of contacts at the first configuration, (m, 3), and triangles of obstacles there, (k, 3, 3)."""
         poses = link_poses(self.robot.model, seen[0] if seen else self.robot.standing())
         feet = [points_in_world(frame_pose(self.robot.frames[c.frame], poses), c) for c in self.contacts.values()]
-        solids = [s.at(o.pose(0.0, poses, self.robot)) for o in self.obstacles for s in o.surfaces() if s.opacity is None]
+        solids = [
+            s.at(o.pose(0.0, poses, self.robot)) for o in self.obstacles for s in o.surfaces() if s.opacity is None
+        ]
         triangles = [surface.vertices[surface.faces] for surface in solids]
         return np.concatenate([np.zeros((0, 3)), *feet]), np.concatenate([np.zeros((0, 3, 3)), *triangles])
 
@@ -330,7 +352,8 @@ def _discs(points: Array, normals: Array, radii: Array) -> tuple[Array, Array]:
     """Discs about points as one mesh."""
     some = radii > 1e-3
     parts = [
-        p + r * DISC @ rigid.rotation_to(n)[:, :2].T for p, n, r in zip(points[some], normals[some], radii[some], strict=True)
+        p + r * DISC @ rigid.rotation_to(n)[:, :2].T
+        for p, n, r in zip(points[some], normals[some], radii[some], strict=True)
     ]
     faces = [_fan(len(DISC)) + k * len(DISC) for k in range(len(parts))]
     return (np.concatenate(parts), np.concatenate(faces)) if parts else (np.zeros((0, 3)), np.zeros((0, 3)))

@@ -1,7 +1,8 @@
 """Capsules and balls of one link as one smooth surface, so that a limb looks like a limb and not like a heap of blobs.
 
-The surface is the zero set of a soft minimum of the distances to all parts, extracted by surface nets: one vertex in each cell
-of a grid that the surface crosses, pulled onto it, and one quadrilateral across each edge whose ends lie on different sides.
+The surface is the zero set of a soft minimum of the distances to all parts, extracted by surface nets: one vertex in
+each cell of a grid that the surface crosses, pulled onto it, and one quadrilateral across each edge whose ends lie on
+different sides.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def _surface_net(inside: Array) -> tuple[Array, Array]:
     """(cells that the surface crosses (n, 3), triangles between them (k, 3)) of a grid of points inside or not."""
     number = np.full(np.array(inside.shape) - 1, -1)
     corners = [
-        inside[i : i + number.shape[0], j : j + number.shape[1], k : k + number.shape[2]] for i, j, k in np.ndindex(2, 2, 2)
+        inside[i : i + number.shape[0], j : j + number.shape[1], k : k + number.shape[2]]
+        for i, j, k in np.ndindex(2, 2, 2)
     ]
     crossed = np.any(corners, axis=0) & ~np.all(corners, axis=0)
     cells = np.argwhere(crossed)

@@ -22,7 +22,14 @@ MARK = {True: "[green]✓[/]", False: "[bold red]✗[/]"}
 
 
 def stand_command(
-    console: Console, robot: Robot, *, body: str | None, save: str | None, report: str | None, out: str | None, quiet: bool
+    console: Console,
+    robot: Robot,
+    *,
+    body: str | None,
+    save: str | None,
+    report: str | None,
+    out: str | None,
+    quiet: bool,
 ) -> bool:
     """Find who is who, stand, and try what should be possible; whether all of it was."""
     from ..body.body import Body
@@ -60,7 +67,9 @@ def print_body(console: Console, body: Body) -> None:
                 [f(corner[k] for corner in part.corners) for k in (0, 1)] for f in (min, max)
             )  # m, in the part's x and y
             size = " × ".join(f"{(b - a) * 1e3:.0f}" for a, b in zip(low, high, strict=True)) + " mm"
-        rows.append((role, escape(part.link), part.contact if part.contact != "none" else "", size, str(len(part.joints))))
+        rows.append(
+            (role, escape(part.link), part.contact if part.contact != "none" else "", size, str(len(part.joints)))
+        )
     title = f"{body.robot.name}: {body.kind}, {body.robot.mass:.1f} kg"
     console.print(table(title, ["part", "link", "contact", "size", "joints"], rows, words=3))
     console.print(f"front {_axis(body.front)}, up {_axis(body.up)} in the base's axes", highlight=False)
@@ -94,7 +103,9 @@ def _write(console: Console, run: Run, report: str | None, out: str | None, quie
         from .report import report as write
 
         path = write(run, report, title=f"{run.robot.name} stands", progress=not quiet and console.is_terminal)
-        console.print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)", highlight=False, soft_wrap=True)
+        console.print(
+            f"report: {path} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)", highlight=False, soft_wrap=True
+        )
 
 
 def _axis(direction: Array) -> str:

@@ -1,4 +1,5 @@
-"""A still picture of a run: its robot and obstacles at some moments, side by side, as one PNG; no window, no browser."""
+"""A still picture of a run: its robot and obstacles at some moments, side by side, as one PNG; no window, no
+browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Triangles of the shapes of a link, for everything that draws in three dimensions. Outward sides run counter-clockwise."""
+"""Triangles of the shapes of a link, for everything that draws in three dimensions. Outward sides run
+counter-clockwise."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def surfaces_of(shape: Shape) -> list[Surface]:
 
 
 def joined(shapes: Sequence[Shape]) -> list[Surface]:
-    """What the shapes of one link look like: capsules and balls of one colour that are several as one smooth surface."""
+    """What the shapes of one link look like: capsules and balls of one colour that are several as one smooth
+    surface."""
     rounded: dict[Any, list[Shape]] = {}
     for shape in shapes:
         if shape.kind in ROUNDED:
@@ -91,7 +93,7 @@ def frame_pose(frame: Frame, poses: dict[str | None, Array]) -> Array:
     return poses[frame.parent] @ frame.X
 
 
-# --- simple shapes --------------------------------------------------------------------------------------------------------
+# --- simple shapes ----------------------------------------------------------------------------------------------------
 
 
 def _box(x: float, y: float, z: float) -> tuple[Array, Array]:
@@ -105,8 +107,11 @@ def _box(x: float, y: float, z: float) -> tuple[Array, Array]:
 def _turned(profile: Array) -> tuple[Array, Array]:
     """The surface that a profile of (radius, height), from the bottom to the top of the z axis, sweeps around it."""
     angles = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
-    r, z = np.where(profile[:, 0] > 1e-9 * profile[:, 0].max(), profile[:, 0], 0.0), profile[:, 1]  # the poles are points
-    ring = np.stack([np.outer(r, np.cos(angles)), np.outer(r, np.sin(angles)), np.repeat(z[:, None], ROUND, axis=1)], axis=-1)
+    # the poles are points
+    r, z = np.where(profile[:, 0] > 1e-9 * profile[:, 0].max(), profile[:, 0], 0.0), profile[:, 1]
+    ring = np.stack(
+        [np.outer(r, np.cos(angles)), np.outer(r, np.sin(angles)), np.repeat(z[:, None], ROUND, axis=1)], axis=-1
+    )
     k, i = (index.ravel() for index in np.meshgrid(np.arange(len(profile) - 1), np.arange(ROUND), indexing="ij"))
     here, right = k * ROUND + i, k * ROUND + (i + 1) % ROUND
     up, up_right = here + ROUND, right + ROUND
@@ -152,7 +157,7 @@ _MAKERS: dict[str, Callable[..., tuple[Array, Array]]] = {
 }
 
 
-# --- meshes from files ----------------------------------------------------------------------------------------------------
+# --- meshes from files ------------------------------------------------------------------------------------------------
 
 MOST_FACES = 12_000  # of one part; larger ones are coarsened, for the eye alone
 

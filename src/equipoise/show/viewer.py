@@ -54,15 +54,16 @@ def view(
 ) -> Viewer:
     """Open a viewer for the browser and return it; its address is `viewer.url`.
 
-    A `Robot` alone stands as its `Body` was found, with the frames of its feet and hands, and can be posed with sliders; a `Body`
-    that is given is taken instead. A `Run` is played. A `Robot` with a controller runs live: pause, step, and drag the
-    targets of its tasks with the mouse.
+    A `Robot` alone stands as its `Body` was found, with the frames of its feet and hands, and can be posed with
+    sliders; a `Body` that is given is taken instead. A `Run` is played. A `Robot` with a controller runs live: pause,
+    step, and drag the targets of its tasks with the mouse.
 
     Args:
         what: a Robot, a Body or a Run.
-        controller: called with (t, q, v), returns what has `torque`, `acceleration` and so on, such as `eq.WholeBodyController`.
-        plant: what moves the robot: "ideal", "soft", "mujoco" or what has `reset(q, v)` and `step(tau, dt)`; None: it moves
-            as the controller says.
+        controller: called with (t, q, v), returns what has `torque`, `acceleration` and so on, such as
+            `eq.WholeBodyController`.
+        plant: what moves the robot: "ideal", "soft", "mujoco" or what has `reset(q, v)` and `step(tau, dt)`; None: it
+            moves as the controller says.
         q, v: where it starts; None: where the controller says (`q0`) or standing, at rest.
         dt: control step, s; the controller's own, or 1 ms.
         targets: tasks to drag; None: those of `controller.tasks` that hold a frame at a pose.
@@ -111,7 +112,9 @@ class Viewer:
         self.error: BaseException | None = None
         self._closed = threading.Event()
         self._add_layers()
-        self._thread = threading.Thread(target=self._run, args=(tick,), daemon=True, name="equipoise viewer") if tick else None
+        self._thread = (
+            threading.Thread(target=self._run, args=(tick,), daemon=True, name="equipoise viewer") if tick else None
+        )
 
     def _repr_html_(self) -> str:
         """The viewer itself, in a notebook on this machine."""
@@ -183,7 +186,7 @@ class Viewer:
             dark.on_update(lambda event: self.scene.set_dark(bool(event.target.value)))
 
 
-# --- a robot to pose ------------------------------------------------------------------------------------------------------
+# --- a robot to pose --------------------------------------------------------------------------------------------------
 
 
 def _pose_viewer(
@@ -223,7 +226,7 @@ def _add_sliders(server: Any, scene: Scene, state: Array) -> None:
             slider.on_update(moved)
 
 
-# --- a run to play --------------------------------------------------------------------------------------------------------
+# --- a run to play ----------------------------------------------------------------------------------------------------
 
 
 class Player:
@@ -354,7 +357,7 @@ def _run_controls(server: Any, player: Player) -> Any:
     return slider
 
 
-# --- a controller to run --------------------------------------------------------------------------------------------------
+# --- a controller to run ----------------------------------------------------------------------------------------------
 
 
 def _live_viewer(
@@ -364,8 +367,14 @@ def _live_viewer(
     q = start_of(robot, controller) if state[0] is None else np.asarray(state[0], dtype=float)
     v = np.zeros(robot.nv) if state[1] is None else np.asarray(state[1], dtype=float)
     tasks = draggable(controller, targets)
-    places = {name_of(contact): contact for contact in (parts(controller, "contacts") if contacts is None else contacts)}
-    shown = frames if frames is not None else [contact.frame for contact in places.values()] + [task.frame for task in tasks]
+    places = {
+        name_of(contact): contact for contact in (parts(controller, "contacts") if contacts is None else contacts)
+    }
+    shown = (
+        frames
+        if frames is not None
+        else [contact.frame for contact in places.values()] + [task.frame for task in tasks]
+    )
     scene = Scene(server, robot, contacts=places, obstacles=obstacles, frames=tuple(dict.fromkeys(shown)))
     live = Live(scene, controller, _plant(robot, plant, places), q, v, dt or getattr(controller, "dt", None) or 1e-3)
     scene.look(robot.com(q))

@@ -59,7 +59,9 @@ def walk_command(
         from .report import report as write
 
         path = write(run, report, title=f"{run.robot.name} walks", progress=console.is_terminal)
-        console.print(f"report: {path} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)", highlight=False, soft_wrap=True)
+        console.print(
+            f"report: {path} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)", highlight=False, soft_wrap=True
+        )
     return run.outcome == "completed"
 
 

@@ -18,7 +18,8 @@ Array = np.ndarray
 
 
 def embodied(what: Robot | Body) -> tuple[Robot, Body | None]:
-    """A robot with the frames of its parts, and its body; none where it cannot be found, which is no reason not to show it."""
+    """A robot with the frames of its parts, and its body; none where it cannot be found, which is no reason not to show
+    it."""
     if isinstance(what, Body):
         return what.robot, what
     try:

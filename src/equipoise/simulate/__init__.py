@@ -1,7 +1,7 @@
 """Plants, the control loop, and what comes out of it: a `Run`.
 
-`equipoise.simulate` is this package and, as `eq.simulate(robot, controller, …)`, the function that runs the loop; the package
-itself can be called, so that it does not matter which of the two an import has put under that name.
+`equipoise.simulate` is this package and, as `eq.simulate(robot, controller, …)`, the function that runs the loop; the
+package itself can be called, so that it does not matter which of the two an import has put under that name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What motors make of a command: lag, rate, speed and power limits, friction, rotors that resist, loops of their own."""
+"""What motors make of a command: lag, rate, speed and power limits, friction, rotors that resist, loops of their
+own."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ BOUNDS = ("bandwidth", "torque_rate", "power", "no_load_speed")
 
 @dataclass(frozen=True, eq=False)
 class Actuators:
-    """The motors of a robot. Every field is one number for all joints, or numbers by joint (the default for the others).
+    """The motors of a robot. Every field is one number for all joints, or numbers by joint (the default for the
+    others).
 
     Attributes:
         bandwidth: of the torque, Hz; a lag of first order.
@@ -38,8 +40,8 @@ class Actuators:
         coulomb: dry friction, N m; it holds a joint that rests.
         viscous: N m s/rad.
         reflected_inertia: of the rotor, seen at the joint, kg m², besides the description's own.
-        kp: N m/rad of the drives' own loops, for controllers whose result has `position` (nq − 7,) and perhaps `velocity`
-            (nv − 6,), targets of the joints, but no gains; its `torque` is added.
+        kp: N m/rad of the drives' own loops, for controllers whose result has `position` (nq − 7,) and perhaps
+            `velocity` (nv − 6,), targets of the joints, but no gains; its `torque` is added.
         kd: N m s/rad, likewise.
     """
 
@@ -64,8 +66,9 @@ class Actuators:
 
     @classmethod
     def realistic(cls, robot: Robot) -> Actuators:
-        """Motors of a good robot, assumed: torque to 60 Hz, speed limits of the description as no-load speeds, full torque to
-        half of them, one percent of the effort limit as dry friction, rotors of a twentieth of what they move at rest."""
+        """Motors of a good robot, assumed: torque to 60 Hz, speed limits of the description as no-load speeds, full
+        torque to half of them, one percent of the effort limit as dry friction, rotors of a twentieth of what they move
+        at rest."""
         effort, speed = _finite_limits(robot)
         names = _joints(robot)
         inertia = _seen_inertia(robot, robot.standing())
@@ -102,8 +105,8 @@ class Actuators:
     def drive_gains(self, robot: Robot) -> tuple[Array, Array]:
         """(kp, kd) of loops that these drives can close on this robot, (nv − base,): for `eq.control.JointCommander`.
 
-        Damping is 6 % of the effort limit per rad/s, or what a third of the torque's bandwidth allows on the inertia that a
-        motor feels when all other joints give way, if that is less; stiffness is fifty times that.
+        Damping is 6 % of the effort limit per rad/s, or what a third of the torque's bandwidth allows on the inertia
+        that a motor feels when all other joints give way, if that is less; stiffness is fifty times that.
         """
         effort = _finite_limits(robot)[0]
         inertia = _seen_inertia(self.loaded(robot), robot.standing())
@@ -213,4 +216,6 @@ class ActuatorBank:
         coulomb = self.part["coulomb"]
         bend = np.divide(coulomb, self.bristle, out=np.zeros_like(coulomb), where=self.bristle > 0)
         self.bent = np.clip(self.bent + rates * self.dt, -bend, bend)
-        return np.clip(self.bristle * self.bent + self.bristle_damping * rates, -coulomb, coulomb) + self.viscous * rates
+        return (
+            np.clip(self.bristle * self.bent + self.bristle_damping * rates, -coulomb, coulomb) + self.viscous * rates
+        )

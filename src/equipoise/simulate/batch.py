@@ -1,16 +1,16 @@
 """Thousands of simulations of one robot with soft contact, all steps in one kernel: on all cores, or on a GPU.
 
-One step is one program: contact forces at the points, forward dynamics, velocities, then configurations (semi-implicit Euler).
-What may differ from one simulation to the next is an input: mass, friction, a push. The state's kind chooses the machine:
-NumPy arrays stay on the processor, CuPy, PyTorch and JAX arrays on a GPU stay there.
+One step is one program: contact forces at the points, forward dynamics, velocities, then configurations (semi-implicit
+Euler). What may differ from one simulation to the next is an input: mass, friction, a push. The state's kind chooses
+the machine: NumPy arrays stay on the processor, CuPy, PyTorch and JAX arrays on a GPU stay there.
 
     batch = BatchSimulation(robot, {"left_foot": corners, "right_foot": corners}, dt=1e-3)
     q, v = batch.step(q, v, tau)                     # (B, nq), (B, nv)
     q, v = batch.step(q, v, tau, batch.parameters(B, mass=1.1, friction=mus, push=(20.0, 0.0, 0.0)))
 
-The ground is z = 0, and pushes back with F = k xⁿ (1 + c ẋ), n = 3/2, x the depth: the nonlinear law of [ETH19, slide 17];
-friction is Coulomb's with a slope below `slip_speed`. A mass factor scales every link alike, which is exact: M, C v and g
-scale, so tau and the forces of the ground are divided by it.
+The ground is z = 0, and pushes back with F = k xⁿ (1 + c ẋ), n = 3/2, x the depth: the nonlinear law of [ETH19, slide
+17]; friction is Coulomb's with a slope below `slip_speed`. A mass factor scales every link alike, which is exact: M, C
+v and g scale, so tau and the forces of the ground are divided by it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class BatchSimulation:
 
     Args:
         points: contact points in frames' axes, (n, 3) by frame.
-        dt: s. Soft ground needs short steps: k, c and the robot's mass decide; 1 ms is right for the defaults and a human.
+        dt: s. Soft ground needs short steps: k, c and the robot's mass decide; 1 ms is right for the defaults and a
+            human.
         stiffness: k of one point, N/m^1.5.
         dissipation: c, s/m.
         slip_speed: m/s, below which friction grows with the speed.
@@ -81,8 +82,11 @@ class BatchSimulation:
             parameters = np.broadcast_to(self.parameters(1)[0], (*np.shape(q)[:-1], len(PARAMETERS)))
         return self.kernel(q, v, tau, parameters)
 
-    def parameters(self, count: int, *, mass: Any = 1.0, friction: Any = 0.8, push: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
-        """What differs between simulations, (count, 5): factor on the mass, friction, push (N, world axes); numbers or arrays."""
+    def parameters(
+        self, count: int, *, mass: Any = 1.0, friction: Any = 0.8, push: Any = (0.0, 0.0, 0.0)
+    ) -> np.ndarray:
+        """What differs between simulations, (count, 5): factor on the mass, friction, push (N, world axes); numbers or
+        arrays."""
         rows = np.empty((count, len(PARAMETERS)))
         rows[:, 0], rows[:, 1], rows[:, 2:] = mass, friction, push
         if not (np.isfinite(rows).all() and (rows[:, 0] > 0).all() and (rows[:, 1] >= 0).all()):

@@ -59,7 +59,13 @@ def _corrected(u: Array, mu: Array) -> Array:
 
 
 def solve_cones(
-    G: Array, c: Array, mu: Array, start: Array | None = None, *, tolerance: float = TOLERANCE, iterations: int = ITERATIONS
+    G: Array,
+    c: Array,
+    mu: Array,
+    start: Array | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    iterations: int = ITERATIONS,
 ) -> ConeSolution:
     """Impulses for G (3k, 3k), positive semi-definite, and velocities c (k, 3) without impulses.
 
@@ -90,8 +96,11 @@ def solve_cones(
     return ConeSolution(p, u, value, count, value <= tolerance * size)
 
 
-def _best_start(G: Array, c: Array, mu: Array, values: Array, Q: Array, start: Array | None) -> tuple[Array, float, Array]:
-    """(p, residual, u): impulses that stop every point, which often is the solution already, or those of the last step."""
+def _best_start(
+    G: Array, c: Array, mu: Array, values: Array, Q: Array, start: Array | None
+) -> tuple[Array, float, Array]:
+    """(p, residual, u): impulses that stop every point, which often is the solution already, or those of the last
+    step."""
     counting = values > 1e-12 * values[-1]
     stop = -(Q @ (np.where(counting, 1 / np.where(counting, values, 1.0), 0.0) * (c.ravel() @ Q))).reshape(-1, 3)
     tried = [project(stop, mu)] if start is None else [project(stop, mu), project(start, mu)]

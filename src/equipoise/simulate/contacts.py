@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-Contacts = Mapping[str, object] | Sequence[object]  # frames, (frame, points), or what has a frame and points; by name or not
+# frames, (frame, points), or what has a frame and points; by name or not
+Contacts = Mapping[str, object] | Sequence[object]
 FRICTION = 0.8  # where nobody says otherwise
 
 
@@ -47,8 +48,8 @@ def contacts_of(robot: Robot, given: Any, friction: float | None = None) -> dict
     """Contacts by name, from what a user may write.
 
     Args:
-        given: a mapping from names, or a sequence, of: a frame's name (its origin touches), (frame, points), or an object
-            with `frame`, `points` and perhaps `name` and `friction`, such as a contact of a controller.
+        given: a mapping from names, or a sequence, of: a frame's name (its origin touches), (frame, points), or an
+            object with `frame`, `points` and perhaps `name` and `friction`, such as a contact of a controller.
         friction: of all contacts, instead of their own.
     """
     items = given.items() if isinstance(given, Mapping) else ((None, item) for item in given or ())

@@ -67,7 +67,7 @@ def judged(run: Run, built: Built, actuators: Actuators | None = None) -> Verdic
     return Verdict((*_always(run, built, actuators), *(_goal(run, built, item) for item in built.scenario.goal)))
 
 
-# --- what always counts ---------------------------------------------------------------------------------------------------
+# --- what always counts -----------------------------------------------------------------------------------------------
 
 
 def _always(run: Run, built: Built, actuators: Actuators | None) -> Iterator[Check]:
@@ -90,7 +90,8 @@ def _always(run: Run, built: Built, actuators: Actuators | None) -> Iterator[Che
 
 
 def _torques(run: Run, actuators: Actuators | None) -> Check:
-    """Motors cut what is above their limits, and tell: then it was above. Dry friction of a joint comes on top of its motor."""
+    """Motors cut what is above their limits, and tell: then it was above. Dry friction of a joint comes on top of its
+    motor."""
     limit = np.array(run.robot.limits.effort)
     if actuators is not None:
         limit[6 if run.robot.floating else 0 :] += actuators.array(run.robot, "coulomb")
@@ -99,7 +100,10 @@ def _torques(run: Run, actuators: Actuators | None) -> Check:
     worst = float(part.max(initial=0.0))
     cut = [text for _, text in run.events if text.startswith("torque cut")]
     return Check(
-        "torques within limits", worst <= 1 + SLACK and not cut, cut[0] if cut else f"at most {worst:.0%}", "at most 100%"
+        "torques within limits",
+        worst <= 1 + SLACK and not cut,
+        cut[0] if cut else f"at most {worst:.0%}",
+        "at most 100%",
     )
 
 
@@ -135,10 +139,12 @@ def _penetration(run: Run, built: Built) -> Check:
         if depth.max() > deepest:
             deepest, name = float(depth.max()), str(points.names[int(depth.argmax())])
     most = built.scenario.safety.penetration
-    return Check("penetration", deepest <= most, f"at most {1e3 * deepest:.2f} mm ({name})", f"at most {1e3 * most:g} mm")
+    return Check(
+        "penetration", deepest <= most, f"at most {1e3 * deepest:.2f} mm ({name})", f"at most {1e3 * most:g} mm"
+    )
 
 
-# --- goals ------------------------------------------------------------------------------------------------------------------
+# --- goals ------------------------------------------------------------------------------------------------------------
 
 
 def _goal(run: Run, built: Built, item: TomlItem) -> Check:
@@ -159,7 +165,10 @@ def _place_goal(run: Run, built: Built, item: TomlItem, places: Array, rows: Arr
     worst = _over(error, t, when, hold)
     tail = f" for {hold:g} s" if hold else ""
     return Check(
-        o.get("name", what), worst <= within, f"{1e3 * worst:.0f} mm off{tail}", f"within {1e3 * within:.0f} mm, {_when(when)}"
+        o.get("name", what),
+        worst <= within,
+        f"{1e3 * worst:.0f} mm off{tail}",
+        f"within {1e3 * within:.0f} mm, {_when(when)}",
     )
 
 
@@ -172,7 +181,8 @@ def _when(when: Any) -> str:
 
 
 def _over(error: Array, t: Array, when: Any, hold: float) -> float:
-    """The error that counts: the largest within the time asked for; where once is enough, of the best stretch of `hold` s."""
+    """The error that counts: the largest within the time asked for; where once is enough, of the best stretch of `hold`
+    s."""
     if when == "always":
         return float(error.max())
     if when == "end":
@@ -240,7 +250,10 @@ def _load(run: Run, built: Built, item: TomlItem) -> Check:
     part = np.linalg.norm(np.nan_to_num(wrench[:, :3]), axis=1) / weight
     smooth = np.convolve(part, np.ones(20) / 20, mode="same") if len(part) >= 20 else part
     most = -_over(
-        -smooth[10:-10] if len(smooth) > 40 else -smooth, run.t[10:-10] if len(smooth) > 40 else run.t, o.get("when", "once"), 0.0
+        -smooth[10:-10] if len(smooth) > 40 else -smooth,
+        run.t[10:-10] if len(smooth) > 40 else run.t,
+        o.get("when", "once"),
+        0.0,
     )
     return Check(
         o.get("name", f"{contact} carries"),
@@ -265,7 +278,8 @@ def _upright(run: Run, built: Built, item: TomlItem) -> Check:
 
 
 def _held(run: Run, built: Built, item: TomlItem) -> Check:
-    """How far a frame has moved in the axes of another since the start: what both hold would be torn or squeezed by that."""
+    """How far a frame has moved in the axes of another since the start: what both hold would be torn or squeezed by
+    that."""
     o, rows = item.options, _rows(run)
     q = np.ascontiguousarray(run.q[rows])
     X, Y = run.robot.pose(q, o["seen_from"]), run.robot.pose(q, o["frame"])

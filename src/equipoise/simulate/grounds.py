@@ -1,4 +1,5 @@
-"""Grounds that a walker knows nothing of: uneven, sloped, with a step, soft. All start level, where the robot stands."""
+"""Grounds that a walker knows nothing of: uneven, sloped, with a step, soft. All start level, where the robot
+stands."""
 
 from __future__ import annotations
 
@@ -49,7 +50,10 @@ def boxes(ground: str, seed: int) -> tuple[Box, ...]:
     if ground == "step":
         return start, Box((FAR, WIDE, DEEP), (LEVEL + FAR / 2, 0.0, up * RISE - DEEP / 2))
     if ground == "slope":
-        middle = np.array([cos(TILT), 0.0, up * sin(TILT)]) * FAR / 2 - np.array([-up * sin(TILT), 0.0, cos(TILT)]) * DEEP / 2
+        middle = (
+            np.array([cos(TILT), 0.0, up * sin(TILT)]) * FAR / 2
+            - np.array([-up * sin(TILT), 0.0, cos(TILT)]) * DEEP / 2
+        )
         return start, Box((FAR, WIDE, DEEP), (LEVEL + middle[0], 0.0, middle[2]), (0.0, -up * TILT, 0.0))
     return (start, Box((FAR, WIDE, DEEP), (LEVEL + FAR / 2, 0.0, -DEEP / 2)))
 
@@ -65,7 +69,8 @@ def _tiles(rng: np.random.Generator) -> tuple[Box, ...]:
 
 
 def walk_on(walker: Walking, ground: str, seed: int, seconds: float = SECONDS) -> GroundTrial:
-    """0.15 √(g h) forward over a ground that the plan does not know, with noise and delay; all else is drawn from the seed.
+    """0.15 √(g h) forward over a ground that the plan does not know, with noise and delay; all else is drawn from the
+    seed.
 
     Soft ground is our own plant of springs, on which link masses are not varied.
     """

@@ -1,9 +1,11 @@
-"""The hard plant: rigid contact with Coulomb friction by time stepping at the level of velocities (Moreau's midpoint rule).
+"""The hard plant: rigid contact with Coulomb friction by time stepping at the level of velocities (Moreau's midpoint
+rule).
 
     q_M = q + dt/2 v,   M (v⁺ − v) = dt (tau − h) + Jᵀ p,   q⁺ = q_M + dt/2 v⁺
 
-with impulses p over the step that satisfy complementarity, 0 ≤ u_n + e u_n⁻ ⊥ p_n ≥ 0 [ETH19, slide 20], and Coulomb's law.
-Impacts and lasting contact are the same thing here, and no event is looked for; penetration that is left is projected away.
+with impulses p over the step that satisfy complementarity, 0 ≤ u_n + e u_n⁻ ⊥ p_n ≥ 0 [ETH19, slide 20], and Coulomb's
+law. Impacts and lasting contact are the same thing here, and no event is looked for; penetration that is left is
+projected away.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class HardPlant(OwnPlant):
     q: Array
     t: float
 
-    def __init__(self, robot: Robot, contacts: Any = (), *, restitution: float = 0.0, substeps: int = 1, **world: Any) -> None:
+    def __init__(
+        self, robot: Robot, contacts: Any = (), *, restitution: float = 0.0, substeps: int = 1, **world: Any
+    ) -> None:
         super().__init__(robot, contacts, **world)
         if not 0 <= restitution <= 1:
             raise StateError(f"restitution lies between 0 and 1, got {restitution!r}")
@@ -92,7 +96,8 @@ class HardPlant(OwnPlant):
         return impulses
 
     def _contact(self, M: Array, J: Array, v: Array, drag: Array, near: Array, room: Array) -> tuple[Array, Array]:
-        """(velocity after, impulses (k, 3) in contact axes). Slow points may come down as fast as they have room for."""
+        """(velocity after, impulses (k, 3) in contact axes). Slow points may come down as fast as they have room
+        for."""
         rows = J.reshape(-1, J.shape[-1])
         L = np.linalg.cholesky(M)
         B = np.linalg.solve(L, rows.T).T

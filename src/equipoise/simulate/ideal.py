@@ -1,11 +1,12 @@
-"""The ideal plant: contacts are constraints. They hold without slip, open when they would have to pull, close with an impact.
+"""The ideal plant: contacts are constraints. They hold without slip, open when they would have to pull, close with an
+impact.
 
 While a contact is closed its points do not move, M a + h = tau + Jᵀ λ with J a = −J̇v, and the normal forces satisfy
 
     r̈_n ≥ 0,   λ_n ≥ 0,   r̈_n λ_n = 0                                  [ETH19, slide 20]
 
-Friction has no limit here: what a contact would need is told as an event. Between events the motion is integrated to fourth
-order, then positions and velocities are projected on the constraints, in the metric of M: nothing drifts.
+Friction has no limit here: what a contact would need is told as an event. Between events the motion is integrated to
+fourth order, then positions and velocities are projected on the constraints, in the metric of M: nothing drifts.
 """
 
 from __future__ import annotations
@@ -257,12 +258,15 @@ class IdealPlant(OwnPlant):
             needed = np.hypot(*local[1:]) / local[0] if local[0] > 1e-6 else 0.0
             if needed > self.contacts[name].friction * (1 + 1e-9):
                 self._slipping.add(name)
-                events.append(f"{name} would slip: it needs friction {needed:.3g} and has {self.contacts[name].friction:.3g}")
+                events.append(
+                    f"{name} would slip: it needs friction {needed:.3g} and has {self.contacts[name].friction:.3g}"
+                )
         return events
 
 
 class _Held:
-    """M and rows J as one small eigenvalue problem, for many steps; `ConstrainedDynamics` says the same with more care."""
+    """M and rows J as one small eigenvalue problem, for many steps; `ConstrainedDynamics` says the same with more
+    care."""
 
     def __init__(self, M: Array, J: Array) -> None:
         self._response = np.linalg.solve(M, J.T)
@@ -284,8 +288,8 @@ def unilateral(M: Array, J: Array, free: Array) -> tuple[Array, Array]:
 
         J M⁻¹ Jᵀ λ + free = w,   w_n ≥ 0,  λ_n ≥ 0,  w_n λ_n = 0,   w_t = 0
 
-    Rows come in threes: normal, tangent, tangent. First all points are held, with forces of least norm; only if one of them
-    pulls are the inequalities solved, as non-negative least squares in the metric of M.
+    Rows come in threes: normal, tangent, tangent. First all points are held, with forces of least norm; only if one of
+    them pulls are the inequalities solved, as non-negative least squares in the metric of M.
     """
     lam = -_Held(M, J).push(free)
     if (lam[::3] >= -PULLS * (1 + np.abs(lam).max())).all():

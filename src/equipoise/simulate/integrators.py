@@ -1,7 +1,7 @@
 """Steps in time on the manifold of configurations: quaternions stay of unit length and no chart is needed.
 
-Each takes (q, v) over a step dt under an acceleration that depends on q and v. Only `robot.integrate`, the flow of a constant
-velocity, touches q: so every joint type is covered, a user's own too. `ORDERS` is what the tests measure.
+Each takes (q, v) over a step dt under an acceleration that depends on q and v. Only `robot.integrate`, the flow of a
+constant velocity, touches q: so every joint type is covered, a user's own too. `ORDERS` is what the tests measure.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def explicit_midpoint(robot: Robot, q: Array, v: Array, acceleration: Accelerati
 def runge_kutta_4(robot: Robot, q: Array, v: Array, acceleration: Acceleration, dt: float) -> tuple[Array, Array]:
     """The classical method of fourth order, without commutators.
 
-    Rotations do not commute, so the velocities of the four stages may not simply be added. The step is split in two flows,
-    one after the other, with weights that bring the fourth order back (Celledoni, Marthinsen and Owren, 2003). In flat
-    coordinates the two flows add up to the classical weights 1/6, 1/3, 1/3, 1/6.
+    Rotations do not commute, so the velocities of the four stages may not simply be added. The step is split in two
+    flows, one after the other, with weights that bring the fourth order back (Celledoni, Marthinsen and Owren, 2003).
+    In flat coordinates the two flows add up to the classical weights 1/6, 1/3, 1/3, 1/6.
     """
     a1 = acceleration(q, v)
     q2, v2 = robot.integrate(q, v, dt / 2), v + dt / 2 * a1

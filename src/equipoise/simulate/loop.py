@@ -37,7 +37,7 @@ UNIT = 1e-9  # by which the length of a quaternion may differ from one
 Controller = Callable[[float, Array, Array], object]
 
 
-# --- what can be asked for ---------------------------------------------------------------------------------------------
+# --- what can be asked for --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,9 @@ class Push:
                 raise ShapeError(f"Push.{name} is three finite numbers, got {getattr(self, name)!r}")
             object.__setattr__(self, name, frozen(vector))
         if not (np.isfinite(self.start) and 0 <= self.duration < np.inf):
-            raise StateError(f"Push: start is finite and duration not negative, got {self.start!r} and {self.duration!r}")
+            raise StateError(
+                f"Push: start is finite and duration not negative, got {self.start!r} and {self.duration!r}"
+            )
 
     @property
     def wrench(self) -> Array:
@@ -116,8 +118,9 @@ class Fall:
     """When a free-floating robot counts as fallen.
 
     Attributes:
-        height: of the base above the lowest contact point at the start, as a part of what it was at the start. The base is where
-            the centre of mass is at the start, as a point of the base: its origin may be anywhere, on the ground too.
+        height: of the base above the lowest contact point at the start, as a part of what it was at the start. The base
+            is where the centre of mass is at the start, as a point of the base: its origin may be anywhere, on the
+            ground too.
         tilt: rad, of the base's z axis against the start.
         links: frames that must stay `clearance` (m) above the lowest contact point at the start.
     """
@@ -168,7 +171,7 @@ def _level(q: Array) -> Array:
     return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
 
 
-# --- the loop ----------------------------------------------------------------------------------------------------------
+# --- the loop ---------------------------------------------------------------------------------------------------------
 
 
 def simulate(
@@ -199,15 +202,17 @@ def simulate(
     """Run a controller on a plant and record everything. The same inputs give the same numbers, bit for bit.
 
     Args:
-        controller: `controller(t, q, v)`, its result has `torque` (nv,) and, if it likes, `forces`, `status`, `task_errors`,
-            `margins`; `velocity` on the kinematic plant. Where it has `position` of the joints too, as a `JointCommand` has,
-            drives follow it with its `kp` and `kd`, or those of the actuators, in every step of the plant. Its `reset()` is
-            called first. Where it has its own `dt`, it is called so often, and its command held in between.
+        controller: `controller(t, q, v)`, its result has `torque` (nv,) and, if it likes, `forces`, `status`,
+            `task_errors`, `margins`; `velocity` on the kinematic plant. Where it has `position` of the joints too, as a
+            `JointCommand` has, drives follow it with its `kp` and `kd`, or those of the actuators, in every step of the
+            plant. Its `reset()` is called first. Where it has its own `dt`, it is called so often, and its command held
+            in between.
         plant: "mujoco", "ideal", "hard", "soft", "kinematic", or an object with `reset` and `step`.
         duration: s.
         dt: s, of one step.
         seed: of the sensor noise.
-        q0: where it starts, (nq,); if not given, where the controller says (its `q0`, as of `eq.Standing`), else standing.
+        q0: where it starts, (nq,); if not given, where the controller says (its `q0`, as of `eq.Standing`), else
+            standing.
         v0: how fast it starts, (nv,); at rest if not given.
         contacts: frames or points that may touch; those of the controller if not given.
         obstacles: Plane, Sphere, Capsule, Box, or (one of these, safe distance).
@@ -215,10 +220,11 @@ def simulate(
         pushes: external forces.
         noise: of the sensors; the controller sees it, the record does not. These and `fall` may be
             given as dictionaries of their fields.
-        estimator: such as `eq.Estimator`: the controller then sees its estimate, made of what the sensors say in every step
-            of the plant, and never the true state. It is told the state at the start.
+        estimator: such as `eq.Estimator`: the controller then sees its estimate, made of what the sensors say in every
+            step of the plant, and never the true state. It is told the state at the start.
         sensors: `eq.Sensors`, such as `eq.Sensors.realistic()`; without errors if not given.
-        actuators: `eq.Actuators`: what motors make of the commanded torque; exact if not given. Their rotors are in the plant.
+        actuators: `eq.Actuators`: what motors make of the commanded torque; exact if not given. Their rotors are in the
+            plant.
         delay: steps by which the torque comes late; before the first has come it is that of the first call.
         fall: when to stop; None: never. It is looked at only where a floating base can fall on something.
         clip: whether motors stop at their effort limits.
@@ -292,7 +298,9 @@ def _start(robot: Robot, controller: Controller, q0: Array | None, v0: Array | N
     """(q, v) as given; else where the controller says that it starts, or standing, at rest."""
     own = getattr(controller, "q0", None)
     usual = own if isinstance(own, np.ndarray) and own.shape == (robot.nq,) else robot.standing()
-    return np.array(usual if q0 is None else q0, dtype=float), np.array(np.zeros(robot.nv) if v0 is None else v0, dtype=float)
+    return np.array(usual if q0 is None else q0, dtype=float), np.array(
+        np.zeros(robot.nv) if v0 is None else v0, dtype=float
+    )
 
 
 def _plant(
@@ -468,14 +476,16 @@ class _Loop:
             raise StateError(f"a quaternion of the plant has length {min(lengths):.3g}")
         if not self.drifted:
             self.drifted = True
-            self.record.tell(t, f"the plant's quaternions drift: one has length {max(lengths, key=lambda x: abs(x - 1)):.9g}")
+            self.record.tell(
+                t, f"the plant's quaternions drift: one has length {max(lengths, key=lambda x: abs(x - 1)):.9g}"
+            )
         q = state.q.copy()
         for k, length in zip(starts, lengths, strict=True):
             q[k : k + 4] /= length
         return replace(state, q=q)
 
 
-# --- the record --------------------------------------------------------------------------------------------------------
+# --- the record -------------------------------------------------------------------------------------------------------
 
 
 class _Record:

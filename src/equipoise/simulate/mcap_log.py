@@ -2,7 +2,7 @@
 
 | topic | schema | holds |
 |---|---|---|
-| /joint_states | foxglove.JointStates | position, velocity, acceleration and effort of every joint, each row of the run |
+| /joint_states | foxglove.JointStates | position, velocity, acceleration and effort of every joint, row by row |
 | /tf | foxglove.FrameTransforms | the links in the world |
 | /forces | foxglove.SceneUpdate | contact forces as arrows |
 | /imu | equipoise.Imu | readings of gyroscope and accelerometer, where there were sensors |
@@ -50,10 +50,14 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
 VECTOR, TURN = _object(x=NUMBER, y=NUMBER, z=NUMBER), _object(x=NUMBER, y=NUMBER, z=NUMBER, w=NUMBER)
 POSE = _object(position=VECTOR, orientation=TURN)
 COLOUR = _object(r=NUMBER, g=NUMBER, b=NUMBER, a=NUMBER)
-ARROW = _object(pose=POSE, shaft_length=NUMBER, shaft_diameter=NUMBER, head_length=NUMBER, head_diameter=NUMBER, color=COLOUR)
+ARROW = _object(
+    pose=POSE, shaft_length=NUMBER, shaft_diameter=NUMBER, head_length=NUMBER, head_diameter=NUMBER, color=COLOUR
+)
 JOINT = _object(name=TEXT, position=NUMBER, velocity=NUMBER, acceleration=NUMBER, effort=NUMBER)
 TRANSFORM = _object(timestamp=TIME, parent_frame_id=TEXT, child_frame_id=TEXT, translation=VECTOR, rotation=TURN)
-ENTITY = _object(timestamp=TIME, frame_id=TEXT, id=TEXT, lifetime=TIME, frame_locked={"type": "boolean"}, arrows=_list(ARROW))
+ENTITY = _object(
+    timestamp=TIME, frame_id=TEXT, id=TEXT, lifetime=TIME, frame_locked={"type": "boolean"}, arrows=_list(ARROW)
+)
 WRENCH = _object(name=TEXT, frame_id=TEXT, force=VECTOR, torque=VECTOR)
 SCHEMAS = {
     "foxglove.JointStates": _object(timestamp=TIME, joints=_list(JOINT)),
@@ -69,7 +73,7 @@ TOPICS = {
 }  # fmt: skip
 
 
-# --- writing ------------------------------------------------------------------------------------------------------------
+# --- writing ----------------------------------------------------------------------------------------------------------
 
 
 def write_mcap(run: Run, path: str | Path, rate: float = 100.0) -> Path:
@@ -113,7 +117,9 @@ def _messages(run: Run, rate: float) -> Iterator[tuple[int, str, dict[str, Any]]
 
 
 def _joint_states(run: Run) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    joints = [(name, j.q.start, j.v.start) for name, j in run.robot.joints.items() if j.mimic is None and j.type.nq == 1]
+    joints = [
+        (name, j.q.start, j.v.start) for name, j in run.robot.joints.items() if j.mimic is None and j.type.nq == 1
+    ]
     kinds = {"velocity": run.v, "acceleration": run.acceleration, "effort": run.torque}
     for k, t in enumerate(run.t):
         states = []
@@ -145,7 +151,9 @@ def _forces(run: Run, rows: Array) -> Iterator[tuple[int, str, dict[str, Any]]]:
             if not np.isfinite(wrench).all():
                 continue
             frame = run.contacts[name].frame
-            wrenches.append({"name": name, "frame_id": frame, "force": _vector(wrench[:3]), "torque": _vector(wrench[3:])})
+            wrenches.append(
+                {"name": name, "frame_id": frame, "force": _vector(wrench[:3]), "torque": _vector(wrench[3:])}
+            )
             size = float(np.linalg.norm(wrench[:3]))
             if size > 1e-3 * weight:
                 arrows.append(_arrow(run.robot.pose(run.q[k], frame)[:3, 3], wrench[:3] / size, size / weight))
@@ -184,7 +192,7 @@ def _stamp(t: float) -> dict[str, int]:
     return {"sec": seconds, "nsec": rest}
 
 
-# --- reading ------------------------------------------------------------------------------------------------------------
+# --- reading ----------------------------------------------------------------------------------------------------------
 
 
 class JointLog(NamedTuple):

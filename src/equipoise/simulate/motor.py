@@ -20,7 +20,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class DriveCommand:
-    """What is sent to the drives: a torque (or velocity) and, where drives close loops of their own, targets and gains."""
+    """What is sent to the drives: a torque (or velocity) and, where drives close loops of their own, targets and
+    gains."""
 
     feed_forward: Array  # (nv,)
     position: Array | None = None  # of the joints, as in q
@@ -53,7 +54,9 @@ class Motor:
             raise StateError(f"delay is a number of steps, 0 or more; got {delay!r}")
         self.robot, self.command, self.base = robot, command, 6 if robot.floating else 0
         limits = robot.limits
-        self.most = np.asarray(limits.effort if command == "torque" else limits.velocity) if clip else np.full(robot.nv, np.inf)
+        self.most = (
+            np.asarray(limits.effort if command == "torque" else limits.velocity) if clip else np.full(robot.nv, np.inf)
+        )
         self.over = self.most * (1 + 1e-9)  # a solver is at a limit within rounding
         self.waiting: deque[DriveCommand] = deque()
         self.delay, self.cut = int(delay), np.zeros(robot.nv, dtype=int)
@@ -66,7 +69,8 @@ class Motor:
         wanted = np.array(np.nan if value is None else value, dtype=float)
         if wanted.shape != (self.robot.nv,):
             raise ShapeError(
-                f"the controller's result must have {self.command!r} of shape ({self.robot.nv},), the six zeros of a free base "
+                f"the controller's result must have {self.command!r} of shape ({self.robot.nv},), the six zeros of a "
+                "free base "
                 f"first; got {'none' if value is None else wanted.shape}"
             )
         if self.command == "torque" and self.robot.actuated.any():  # a body without any motor is pushed as it is asked
@@ -120,7 +124,9 @@ class Motor:
 
     def report(self) -> str | None:
         """All that was cut off, in one line."""
-        names = {name: int(self.cut[joint.v].max()) for name, joint in self.robot.joints.items() if self.cut[joint.v].any()}
+        names = {
+            name: int(self.cut[joint.v].max()) for name, joint in self.robot.joints.items() if self.cut[joint.v].any()
+        }
         counts = ", ".join(f"{name} {count}" for name, count in names.items())
         return f"{self.command} cut at its limit, cycles: {counts}" if counts else None
 

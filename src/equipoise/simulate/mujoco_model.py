@@ -1,4 +1,5 @@
-"""Our robot and world as a MuJoCo model, body by body: explicit inertias, contact points as tiny balls, obstacles as geoms."""
+"""Our robot and world as a MuJoCo model, body by body: explicit inertias, contact points as tiny balls, obstacles as
+geoms."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ class MujocoIndices:
     peer_q: list[int] = field(default_factory=list)
     v: list[int] = field(default_factory=list)
     peer_v: list[int] = field(default_factory=list)
-    spins: list[tuple[int, int, int, int]] = field(default_factory=list)  # our v, their v, our q, of the ω of free joints
+    # our v, their v, our q, of the ω of free joints
+    spins: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def add(self, q: range, peer_q: range, v: range, peer_v: range) -> None:
         for mine, new in ((self.q, q), (self.peer_q, peer_q), (self.v, v), (self.peer_v, peer_v)):
@@ -79,9 +81,15 @@ def import_mujoco() -> Any:
 
 
 def build(
-    robot: Robot, contacts: Mapping[str, ContactInfo], world: Sequence[Solid], physics: Physics, timestep: float, friction: float
+    robot: Robot,
+    contacts: Mapping[str, ContactInfo],
+    world: Sequence[Solid],
+    physics: Physics,
+    timestep: float,
+    friction: float,
 ) -> tuple[Any, dict[str, Any]]:
-    """(MuJoCo's specification, its bodies by our joint's name): to be compiled by the caller, who may change it first."""
+    """(MuJoCo's specification, its bodies by our joint's name): to be compiled by the caller, who may change it
+    first."""
     mujoco = import_mujoco()
     spec = mujoco.MjSpec()
     spec.modelname = robot.name
@@ -122,7 +130,7 @@ def layout(robot: Robot, model: Any) -> MujocoIndices:
     return result
 
 
-# --- bodies and joints -------------------------------------------------------------------------------------------------
+# --- bodies and joints ------------------------------------------------------------------------------------------------
 
 
 def _bodies(spec: Any, robot: Robot, physics: Physics) -> list[Any]:
@@ -195,7 +203,12 @@ def _resistance(joint: Any, body: Body, robot: Robot, physics: Physics) -> None:
     if physics.springs and body.joint.nv == 1:
         joint.stiffness, joint.springref = np.array([ours.dynamics.stiffness, 0.0, 0.0]), ours.dynamics.rest
     low, high = ours.limits.lower, ours.limits.upper
-    if physics.joint_limits and body.joint.name in ("revolute", "prismatic") and np.isfinite([low, high]).all() and low < high:
+    if (
+        physics.joint_limits
+        and body.joint.name in ("revolute", "prismatic")
+        and np.isfinite([low, high]).all()
+        and low < high
+    ):
         joint.limited, joint.range = 1, [low, high]
 
 
@@ -247,10 +260,12 @@ def _site(spec: Any, robot: Robot, bodies: Sequence[Any], frame: Any, name: str)
     return name
 
 
-# --- what can touch ----------------------------------------------------------------------------------------------------
+# --- what can touch ---------------------------------------------------------------------------------------------------
 
 
-def _points(spec: Any, robot: Robot, bodies: Sequence[Any], contacts: Mapping[str, ContactInfo], physics: Physics) -> None:
+def _points(
+    spec: Any, robot: Robot, bodies: Sequence[Any], contacts: Mapping[str, ContactInfo], physics: Physics
+) -> None:
     mujoco = import_mujoco()
     for name, info in contacts.items():
         index, X = robot.place(info.frame)
@@ -291,7 +306,9 @@ def _links(spec: Any, robot: Robot, bodies: Sequence[Any], physics: Physics, fri
             if shape.kind in sizes:
                 kind, size = sizes[shape.kind]
                 pose = X @ shape.X
-                geom = bodies[index].add_geom(name=f"link {link.name}/{k}", type=getattr(mujoco.mjtGeom, f"mjGEOM_{kind}"))
+                geom = bodies[index].add_geom(
+                    name=f"link {link.name}/{k}", type=getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")
+                )
                 geom.size, geom.pos = size(*shape.size), pose[:3, 3]
                 geom.quat = quaternions.from_rotation(pose[:3, :3])
                 _touches(geom, physics, friction=friction)

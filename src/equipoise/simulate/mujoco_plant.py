@@ -56,7 +56,9 @@ class MujocoPlant:
         known = [f.name for f in fields(Physics)]
         for name in physics:
             if name not in known:
-                raise unknown_name("option of the mujoco plant", name, ["ground", "obstacles", "friction", "substeps", *known])
+                raise unknown_name(
+                    "option of the mujoco plant", name, ["ground", "obstacles", "friction", "substeps", *known]
+                )
         if physics.get("collision", "contacts") not in ("contacts", "links"):
             raise unknown_name("kind of collision", physics["collision"], ("contacts", "links"))
         self._mujoco = import_mujoco()
@@ -85,7 +87,11 @@ class MujocoPlant:
         self._spins = places.spins
         self._find_sensors()
         self._movers = [
-            (int(self.model.body(f"solid {k}").mocapid[0]), s, self.model.body_quat[self.model.body(f"solid {k}").id].copy())
+            (
+                int(self.model.body(f"solid {k}").mocapid[0]),
+                s,
+                self.model.body_quat[self.model.body(f"solid {k}").id].copy(),
+            )
             for k, s in enumerate(self.world)
             if moves(s)
         ]
@@ -94,13 +100,16 @@ class MujocoPlant:
 
     def _find_sensors(self) -> None:
         """Where the sensors of contact points and origins write, and which points belong to which contact."""
-        points = [(k, f"{name}/{i}") for k, (name, info) in enumerate(self.contacts.items()) for i in range(len(info.points))]
+        points = [
+            (k, f"{name}/{i}") for k, (name, info) in enumerate(self.contacts.items()) for i in range(len(info.points))
+        ]
         start = [self.model.sensor(f"force {point}").adr[0] for _, point in points]
         self._felt = np.array(start, dtype=int)[:, None] + np.arange(9)
         at = [self.model.sensor(f"origin {list(self.contacts)[k]}").adr[0] for k, _ in points]
         self._origins = np.array(at, dtype=int)[:, None] + np.arange(3)  # of each point
         self._sums = np.zeros((len(self.contacts), len(points)))
-        self._sums[[k for k, _ in points], np.arange(len(points))] = -1.0  # sensors tell what the robot does to the world
+        # sensors tell what the robot does to the world
+        self._sums[[k for k, _ in points], np.arange(len(points))] = -1.0
 
     def _body_of(self, frame: str) -> tuple[int, Array]:
         index, X = self.robot.place(frame)

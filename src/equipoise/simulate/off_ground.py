@@ -20,7 +20,8 @@ TOUCHING = 5e-3  # m: nearer points may be said to touch; feet of plants that gi
 
 
 def tell_contacts_off_ground(robot: Robot, controller: Any, plant: Any, q: Array) -> list[str]:
-    """One sentence for each contact in force of a controller that is off the world of a plant at q; each is a warning too."""
+    """One sentence for each contact in force of a controller that is off the world of a plant at q; each is a warning
+    too."""
     in_force: frozenset[str] = getattr(controller, "in_force", frozenset())
     told = list(_told(robot, getattr(plant, "contacts", {}), in_force, getattr(plant, "world", ()), q))
     for text in told:
@@ -38,6 +39,7 @@ def _told(
         if not abs(distance) <= TOUCHING:
             where = "above the ground" if distance > 0 else "inside the ground"
             yield (
-                f"contact {name!r} is in force, and its nearest point is {abs(distance):.3g} m {where}. Start where it touches "
+                f"contact {name!r} is in force, and its nearest point is {abs(distance):.3g} m {where}. Start where it "
+                "touches "
                 f"(q0), or give the points that touch in the axes of {contact.frame!r}: point=, or corners= and centre="
             )

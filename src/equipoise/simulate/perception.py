@@ -25,8 +25,8 @@ class Perception:
     """Readings into an estimator at every step of the plant, and the record of both.
 
     Args:
-        estimator: called as `estimator(t, gyroscope, accelerometer, joints, joint_rates, torques, forces=…)` → (q, v); with
-            `reset(q, v, t)`, and `imu` (a frame) and `contact_frames` (contact → frame) where it has them.
+        estimator: called as `estimator(t, gyroscope, accelerometer, joints, joint_rates, torques, forces=…)` → (q, v);
+            with `reset(q, v, t)`, and `imu` (a frame) and `contact_frames` (contact → frame) where it has them.
         contacts: of the plant.
     """
 
@@ -78,8 +78,8 @@ class Perception:
         return result
 
     def wrenches(self) -> Mapping[str, Array]:
-        """What a controller may observe of contacts, in world axes: measured forces by the estimated pose, or what the estimator
-        has from the torques."""
+        """What a controller may observe of contacts, in world axes: measured forces by the estimated pose, or what the
+        estimator has from the torques."""
         forces = self.readings[-1].forces if self.readings else None
         if forces is None:
             return getattr(self.estimator, "wrenches", SILENT)
@@ -100,13 +100,17 @@ class Perception:
         if len(self.readings) % EVERY == 0:
             controller.correct_com(self.com_offset.offset)
 
-    # --- the record -----------------------------------------------------------------------------------------------------
+    # --- the record ---------------------------------------------------------------------------------------------------
 
     def recorded(self) -> tuple[dict[str, Array], dict[str, Array]]:
         """(readings, estimates) as arrays, one row for each step; forces as "force of CONTACT"."""
         rows = self.readings
         names = ("gyroscope", "accelerometer", "joints", "joint_rates", "torques")
-        readings = {name: np.array([getattr(r, name) for r in rows]) for name in names if getattr(rows[0], name) is not None}
+        readings = {
+            name: np.array([getattr(r, name) for r in rows]) for name in names if getattr(rows[0], name) is not None
+        }
         for contact in self.contacts if rows[0].forces is not None else ():
-            readings[f"force of {contact}"] = np.array([(r.forces or {}).get(contact, np.full(6, np.nan)) for r in rows])
+            readings[f"force of {contact}"] = np.array(
+                [(r.forces or {}).get(contact, np.full(6, np.nan)) for r in rows]
+            )
         return readings, {"q": np.array([q for q, _ in self.estimates]), "v": np.array([v for _, v in self.estimates])}

@@ -27,7 +27,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """A simulation, row k at time t[k]: the state there, what the controller said, and what then happened until t[k + 1].
+    """A simulation, row k at time t[k]: the state there, what the controller said, and what then happened until t[k +
+    1].
 
     Attributes:
         robot: whom it is of.
@@ -37,8 +38,8 @@ class Run:
         com: centre of mass, (N, 3).
         torque: applied, after delay and limits, (N, nv).
         acceleration: of the plant, the change of v over the step, (N, nv); the last row repeats the one before.
-        forces: of the controller by contact, wrench on the robot at the contact's frame, world axes, (N, 6); NaN where the
-            contact was not in its set. Where the controller tells no forces, those measured.
+        forces: of the controller by contact, wrench on the robot at the contact's frame, world axes, (N, 6); NaN where
+            the contact was not in its set. Where the controller tells no forces, those measured.
         measured: the same from the plant, the mean over the step.
         contacts: contact → frame, points in it, friction.
         task_errors: of the controller by name, (N,); NaN where there was none.
@@ -46,7 +47,8 @@ class Run:
         readings: of the sensors, where there were any: gyroscope, accelerometer, joints, joint_rates, torques, and
             "force of CONTACT"; (N, …).
         estimates: q and v of the estimator, where there was one.
-        references: where the controller wanted frames, by frame, (N, 7) position and quaternion; NaN but thirty times a second.
+        references: where the controller wanted frames, by frame, (N, 7) position and quaternion; NaN but thirty times a
+            second.
         status: (N,) small integers, indices into `status_names`.
         cycle_time: seconds of each controller call, (N,): the only numbers that differ from run to run.
         events: (t, text) of all that happened.
@@ -127,7 +129,8 @@ class Run:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
     def to_mcap(self, path: str | Path, rate: float = 100.0) -> Path:
-        """Write an MCAP file that Foxglove shows: joint states, frames, contact forces, IMU, events; and the run itself.
+        """Write an MCAP file that Foxglove shows: joint states, frames, contact forces, IMU, events; and the run
+        itself.
 
         Needs the package mcap: pip install 'equipoise[logs]'. `Run.load` reads it back, bit for bit.
 

@@ -1,7 +1,7 @@
 """Files of runs, read as what they may be: damaged, of a later version, or made to do harm.
 
-Sizes are bounded before memory is taken, every array is checked to have the shape that its robot and its rows demand, and
-whatever is wrong ends in a `RunError`.
+Sizes are bounded before memory is taken, every array is checked to have the shape that its robot and its rows demand,
+and whatever is wrong ends in a `RunError`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def read_run(path: Path, robot: Robot | None, max_bytes: int) -> tuple[Robot, di
             raise ValueError(problem)
     except (RunError, MissingPackageError):
         raise
-    except Exception as error:  # a parser of hostile bytes can fail in any way; none may pass for a run or end a program
+    except (
+        Exception
+    ) as error:  # a parser of hostile bytes can fail in any way; none may pass for a run or end a program
         raise RunError(f"{str(path)!r} is damaged or not a run: {type(error).__name__}: {error}") from None
     return robot, parts
 
@@ -84,7 +86,9 @@ def _robot(path: Path, saved: Mapping[str, Any], given: Robot | None) -> Robot:
 
     if given is not None:
         if given.tree.digest != saved["digest"]:
-            raise RunError(f"{str(path)!r} is a run of {saved['name']!r}, and the robot given ({given.name!r}) moves differently")
+            raise RunError(
+                f"{str(path)!r} is a run of {saved['name']!r}, and the robot given ({given.name!r}) moves differently"
+            )
         return given
     if saved["model"] is None:
         raise RunError(
@@ -113,7 +117,7 @@ def _fields(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> dict[str,
     }
 
 
-# --- what no run has -----------------------------------------------------------------------------------------------------
+# --- what no run has --------------------------------------------------------------------------------------------------
 
 
 def _problems(robot: Robot, parts: Mapping[str, Any]) -> Iterator[str]:
@@ -128,7 +132,13 @@ def _wrong_shapes(robot: Robot, parts: Mapping[str, Any]) -> Iterator[str]:
         "t": (rows,), "q": (rows, robot.nq), "v": (rows, robot.nv), "torque": (rows, robot.nv),
         "acceleration": (rows, robot.nv), "com": (rows, 3), "status": (rows,), "cycle_time": (rows,),
     }  # fmt: skip
-    columns: dict[str, tuple[int, ...]] = {"forces": (6,), "measured": (6,), "task_errors": (), "margins": (), "references": (7,)}
+    columns: dict[str, tuple[int, ...]] = {
+        "forces": (6,),
+        "measured": (6,),
+        "task_errors": (),
+        "margins": (),
+        "references": (7,),
+    }
     found = [(name, parts[name], shape) for name, shape in wanted.items()]
     for name, rest in columns.items():
         found += [(f"{name} of {key!r}", array, (rows, *rest)) for key, array in parts[name].items()]

@@ -1,7 +1,7 @@
 """The format of scenario files: what a TOML file may say, read into frozen data. docs/scenarios.md explains it.
 
-Lengths are metres and times seconds. Whatever needs the robot (frames, joints, sizes of targets) is checked when the scenario is
-built for one, in `scenario_build`, and told with the same lines.
+Lengths are metres and times seconds. Whatever needs the robot (frames, joints, sizes of targets) is checked when the
+scenario is built for one, in `scenario_build`, and told with the same lines.
 """
 
 # ruff: noqa: RUF009 — `entry` makes fields
@@ -50,12 +50,13 @@ MAX_STEPS = 10_000_000  # of a run: almost three hours at 1 kHz, and some gigaby
 LEVELS = ("torque", "acceleration", "velocity")
 three: Reader = vector(3)
 
-# --- places and motions ----------------------------------------------------------------------------------------------------
+# --- places and motions -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Where:
-    """Where a frame is: `at` in the world or `by` from its start; its axes: `rpy` in the world or `turn` from its start."""
+    """Where a frame is: `at` in the world or `by` from its start; its axes: `rpy` in the world or `turn` from its
+    start."""
 
     place: TomlPlace
     at: Any = entry(vector(3, nan=True), None)
@@ -79,7 +80,7 @@ class Waypoint:
     value: Any = entry(number, None)
 
 
-# --- things with a kind ------------------------------------------------------------------------------------------------------
+# --- things with a kind -----------------------------------------------------------------------------------------------
 
 
 def _keys(kind: type, *without: str) -> set[str]:
@@ -91,7 +92,11 @@ def _rates(kind: type) -> set[str]:
     return {"rates"} if issubclass(kind, constraint_kinds.BarrierConstraint) else set()
 
 
-CONTACTS = {"flat": contact_kinds.FlatContact, "point": contact_kinds.PointContact, "sliding": contact_kinds.SlidingContact}
+CONTACTS = {
+    "flat": contact_kinds.FlatContact,
+    "point": contact_kinds.PointContact,
+    "sliding": contact_kinds.SlidingContact,
+}
 TASKS = {
     "com": task_kinds.CoMTask, "frame": task_kinds.FrameTask, "posture": task_kinds.PostureTask,
     "momentum": task_kinds.MomentumTask, "relative": task_kinds.RelativeTask, "absolute": task_kinds.AbsoluteTask,
@@ -99,13 +104,19 @@ TASKS = {
     "rolling": task_kinds.Rolling, "com ellipse": task_kinds.CoMEllipseTask,
 }  # fmt: skip
 CONSTRAINTS = {
-    "torque limits": constraint_kinds.TorqueLimits, "joint limits": constraint_kinds.JointLimits,
-    "keep out": constraint_kinds.KeepOut, "keep in": constraint_kinds.KeepIn, "com in support": constraint_kinds.CoMInSupport,
-    "cone": constraint_kinds.Cone, "self-collision": constraint_kinds.SelfCollision,
-    "momentum limits": constraint_kinds.MomentumLimits, "torque rate": constraint_kinds.TorqueRate,
-    "com in ellipse": constraint_kinds.CoMInEllipse, "joint cones": constraint_kinds.JointCones,
+    "torque limits": constraint_kinds.TorqueLimits,
+    "joint limits": constraint_kinds.JointLimits,
+    "keep out": constraint_kinds.KeepOut,
+    "keep in": constraint_kinds.KeepIn,
+    "com in support": constraint_kinds.CoMInSupport,
+    "cone": constraint_kinds.Cone,
+    "self-collision": constraint_kinds.SelfCollision,
+    "momentum limits": constraint_kinds.MomentumLimits,
+    "torque rate": constraint_kinds.TorqueRate,
+    "com in ellipse": constraint_kinds.CoMInEllipse,
+    "joint cones": constraint_kinds.JointCones,
     "resting bounds": constraint_kinds.RestingBounds,
-}  # fmt: skip
+}
 SOLIDS = {
     "point": primitives.Point, "line": primitives.Line, "segment": primitives.Segment, "plane": primitives.Plane,
     "sphere": primitives.Sphere, "capsule": primitives.Capsule, "box": Box,
@@ -120,7 +131,8 @@ GOALS = {
 }
 WITHOUT = ("gains", "pairs", "target")
 NUMBERS = (
-    "weight gain stiffness damping priority edges friction min_force max_force scale limits margin rank safe angle range "
+    "weight gain stiffness damping priority edges friction min_force max_force scale limits margin rank safe angle "
+    "range "
     "polygon linear angular rate variation jump braking corners radius offset size most value acceleration "
     "no_load_speed corner_speed power"
 )
@@ -135,23 +147,34 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(("a", "b", "line", "axis"), SOLID),
     **dict.fromkeys("name frame other seen_from contact axes".split(), text),
     **dict.fromkeys("hard inner position velocity".split(), yes_or_no),
-    "priority": whole, "edges": whole, "rank": whole, "most": whole,
-    "contacts": texts, "at": vector(3, nan=True), "by": three, "within": positive, "least": number, "hold": not_negative,
+    "priority": whole,
+    "edges": whole,
+    "rank": whole,
+    "most": whole,
+    "contacts": texts,
+    "at": vector(3, nan=True),
+    "by": three,
+    "within": positive,
+    "least": number,
+    "hold": not_negative,
     "when": lambda value, place: value if value in ("end", "once", "always") else not_negative(value, place),
-    "path": listed(table(Waypoint)), "target": numbers, "rates": vector(2),
-}  # fmt: skip
+    "path": listed(table(Waypoint)),
+    "target": numbers,
+    "rates": vector(2),
+}
 CONTACT = item("contact", {n: _keys(k) for n, k in CONTACTS.items()}, READERS, default="flat")
 TASK = item("task", {n: (_keys(k) | {"path"}) for n, k in TASKS.items()}, READERS)
 CONSTRAINT = item("constraint", {n: _keys(k, *WITHOUT) | _rates(k) for n, k in CONSTRAINTS.items()}, READERS)
 GOAL = item("goal", GOALS, READERS)
 
 
-# --- tables ----------------------------------------------------------------------------------------------------------------
+# --- tables -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class FrameTable:
-    """A frame of one's own: where a cup is held. Its axes are turned by rpy from those of `on`, or of the world at the start."""
+    """A frame of one's own: where a cup is held. Its axes are turned by rpy from those of `on`, or of the world at the
+    start."""
 
     place: TomlPlace
     name: str = entry(text)
@@ -184,9 +207,12 @@ class ControlTable:
     level: str = entry(choice(*LEVELS), "torque")
     priorities: str = entry(choice("weighted", "strict"), "weighted")
     dt: float = entry(positive, 1e-3)
-    chart: str | None = entry(choice(*charts.BUILT_IN), None)  # of the base: the program of [BK12, Eq. (37)]; for stances
-    force_weight: float = entry(not_negative, 1e-5)  # of squared contact forces, 1/N²: spreads the load over all contacts
-    limit_margin: float = entry(not_negative, 0.05)  # rad, by which postures stay farther from joint limits than the motion
+    # of the base: the program of [BK12, Eq. (37)]; for stances
+    chart: str | None = entry(choice(*charts.BUILT_IN), None)
+    # of squared contact forces, 1/N²: spreads the load over all contacts
+    force_weight: float = entry(not_negative, 1e-5)
+    # rad, by which postures stay farther from joint limits than the motion
+    limit_margin: float = entry(not_negative, 0.05)
     speed: Any = entry(three, None)
     weights: Any = entry(mapping(not_negative), None)
     postures: Any = entry(mapping(numbers), None)
@@ -288,7 +314,8 @@ class Scenario:
 
 
 def parse_scenario(source: TomlSource, overrides: Mapping[str, Any] | None = None) -> Scenario:
-    """A scenario from its text. Overrides are values by dotted keys, such as {"duration": 2.0, "contact.0.friction": 0.5}."""
+    """A scenario from its text. Overrides are values by dotted keys, such as {"duration": 2.0, "contact.0.friction":
+    0.5}."""
     data, place = source.read(), TomlPlace(source)
     for key, value in (overrides or {}).items():
         _override(data, key.split("."), value, place)
@@ -302,7 +329,9 @@ def parse_scenario(source: TomlSource, overrides: Mapping[str, Any] | None = Non
         place.fail("without [[stance]] a scenario needs a duration (s)")
     if scenario.duration is not None and scenario.duration > MAX_STEPS * min(scenario.plant.dt, scenario.control.dt):
         shortest = min(scenario.plant.dt, scenario.control.dt)
-        place.at("duration").fail(f"{scenario.duration:g} s in steps of {shortest:g} s are more than {MAX_STEPS:,} steps")
+        place.at("duration").fail(
+            f"{scenario.duration:g} s in steps of {shortest:g} s are more than {MAX_STEPS:,} steps"
+        )
     if not scenario.goal and not scenario.stance:
         place.fail("a scenario needs a [[goal]] or a [[stance]]: without, nobody can tell whether it succeeded")
     return scenario

@@ -1,7 +1,7 @@
 """From a scenario to a robot, a controller and the options of `simulate`.
 
-A scenario is written for one robot. For another one its lengths are scaled with the height of the standing centre of mass, its
-forces with the mass, and postures by names of joints are left to the controller.
+A scenario is written for one robot. For another one its lengths are scaled with the height of the standing centre of
+mass, its forces with the mass, and postures by names of joints are left to the controller.
 """
 
 from __future__ import annotations
@@ -29,7 +29,18 @@ from ..geometry.primitives import Plane
 from ..model.shapes import placement
 from .loop import Push
 from .roles import embodied, standing
-from .scenario import CONSTRAINTS, CONTACTS, SOLIDS, TASKS, FrameTable, Scenario, ScenarioError, StanceTable, Waypoint, Where
+from .scenario import (
+    CONSTRAINTS,
+    CONTACTS,
+    SOLIDS,
+    TASKS,
+    FrameTable,
+    Scenario,
+    ScenarioError,
+    StanceTable,
+    Waypoint,
+    Where,
+)
 from .scenario_motion import numbers_path, pose_at, pose_path, posture_path
 from .toml_source import TomlItem, TomlPlace
 
@@ -38,7 +49,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 LENGTHS = "position centre a b point radius size offset safe margin polygon at by"  # keys whose numbers are metres
-STANCE_OPTIONS = "speed weights postures clearance load_time shortest time_out slip_limit capture_margin off_limit retries"
+STANCE_OPTIONS = (
+    "speed weights postures clearance load_time shortest time_out slip_limit capture_margin off_limit retries"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +104,24 @@ def _builder(scenario: Scenario, robot: str | None) -> _Builder:
     if first is None or body is None or body.kind != first.kind:
         raise ScenarioError(
             f"{scenario.place.source.name}: {robot!r} ({'no feet' if body is None else body.kind}) cannot stand in for "
-            f"{scenario.robot!r} ({'no feet' if first is None else first.kind}); a robot with the same number of feet can."
+            f"{scenario.robot!r} ({'no feet' if first is None else first.kind}); a robot with the same number of feet "
+            "can."
         )
     return _Builder(scenario, made, body, False, body.height / first.height, body.robot.mass / first.robot.mass)
 
 
 class _Builder:
-    def __init__(self, scenario: Scenario, robot: Robot, body: Body | None, own: bool, scale: float, force: float) -> None:
-        self.scenario, self.robot, self.body, self.own, self.scale, self.force = scenario, robot, body, own, scale, force
+    def __init__(
+        self, scenario: Scenario, robot: Robot, body: Body | None, own: bool, scale: float, force: float
+    ) -> None:
+        self.scenario, self.robot, self.body, self.own, self.scale, self.force = (
+            scenario,
+            robot,
+            body,
+            own,
+            scale,
+            force,
+        )
         self.standing = self._start()
         for frame in scenario.frame:
             with told(frame.place):
@@ -109,7 +132,10 @@ class _Builder:
         self.contacts = [self._contact(item) for item in scenario.contact]
         start = self._settled() if scenario.start.settle else self.standing
         self.standing = start
-        kinds: dict[str, Callable[[], tuple[Any, Array]]] = {"tasks": self._tasks_controller, "stances": self._stances_controller}
+        kinds: dict[str, Callable[[], tuple[Any, Array]]] = {
+            "tasks": self._tasks_controller,
+            "stances": self._stances_controller,
+        }
         if scenario.control.kind not in kinds:
             scenario.place.at("control", "kind").unknown("kind of control", scenario.control.kind, kinds)
         with told(scenario.control.place or scenario.place):
@@ -118,10 +144,19 @@ class _Builder:
         if duration is None:
             duration = float(getattr(controller, "seconds", 0.0)) + scenario.settle
         return Built(
-            scenario, self.robot, self.body, self.own, self.scale, self.force, start, controller, duration, self._options()
-        )  # fmt: skip
+            scenario,
+            self.robot,
+            self.body,
+            self.own,
+            self.scale,
+            self.force,
+            start,
+            controller,
+            duration,
+            self._options(),
+        )
 
-    # --- start ------------------------------------------------------------------------------------------------------------
+    # --- start --------------------------------------------------------------------------------------------------------
 
     def _start(self) -> Array:
         q, start = standing(self.robot, self.body).copy(), self.scenario.start
@@ -157,7 +192,7 @@ class _Builder:
                 place.at(name).unknown("joint", name, self.robot.joints)
         return dict(given or {})
 
-    # --- things -----------------------------------------------------------------------------------------------------------
+    # --- things -------------------------------------------------------------------------------------------------------
 
     def _scaled(self, options: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -235,7 +270,7 @@ class _Builder:
             return pose_path(path, here, self.scale)
         return numbers_path(path, here, lambda point: point.value if point.value is not None else here)
 
-    # --- controllers ------------------------------------------------------------------------------------------------------
+    # --- controllers --------------------------------------------------------------------------------------------------
 
     def _tasks_controller(self) -> tuple[Any, Array]:
         control, q = self.scenario.control, self.standing
@@ -298,7 +333,7 @@ class _Builder:
             return self.scale * np.asarray(where.at)
         return here if where.by is None else here + self.scale * np.asarray(where.by)
 
-    # --- the plant --------------------------------------------------------------------------------------------------------
+    # --- the plant ----------------------------------------------------------------------------------------------------
 
     def _options(self) -> dict[str, Any]:
         plant, scenario = self.scenario.plant, self.scenario

@@ -46,7 +46,9 @@ class Legs:
         times, values = [0.0], [start]
         for point in path:
             if point.t < times[-1] or (point.t == times[-1] and len(times) > 1):
-                point.place.fail(f"waypoints follow each other in time: t = {point.t:g} does not come after {times[-1]:g}")
+                point.place.fail(
+                    f"waypoints follow each other in time: t = {point.t:g} does not come after {times[-1]:g}"
+                )
             if point.t == 0.0:
                 values[0] = value(point)
             else:
@@ -87,7 +89,9 @@ def pose_path(path: Sequence[Waypoint], X: Array, scale: float) -> Target:
     return target
 
 
-def posture_path(robot: Robot, path: Sequence[Waypoint], q0: Array, known: Callable[[Waypoint], dict[str, float]]) -> Target:
+def posture_path(
+    robot: Robot, path: Sequence[Waypoint], q0: Array, known: Callable[[Waypoint], dict[str, float]]
+) -> Target:
     """Target of postures; joints that a waypoint does not name are as at the start."""
 
     def value(point: Waypoint) -> Array:

@@ -68,8 +68,8 @@ def run_scenario(
         robot: another one than the file's: "human", "jvrc1", "talos", "g1".
         overrides: values by dotted keys, such as {"duration": 2.0, "plant.friction": 0.5}; None takes a key out.
         progress: show a bar on the terminal.
-        estimated: whether the controller sees estimates only, through realistic sensors and motors, instead of the true state
-            with the file's noise.
+        estimated: whether the controller sees estimates only, through realistic sensors and motors, instead of the true
+            state with the file's noise.
     """
     return run_built(prepare(name, robot=robot, overrides=overrides), seed=seed, progress=progress, estimated=estimated)
 

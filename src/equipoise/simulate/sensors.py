@@ -142,16 +142,19 @@ class Sensors:
     def realistic(cls, *, forces: bool = False) -> Sensors:
         """A good robot's sensors.
 
-        IMU: noise and walks of the ADIS16448 as the EuRoC data set gives them (Burri et al., IJRR 35(10), 2016), its ranges
-        from the data sheet (±1000 °/s, ±18 g), biases at the start as [HGEG20] draws them. Encoders: 14 bits and 0.06° RMS
-        (ams AS5048 data sheet) on the motor's side of a gear of 10, the rate by differences over 10 ms. Torques and forces:
-        half a percent of the limit, 1 N and 0.05 N m; these and the delay of one millisecond of a field bus are assumed.
+        IMU: noise and walks of the ADIS16448 as the EuRoC data set gives them (Burri et al., IJRR 35(10), 2016), its
+        ranges from the data sheet (±1000 °/s, ±18 g), biases at the start as [HGEG20] draws them. Encoders: 14 bits and
+        0.06° RMS (ams AS5048 data sheet) on the motor's side of a gear of 10, the rate by differences over 10 ms.
+        Torques and forces: half a percent of the limit, 1 N and 0.05 N m; these and the delay of one millisecond of a
+        field bus are assumed.
 
         Args:
             forces: whether the feet measure.
         """
         imu = Imu(None, 1.6968e-4, 1.9393e-5, 5e-3, 2.0e-3, 3.0e-3, 5e-2, radians(1000), 18 * G, 1000.0, 1e-3)
-        encoders = Encoders(radians(0.06) / 10, 2 * np.pi / 2**14 / 10, sqrt(2) * radians(0.06) / 10 / 0.01, 1000.0, 1e-3)
+        encoders = Encoders(
+            radians(0.06) / 10, 2 * np.pi / 2**14 / 10, sqrt(2) * radians(0.06) / 10 / 0.01, 1000.0, 1e-3
+        )
         feet = FootForces(1.0, 0.05, 1000.0, 1e-3) if forces else None
         return cls(imu, encoders, JointTorques(0.0, 0.005, 1000.0, 1e-3), feet)
 
@@ -176,7 +179,9 @@ def _part(name: str, kind: Any, given: Any) -> Any:
         return given
     names = [f.name for f in fields(kind)]
     if not isinstance(given, Mapping):
-        raise ShapeError(f"Sensors.{name} is a {kind.__name__} or a dictionary of its fields ({', '.join(names)}), got {given!r}")
+        raise ShapeError(
+            f"Sensors.{name} is a {kind.__name__} or a dictionary of its fields ({', '.join(names)}), got {given!r}"
+        )
     for key in given:
         if key not in names:
             raise unknown_name(f"field of {kind.__name__}", key, names)
@@ -184,13 +189,14 @@ def _part(name: str, kind: Any, given: Any) -> Any:
 
 
 def imu_frame(robot: Robot) -> str:
-    """Where a robot's IMU is: a frame (a site, in MJCF) whose name says so, that of the base first; else the base itself."""
+    """Where a robot's IMU is: a frame (a site, in MJCF) whose name says so, that of the base first; else the base
+    itself."""
     named = [name for name in robot.frames if "imu" in name.lower() and robot.place(name)[0] >= 0]
     named.sort(key=lambda name: robot.place(name)[0])  # the base is body 0
     return named[0] if named else str(robot.base_link)
 
 
-# --- at work ------------------------------------------------------------------------------------------------------------
+# --- at work ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

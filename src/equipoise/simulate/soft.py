@@ -2,21 +2,22 @@
 
 With x the depth of a point in the ground and ẋ its rate, forces on the robot and never pulling:
 
-    "linear"     F = −k (r − r₀) − b ṙ      spring and damper from the place r₀ where the point touched, in all directions
-    "plate"      F_n = max(0, k z + b ż)    the same for the normal, on a plate without mass: where the robot leaves faster
-                                            than the plate can follow (x < z), no force, and the plate goes back by itself
+    "linear"     F = −k (r − r₀) − b ṙ      spring and damper from the place r₀ where the point touched, all directions
+    "plate"      F_n = max(0, k z + b ż)    the same for the normal, on a plate without mass: where the robot leaves
+                                            faster than the plate can follow (x < z), no force, and the plate goes back
+                                            by itself
     "nonlinear"  F_n = k xⁿ + b xⁿ ẋ        no jump when the point touches
 
-The first has friction of its own, springs that give way at the cone. The others take Coulomb friction with a slope instead of
-its jump: below `slip_speed` the force grows with the speed, so on a slope they creep, slower than that.
+The first has friction of its own, springs that give way at the cone. The others take Coulomb friction with a slope
+instead of its jump: below `slip_speed` the force grows with the speed, so on a slope they creep, slower than that.
 
 Such equations are stiff. The step is Euler's, implicit in the contact forces linearised at its beginning:
 
     (M + h Jᵀ (D + h K) J) v⁺ = M v + h (tau − h(q, v) + Jᵀ (f + D ṙ)),    K = −∂f/∂r, D = −∂f/∂ṙ
 
-It is stable at any stiffness, and takes energy away as a long step does. So each step is done once as a whole and once in two
-halves: twice the second result less the first is of second order, and their difference says how long the next step may be.
-A step that would carry a point into the ground ends where it touches.
+It is stable at any stiffness, and takes energy away as a long step does. So each step is done once as a whole and once
+in two halves: twice the second result less the first is of second order, and their difference says how long the next
+step may be. A step that would carry a point into the ground ends where it touches.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class SoftPlant(OwnPlant):
         exponent: n of the nonlinear law.
         slip_speed: m/s above which friction is Coulomb's.
         substeps: steps of the method in one step of the plant, at least.
-        tolerance: relative error of the velocity that one step of the method may make; `np.inf` keeps all steps of one length.
+        tolerance: relative error of the velocity that one step of the method may make; `np.inf` keeps all steps of one
+            length.
         ground, obstacles, friction: as of every plant.
     """
 
@@ -148,7 +150,8 @@ class SoftPlant(OwnPlant):
             return 2 * halves - whole, h, min(h * factor, dt / self.substeps)
 
     def _extrapolate(self, q: Array, v: Array) -> None:
-        """From the results of a whole step, q and v, and of its halves, where the plant is now, to one of second order."""
+        """From the results of a whole step, q and v, and of its halves, where the plant is now, to one of second
+        order."""
         pressed = self._plate <= -self._heights() * (1 + 1e-12)
         self.q = self.robot.integrate(self.q, self.robot.difference(q, self.q), 1.0)
         self.v = 2 * self.v - v
@@ -225,7 +228,8 @@ class SoftPlant(OwnPlant):
         return _Push(*(np.concatenate([n[:, None], t], axis=1) for n, t in ((F, f_t), (K, K_t), (D, D_t))))
 
     def _sliding(self, places: Array, axes: Array, u: Array, most: Array, down: Array) -> tuple[Array, Array, Array]:
-        """Coulomb's law, with a slope below the slip speed. Its damping is the secant: however long the step, it only brakes."""
+        """Coulomb's law, with a slope below the slip speed. Its damping is the secant: however long the step, it only
+        brakes."""
         D = (most / np.maximum(np.linalg.norm(u, axis=1), self.slip_speed))[:, None]
         return -D * u, np.zeros_like(u), np.broadcast_to(D, u.shape)
 
@@ -237,7 +241,8 @@ class SoftPlant(OwnPlant):
         size = np.linalg.norm(wanted, axis=1)
         slides = (size > most)[:, None]
         f = wanted * np.where(size > most, most / np.where(size > 0, size, 1.0), 1.0)[:, None]
-        settled = np.where(slides, -f / self.stiffness, stretch)  # of a sliding spring what its force says, without damping
+        # of a sliding spring what its force says, without damping
+        settled = np.where(slides, -f / self.stiffness, stretch)
         moved = np.concatenate([np.zeros((len(u), 1)), stretch - settled], axis=1)
         self._anchors[down] = anchors + np.einsum("kij,ki->kj", axes, moved)
         brake = (most / np.maximum(np.linalg.norm(u, axis=1), self.slip_speed))[:, None]

@@ -1,7 +1,7 @@
 """TOML files whose mistakes are told with file and line.
 
-`tomllib` gives values without places, so the lines of tables and keys are found here: by headers `[a]`, `[[a]]` and keys at the
-start of a line. What is written inside a line or a bracket is told with the line of its key.
+`tomllib` gives values without places, so the lines of tables and keys are found here: by headers `[a]`, `[[a]]` and
+keys at the start of a line. What is written inside a line or a bracket is told with the line of its key.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 
-# --- readers: a value and its place, to what it means ---------------------------------------------------------------------
+# --- readers: a value and its place, to what it means -----------------------------------------------------------------
 
 
 def text(value: Any, place: TomlPlace) -> str:
@@ -166,11 +166,17 @@ def number(value: Any, place: TomlPlace) -> float:
 
 
 def positive(value: Any, place: TomlPlace) -> float:
-    return number(value, place) if number(value, place) > 0 else place.fail(f"{place.what} is above zero, got {value!r}")
+    return (
+        number(value, place) if number(value, place) > 0 else place.fail(f"{place.what} is above zero, got {value!r}")
+    )
 
 
 def not_negative(value: Any, place: TomlPlace) -> float:
-    return number(value, place) if number(value, place) >= 0 else place.fail(f"{place.what} is not negative, got {value!r}")
+    return (
+        number(value, place)
+        if number(value, place) >= 0
+        else place.fail(f"{place.what} is not negative, got {value!r}")
+    )
 
 
 def whole(value: Any, place: TomlPlace) -> int:
@@ -275,7 +281,9 @@ class TomlItem:
     place: TomlPlace
 
 
-def item(what: str, kinds: Mapping[str, Iterable[str]], readers: Mapping[str, Reader], default: str | None = None) -> Reader:
+def item(
+    what: str, kinds: Mapping[str, Iterable[str]], readers: Mapping[str, Reader], default: str | None = None
+) -> Reader:
     """Reader of an `TomlItem`: the keys of each kind, and how each key is read."""
 
     def read(value: Any, place: TomlPlace) -> TomlItem:

@@ -84,7 +84,9 @@ def _reach(standing: Standing, hand: str) -> Trial:
     frame = standing.body.frames[hand]
     target = standing.robot.pose(standing.q0, frame)[:3, 3] + by
     off = float(np.linalg.norm(standing.robot.pose(run.q[-1], frame)[:3, 3] - target))
-    return Trial(f"{hand} reaches {far * 1e2:.0f} cm", f"within {NEAR * 1e3:.0f} mm", _said(run, off), _ok(run, off), run)
+    return Trial(
+        f"{hand} reaches {far * 1e2:.0f} cm", f"within {NEAR * 1e3:.0f} mm", _said(run, off), _ok(run, off), run
+    )
 
 
 def _push(standing: Standing, side: str, direction: tuple[float, float]) -> Trial:
@@ -95,7 +97,11 @@ def _push(standing: Standing, side: str, direction: tuple[float, float]) -> Tria
     run = _run(standing, 3.5, [Push(body.frames["torso"], force, 0.5, PUSHED)])
     off = _off(standing, run)
     return Trial(
-        f"pushed from {side}", f"{impulse:.1f} N s, back within {DRIFT * 1e3:.0f} mm", _said(run, off), _ok(run, off), run
+        f"pushed from {side}",
+        f"{impulse:.1f} N s, back within {DRIFT * 1e3:.0f} mm",
+        _said(run, off),
+        _ok(run, off),
+        run,
     )
 
 

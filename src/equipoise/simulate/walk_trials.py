@@ -98,13 +98,16 @@ def walk_course(walker: Walking, seed: int, duration: float = 30.0, pushes: tupl
     )  # fmt: skip
     ends = [start for start, _ in parts[1:]]
     legs = [
-        _leg(walker, run, start, end, asked) for (start, asked), end in zip(parts, ends, strict=False) if run.t[-1] >= end - 0.1
+        _leg(walker, run, start, end, asked)
+        for (start, asked), end in zip(parts, ends, strict=False)
+        if run.t[-1] >= end - 0.1
     ]
     return WalkTrial(seed, tuple(legs), run, _effort(run), _excess(run))
 
 
 def pushed_trot(walker: Walking, seed: int, speed: float = 0.5, push: float = 0.2, duration: float = 10.0) -> WalkTrial:
-    """Walk straight at a speed (m/s) and be pushed at the trunk every two seconds, from sides and at times drawn from the seed.
+    """Walk straight at a speed (m/s) and be pushed at the trunk every two seconds, from sides and at times drawn from
+    the seed.
 
     Args:
         push: impulse of each push, of m √(g h), within 0.1 s. The last two seconds are without.
@@ -127,8 +130,8 @@ def pushed_trot(walker: Walking, seed: int, speed: float = 0.5, push: float = 0.
 
 
 def estimated_walk(walker: Walking, seed: int, metres: float = 5.0, forces: bool = False) -> tuple[Run, float]:
-    """Walk straight on a plant drawn from a seed, on estimates only; the run, and how far the base ends from where it is believed
-    to be, as a part of the way.
+    """Walk straight on a plant drawn from a seed, on estimates only; the run, and how far the base ends from where it
+    is believed to be, as a part of the way.
 
     Args:
         forces: whether the soles measure their forces; else touch is known by the torques of the joints.
@@ -137,9 +140,15 @@ def estimated_walk(walker: Walking, seed: int, metres: float = 5.0, forces: bool
     speed = FORWARD * walker.body.gains.speed
     walker.command(speed, at=0.5)
     run = simulate(
-        walker.robot, driven(walker.robot, walker), varied_plant(walker, seed), metres / speed + 2.0, q0=walker.q0, seed=seed,
-        delay=DELAY, **on_estimates(walker.robot, walker.contacts, forces=forces),
-    )  # fmt: skip
+        walker.robot,
+        driven(walker.robot, walker),
+        varied_plant(walker, seed),
+        metres / speed + 2.0,
+        q0=walker.q0,
+        seed=seed,
+        delay=DELAY,
+        **on_estimates(walker.robot, walker.contacts, forces=forces),
+    )
     off = np.linalg.norm(run.estimates["q"][-1, :3] - run.q[-1, :3])
     return run, float(off / np.linalg.norm(run.q[-1, :2] - run.q[0, :2]))
 

@@ -26,7 +26,8 @@ class Box:
         size: its edges along its own x, y, z, m.
         position: of its centre, m.
         rpy: roll, pitch, yaw about the axes of the world, rad.
-        velocity: twist (linear, angular) of its centre in world axes, where it moves; three numbers are the linear part.
+        velocity: twist (linear, angular) of its centre in world axes, where it moves; three numbers are the linear
+            part.
     """
 
     size: Vector
@@ -70,18 +71,22 @@ Solid = Primitive | Box
 
 def solids(obstacles: Sequence[Any], ground: Any = GROUND) -> tuple[Solid, ...]:
     """The ground and obstacles, each of a kind that can be touched; an error names the first that cannot."""
-    every = tuple(obstacles) if ground is None or ground is False else (GROUND if ground is True else ground, *obstacles)
+    every = (
+        tuple(obstacles) if ground is None or ground is False else (GROUND if ground is True else ground, *obstacles)
+    )
     for solid in every:
         if not isinstance(solid, Plane | Sphere | Capsule | Box):
             raise GeometryError(f"{solid!r} cannot be touched; what can: {SOLIDS}")
         if solid.frame is not None:
-            raise GeometryError(f"{solid!r} is on frame {solid.frame!r} of the robot; obstacles are in the world (frame=None)")
+            raise GeometryError(
+                f"{solid!r} is on frame {solid.frame!r} of the robot; obstacles are in the world (frame=None)"
+            )
         if getattr(solid, "radius", 1.0) == 0.0:
             raise GeometryError(f"{solid!r} has no radius and so nothing to touch")
     return every
 
 
-# --- motion ------------------------------------------------------------------------------------------------------------
+# --- motion -----------------------------------------------------------------------------------------------------------
 
 
 def moves(solid: Solid) -> bool:
@@ -90,7 +95,8 @@ def moves(solid: Solid) -> bool:
 
 
 def placed(solid: Solid, t: float) -> tuple[Array, Array, Array]:
-    """(R, p, twist) that carry a solid from time 0 to t: a point x of it is at R (x − r) + r + p, r its reference point."""
+    """(R, p, twist) that carry a solid from time 0 to t: a point x of it is at R (x − r) + r + p, r its reference
+    point."""
     return displacement(six_numbers(solid.velocity), six_numbers(solid.acceleration), t)
 
 
@@ -99,12 +105,13 @@ def reference(solid: Solid) -> Array:
     return solid.position if isinstance(solid, Box) else solid.points[0]
 
 
-# --- distance of points ------------------------------------------------------------------------------------------------
+# --- distance of points -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """Of each point: distance to the nearest solid (negative inside), unit normal away from it, velocity of its surface."""
+    """Of each point: distance to the nearest solid (negative inside), unit normal away from it, velocity of its
+    surface."""
 
     distance: Array  # (k,)
     normal: Array  # (k, 3)
@@ -172,4 +179,9 @@ def _box(solid: Box, p: Array) -> tuple[Array, Array]:
     return np.where(inside, over.max(axis=1), far), normal @ X[:3, :3].T
 
 
-_DISTANCES: dict[type, Callable[..., tuple[Array, Array]]] = {Plane: _plane, Sphere: _sphere, Capsule: _capsule, Box: _box}
+_DISTANCES: dict[type, Callable[..., tuple[Array, Array]]] = {
+    Plane: _plane,
+    Sphere: _sphere,
+    Capsule: _capsule,
+    Box: _box,
+}

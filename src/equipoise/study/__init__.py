@@ -1,6 +1,7 @@
 """Many runs: the same function over a grid or random draws of parameters, on this machine or on a cluster.
 
-`equipoise.study` is this package and, as `eq.study(function, parameters, …)`, the function that does the runs; see `run.study`.
+`equipoise.study` is this package and, as `eq.study(function, parameters, …)`, the function that does the runs; see
+`run.study`.
 """
 
 from __future__ import annotations

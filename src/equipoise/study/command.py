@@ -41,7 +41,9 @@ def run_study(
         from .robustness import demo_run, robustness_draws
 
         function: Callable[..., Any] = demo_run
-        parameters: Any = robustness_draws(draws or 200, seed=seed, **{name: _drawn(name, x) for name, x in written.items()})
+        parameters: Any = robustness_draws(
+            draws or 200, seed=seed, **{name: _drawn(name, x) for name, x in written.items()}
+        )
     else:
         function = load_function(what)
         parameters = _draws(draws, seed, written) if draws else _grid(written)
@@ -83,7 +85,7 @@ def load_function(what: str) -> Callable[..., Any]:
     return getattr(module, name)
 
 
-# --- parameters on the command line ------------------------------------------------------------------------------------
+# --- parameters on the command line -----------------------------------------------------------------------------------
 
 
 def read_specification(text: str) -> tuple[str, Any]:
@@ -128,11 +130,13 @@ def _draws(count: int, seed: int, written: dict[str, Any]) -> Draws:
 def _grid(written: dict[str, Any]) -> Grid:
     for name, given in written.items():
         if not isinstance(given, list):
-            raise StudyError(f"{name!r} is to be drawn ({given}): say how often with --draws N, or give values such as 0:1:11")
+            raise StudyError(
+                f"{name!r} is to be drawn ({given}): say how often with --draws N, or give values such as 0:1:11"
+            )
     return Grid(written)
 
 
-# --- what came of it ---------------------------------------------------------------------------------------------------
+# --- what came of it --------------------------------------------------------------------------------------------------
 
 
 def show(console: Console, table: Table) -> None:

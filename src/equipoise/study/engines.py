@@ -1,7 +1,7 @@
 """Where the runs are done: in this process, in worker processes of this machine (joblib), or on a Dask cluster.
 
-An engine is given jobs and yields their records as they come, each job once. A worker that dies takes no run with it: its runs
-are done again elsewhere, and only one that kills its worker again and again is given up, as a failed run.
+An engine is given jobs and yields their records as they come, each job once. A worker that dies takes no run with it:
+its runs are done again elsewhere, and only one that kills its worker again and again is given up, as a failed run.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _here(function: Function, jobs: Sequence[Job]) -> Iterator[Record]:
         yield do(function, job)
 
 
-# --- joblib ------------------------------------------------------------------------------------------------------------
+# --- joblib -----------------------------------------------------------------------------------------------------------
 
 
 def _on_joblib(function: Function, jobs: Sequence[Job], workers: int) -> Iterator[Record]:
@@ -88,18 +88,22 @@ def _alone(data: bytes, job: Job) -> Record:
 
 
 def _parallel(data: bytes, jobs: Any, workers: int) -> Any:
-    """Records as they come. Workers have one thread for BLAS: two pools of threads would only be in each other's way."""
+    """Records as they come. Workers have one thread for BLAS: two pools of threads would only be in each other's
+    way."""
     try:
         import joblib
     except ImportError:
         raise missing_package("joblib", "study", "a study on several workers") from None
     with joblib.parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1):
-        parallel = joblib.Parallel(batch_size=1, return_as="generator_unordered", initializer=_end_with, initargs=(os.getpid(),))
+        parallel = joblib.Parallel(
+            batch_size=1, return_as="generator_unordered", initializer=_end_with, initargs=(os.getpid(),)
+        )
     return parallel(joblib.delayed(do_packed)(data, job) for job in jobs)
 
 
 def _end_with(parent: int) -> None:
-    """Watch the process that started this worker and end when it is gone, so that a killed study leaves nothing running."""
+    """Watch the process that started this worker and end when it is gone, so that a killed study leaves nothing
+    running."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -109,7 +113,7 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True, name="equipoise watch").start()
 
 
-# --- Dask --------------------------------------------------------------------------------------------------------------
+# --- Dask -------------------------------------------------------------------------------------------------------------
 
 
 def _on_dask(function: Function, jobs: Sequence[Job], workers: int | None, scheduler: Any) -> Iterator[Record]:
@@ -142,7 +146,8 @@ def _fetched(distributed: Any, future: Any, job: Job) -> Record:
         raise
     except (Exception, distributed.CancelledError) as error:
         raise StudyError(
-            f"the cluster lost run {job.run}: {type(error).__name__}: {error}. Runs that ended are kept in the study's folder, "
+            f"the cluster lost run {job.run}: {type(error).__name__}: {error}. Runs that ended are kept in the study's "
+            "folder, "
             "if it has one; start the study again to go on."
         ) from error
 

@@ -24,7 +24,7 @@ class StudyError(EquipoiseError):
     """A study that cannot be: parameters that are none, a folder of another study, workers that cannot be reached."""
 
 
-# --- distributions -----------------------------------------------------------------------------------------------------
+# --- distributions ----------------------------------------------------------------------------------------------------
 
 
 class Distribution(Protocol):
@@ -115,11 +115,12 @@ def _require_range(which: Any, low: float, high: float) -> None:
         raise StudyError(f"{which}: wanted finite bounds, low below high")
 
 
-# --- sets of runs ------------------------------------------------------------------------------------------------------
+# --- sets of runs -----------------------------------------------------------------------------------------------------
 
 
 class Grid:
-    """Every combination of values, the last parameter changing fastest: `Grid(friction=[0.3, 0.8], mass=[20, 30, 40])`."""
+    """Every combination of values, the last parameter changing fastest: `Grid(friction=[0.3, 0.8], mass=[20, 30,
+    40])`."""
 
     values: dict[str, list[Value]]
 
@@ -139,8 +140,8 @@ class Grid:
 class Draws:
     """Random parameters: `Draws(200, seed=1, friction=Uniform(0.3, 1.0), surface=Choice(["wood", "ice"]))`.
 
-    The same seed gives the same draws everywhere. Each parameter has random numbers of its own, so that another parameter,
-    another order or more draws do not change those that were there.
+    The same seed gives the same draws everywhere. Each parameter has random numbers of its own, so that another
+    parameter, another order or more draws do not change those that were there.
 
     Args:
         count: how many runs.
@@ -201,7 +202,9 @@ def rows_of(parameters: Parameters) -> list[Row]:
         raise StudyError("there are no parameters, so there is nothing to run")
     taken = [name for name in rows[0] if name in RESERVED]
     if taken:
-        raise StudyError(f"no parameter can be named {taken[0]!r}: tables have a column of that name ({', '.join(RESERVED)})")
+        raise StudyError(
+            f"no parameter can be named {taken[0]!r}: tables have a column of that name ({', '.join(RESERVED)})"
+        )
     return rows
 
 

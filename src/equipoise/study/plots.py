@@ -17,10 +17,11 @@ BINS = 8
 
 
 def success_figure(table: Table, success: str = "success", parameters: Sequence[str] | None = None) -> Any:
-    """A panel for each parameter: rate of success over it, with the range in which the true rate lies 19 times out of 20.
+    """A panel for each parameter: rate of success over it, with the range in which the true rate lies 19 times out of
+    20.
 
-    Below the rate every run is a mark: successes on top, the others at the bottom. Two parameters named push_x and push_y, or
-    any pair …_x and …_y, get a map of their own.
+    Below the rate every run is a mark: successes on top, the others at the bottom. Two parameters named push_x and
+    push_y, or any pair …_x and …_y, get a map of their own.
 
     Args:
         success: a column of true and false; a run that raised counts as no success.

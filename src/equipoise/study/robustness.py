@@ -1,4 +1,5 @@
-"""The shipped study: does a scenario still succeed when the ground, the robot and the world are not as its controller thinks?
+"""The shipped study: does a scenario still succeed when the ground, the robot and the world are not as its controller
+thinks?
 
 table = eq.study(demo_run, robustness_draws(200), folder="robustness")
 success_figure(table).savefig("robustness.svg")
@@ -26,7 +27,8 @@ OF_THE_LOOP = ("dt", "delay", "fall")  # options of a scenario that are not the 
 
 
 def robustness_draws(count: int = 200, *, seed: int = 0, **others: Any) -> Draws:
-    """Draws for `demo_run`: friction of the ground, mass of the torso, a push in any direction at any time, sensor noise.
+    """Draws for `demo_run`: friction of the ground, mass of the torso, a push in any direction at any time, sensor
+    noise.
 
     Args:
         others: further parameters, or other distributions for these.
@@ -64,7 +66,8 @@ def demo_run(
         duration: s; the scenario's own if 0.
 
     Returns:
-        outcome: "completed", "missed" (stands, but not where it should), "fell" or "failed". success: whether completed.
+        outcome: "completed", "missed" (stands, but not where it should), "fell" or "failed". success: whether
+            completed.
         reason: what was first found wanting. time: how far it came, s. largest_torque: as a part of the limit.
         shares of the steps in which the controller had to relax something or hold.
     """
@@ -98,7 +101,13 @@ def _prepared(scenario: str) -> Built:
 
 
 def run_with(
-    built: Built, friction: float, mass: float, force: tuple[float, float, float], start: float, seed: int, duration: float
+    built: Built,
+    friction: float,
+    mass: float,
+    force: tuple[float, float, float],
+    start: float,
+    seed: int,
+    duration: float,
 ) -> Run:
     """The scenario with the controller's robot in command and another one in the plant."""
     from ..simulate.loop import Push, simulate

@@ -27,11 +27,13 @@ def study(
 ) -> Table:
     """Call a function with every set of parameters and return all results as a table.
 
-    A run that raises is recorded as failed, with its message; the others go on. With a folder, every run is on disk as soon
-    as it ends: call again with the same function, parameters and folder after a crash, and only what is missing is done.
+    A run that raises is recorded as failed, with its message; the others go on. With a folder, every run is on disk as
+    soon as it ends: call again with the same function, parameters and folder after a crash, and only what is missing is
+    done.
 
     Args:
-        function: called as `function(**parameters)`; returns a mapping from names to numbers or short texts, or one of these.
+        function: called as `function(**parameters)`; returns a mapping from names to numbers or short texts, or one of
+            these.
         parameters: a `Grid`, `Draws`, a mapping from names to lists (a grid), or a list of mappings.
         engine: "local" (joblib, processes of this machine) or "dask".
         workers: how many processes; all cores if None. 1 runs in this process, without joblib.
@@ -69,7 +71,14 @@ def _bar(progress: bool, total: int, done: list[Record]) -> Iterator[Callable[[R
         yield lambda record: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     failed = sum(bool(record.failure) for record in done)
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))

@@ -57,7 +57,9 @@ class Memory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         pass
 
     def add(self, record: Record) -> None:
@@ -96,7 +98,9 @@ class Folder(Memory):
             self._file.write(b"\n")
         self._synced = 0.0
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         os.fsync(self._file.fileno())
         self._file.close()
 
@@ -147,12 +151,18 @@ def _header(path: Path) -> dict[str, Any]:
         for key, kind in {"version": int, "function": str, "source": str, "runs": int, "digest": str}.items():
             if not isinstance(header[key], kind):
                 raise ValueError(f"{key} is {str(header[key])[:40]!r}")
-        if not isinstance(header["parameters"], list) or not all(isinstance(name, str) for name in header["parameters"]):
+        if not isinstance(header["parameters"], list) or not all(
+            isinstance(name, str) for name in header["parameters"]
+        ):
             raise ValueError("parameters is not a list of names")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise StudyError(f"{str(path)!r} is not the folder of a study: {HEADER}: {type(error).__name__}: {error}") from None
+        raise StudyError(
+            f"{str(path)!r} is not the folder of a study: {HEADER}: {type(error).__name__}: {error}"
+        ) from None
     if header["version"] > FORMAT:
-        raise StudyError(f"{str(path)!r} is of format {header['version']}; this version of Equipoise reads up to {FORMAT}")
+        raise StudyError(
+            f"{str(path)!r} is of format {header['version']}; this version of Equipoise reads up to {FORMAT}"
+        )
     return header
 
 
@@ -160,7 +170,9 @@ def _require_same(path: Path, identity: Identity, resume: bool) -> None:
     """Another function or other parameters are an error; more runs after the same ones are not."""
     there = _header(path)
     if not resume:
-        raise StudyError(f"{str(path)!r} holds a study already; resume=True goes on with it, another folder begins anew")
+        raise StudyError(
+            f"{str(path)!r} holds a study already; resume=True goes on with it, another folder begins anew"
+        )
     if there["function"] != identity.function:
         raise StudyError(
             f"{str(path)!r} holds a study of {there['function']}, and this is one of {identity.function}; "
@@ -173,11 +185,14 @@ def _require_same(path: Path, identity: Identity, resume: bool) -> None:
         )
     if there["digest"] != digest(identity.rows[: there["runs"]]):
         raise StudyError(
-            f"{str(path)!r} holds a study of {there['runs']} runs with other values of {', '.join(there['parameters'])} "
+            f"{str(path)!r} holds a study of {there['runs']} runs with other values of "
+            f"{', '.join(there['parameters'])} "
             "(another seed, range or order?); give each study a folder of its own"
         )
     if there["source"] and identity.source and there["source"] != identity.source:
-        text = f"{identity.function} was edited since the runs in {str(path)!r}; those that are there are kept as they are"
+        text = (
+            f"{identity.function} was edited since the runs in {str(path)!r}; those that are there are kept as they are"
+        )
         warnings.warn(text, StudyWarning, stacklevel=4)
 
 

@@ -39,8 +39,8 @@ class Record:
 class Table:
     """One row for each run, in the order of the parameters; `table["friction"]` is a column.
 
-    Columns are arrays of bool, int, float or text. Where a run failed its results are NaN or "", and columns of bool or int
-    are of float.
+    Columns are arrays of bool, int, float or text. Where a run failed its results are NaN or "", and columns of bool or
+    int are of float.
 
     Attributes:
         columns: "run", the parameters, the results, "wall_time" (s), "failure" ("" where there is none).
@@ -99,7 +99,9 @@ class Table:
         )
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self)[1:-1], list(self.columns), zip(*(c.tolist() for c in self.columns.values()), strict=True))
+        return html_table(
+            repr(self)[1:-1], list(self.columns), zip(*(c.tolist() for c in self.columns.values()), strict=True)
+        )
 
     def to_pandas(self) -> DataFrame:
         """The table as a data frame of pandas, which needs the extra `study`."""
@@ -172,7 +174,11 @@ def _require_table(header: Mapping[str, Any], columns: Mapping[str, Array]) -> N
     for name, column in columns.items():
         if column.shape != rows or column.ndim != 1:
             raise ValueError(f"column {name!r} has shape {column.shape}, and column 'run' {rows}")
-    if columns["run"].dtype.kind not in "iu" or columns["wall_time"].dtype.kind != "f" or columns["failure"].dtype.kind != "U":
+    if (
+        columns["run"].dtype.kind not in "iu"
+        or columns["wall_time"].dtype.kind != "f"
+        or columns["failure"].dtype.kind != "U"
+    ):
         raise ValueError("run, wall_time and failure are columns of integers, numbers and texts")
     if not isinstance(header["function"], str):
         raise ValueError("the name of its function is not a text")
@@ -191,7 +197,8 @@ def _read_parquet(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
     _, parquet = _pyarrow()
     about = parquet.ParquetFile(path).metadata
     unpacked = max(
-        sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups)), 8 * about.num_rows * about.num_columns
+        sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups)),
+        8 * about.num_rows * about.num_columns,
     )  # runs of one value take next to nothing in the file
     if unpacked > MAX_BYTES:
         raise ValueError(f"it unpacks to {unpacked:,} bytes; up to {MAX_BYTES:,} are read")

@@ -92,13 +92,18 @@ def packed(function: Function) -> bytes:
 
 
 def _dumped(cloudpickle: Any, function: Function) -> bytes:
-    """The function by cloudpickle; cached functions that workers cannot import go with their code, and an empty cache."""
+    """The function by cloudpickle; cached functions that workers cannot import go with their code, and an empty
+    cache."""
 
     class Pickler(cloudpickle.Pickler):
         def reducer_override(self, item: Any) -> Any:
             if isinstance(item, functools._lru_cache_wrapper):
                 module = item.__module__ or ""
-                if module == "__main__" or module in cloudpickle.list_registry_pickle_by_value() or not _importable(module):
+                if (
+                    module == "__main__"
+                    or module in cloudpickle.list_registry_pickle_by_value()
+                    or not _importable(module)
+                ):
                     return _cached_again, (item.__wrapped__, *item.cache_parameters().values())
             return super().reducer_override(item)
 

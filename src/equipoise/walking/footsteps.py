@@ -13,7 +13,8 @@ STRIDE, ASIDE, TURN = 0.4, 0.35, 0.25  # of the reach ahead, of the width, and r
 
 @dataclass(frozen=True)
 class Footstep:
-    """Where a foot (0 left, 1 right) goes: a place, and the height of the ground there, m; the stance foot's if not given."""
+    """Where a foot (0 left, 1 right) goes: a place, and the height of the ground there, m; the stance foot's if not
+    given."""
 
     foot: int
     place: Place

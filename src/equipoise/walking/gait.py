@@ -1,6 +1,7 @@
 """How a body walks where nobody says otherwise: times and lengths that scale with it, and the steps of a command.
 
-Times are multiples of 1/ω and lengths of the height h of the standing centre of mass, so similar bodies of any size walk alike.
+Times are multiples of 1/ω and lengths of the height h of the standing centre of mass, so similar bodies of any size
+walk alike.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Gait:
     Attributes:
         rate: ω, 1/s. height: m, of the walking centre of mass above the ground.
         width: m, between the middles of the soles.
-        period: s, from one touchdown to the next. shortest, longest: s, within which it may be changed to catch the body.
+        period: s, from one touchdown to the next. shortest, longest: s, within which it may be changed to catch the
+            body.
         transfer: s, in which weight goes from foot to foot, both on the ground. hurried: s, the same after a push.
         clearance: m, under a swinging foot. landing: m/s, with which it comes down.
         push_off: (2,) m/s², a foot's largest accelerations, forward and aside.
@@ -77,10 +79,12 @@ class Gait:
         )  # fmt: skip
 
     def towards(self, now: Command, asked: Command, dt: float) -> Command:
-        """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow, and end at
-        the largest that was seen to be walked."""
+        """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow,
+        and end at the largest that was seen to be walked."""
         speed = self.rate * self.height
-        forward, left = (float(np.clip(x, -m * speed, m * speed)) for x, m in ((asked.forward, FASTEST), (asked.left, ASIDE)))
+        forward, left = (
+            float(np.clip(x, -m * speed, m * speed)) for x, m in ((asked.forward, FASTEST), (asked.left, ASIDE))
+        )
         most = dt * HASTE * self.rate * speed, dt * HASTE * self.rate * speed, dt * HASTE * self.rate**2
         pairs = zip((now.forward, now.left, now.turn), (forward, left, asked.turn), most, strict=True)
         new = [a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs]
@@ -126,10 +130,11 @@ def slowest_joint(body: Body) -> float:
 
 
 def _push_off(body: Body) -> Array:
-    """(2,) m/s²: how fast a foot may be accelerated forward and aside by its leg from the standing posture, the trunk at rest.
+    """(2,) m/s²: how fast a foot may be accelerated forward and aside by its leg from the standing posture, the trunk
+    at rest.
 
-    Joint accelerations follow from the foot's alone, q̈ = J⁻¹ a, and torques from M q̈ + g; of what motors give, a part is left to
-    the trunk and to feedback.
+    Joint accelerations follow from the foot's alone, q̈ = J⁻¹ a, and torques from M q̈ + g; of what motors give, a part
+    is left to the trunk and to feedback.
     """
     robot, q = body.robot, body.standing
     M, g, most = robot.mass_matrix(q), robot.gravity(q), np.asarray(robot.limits.effort)
@@ -145,11 +150,12 @@ def _push_off(body: Body) -> Array:
 
 
 def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading: float, seconds: float) -> Place:
-    """Where the swinging foot (0 left, 1 right) goes from a stance foot, by the command, in the time between two touchdowns.
+    """Where the swinging foot (0 left, 1 right) goes from a stance foot, by the command, in the time between two
+    touchdowns.
 
-    The middle between the feet moves by the command. A foot goes aside by twice that when it swings to that side, and just beside
-    the stance foot when it swings from it, so that feet never come nearer than they stand. Without a width, as pairs of diagonal
-    legs have none, each goes as far as the command does.
+    The middle between the feet moves by the command. A foot goes aside by twice that when it swings to that side, and
+    just beside the stance foot when it swings from it, so that feet never come nearer than they stand. Without a width,
+    as pairs of diagonal legs have none, each goes as far as the command does.
 
     Args:
         heading: rad, of the walk when the stance foot touched.

@@ -1,7 +1,8 @@
 """How far apart two groups of feet can be set: from the legs' own kinematics.
 
-The trunk stands as it does; all feet are moved together along eight directions until a leg has no posture. When one group is set
-u from the other, each is u/2 from where it stands, one to each side, so the reach is twice the lesser of two opposite ways.
+The trunk stands as it does; all feet are moved together along eight directions until a leg has no posture. When one
+group is set u from the other, each is u/2 from where it stands, one to each side, so the reach is twice the lesser of
+two opposite ways.
 """
 
 from __future__ import annotations

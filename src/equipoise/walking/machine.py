@@ -35,7 +35,8 @@ QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when
 STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
 LAST = 0.01  # s: the nearest future that is planned for
 LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
-SHOVE, AHEAD = 0.35, 0.2  # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
+# of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
+SHOVE, AHEAD = 0.35, 0.2
 STEEP, FEEL = 0.3, 0.5  # largest slope that is believed; ω: how fast it is felt
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
@@ -70,7 +71,8 @@ class Machine:
         return said
 
     def _feel(self, seen: Seen, dt: float) -> None:
-        """The slope of the ground, as the sole of the foot that carries lies on it; after a push soles tip, and tell nothing."""
+        """The slope of the ground, as the sole of the foot that carries lies on it; after a push soles tip, and tell
+        nothing."""
         s = self.state
         if s.mode != STEP or seen.t - s.since < s.transfer or seen.t - s.pushed < HURRY / self.gait.rate:
             return
@@ -94,7 +96,7 @@ class Machine:
             yaws[1 - s.stance], rate = float(s.swing.state[0, 3]), float(s.swing.state[1, 3]) / 2
         self.whole_body.set_heading(yaws[0] + wrapped(yaws[1] - yaws[0]) / 2, rate)
 
-    # --- both feet --------------------------------------------------------------------------------------------------------
+    # --- both feet ----------------------------------------------------------------------------------------------------
 
     def _standing(self, seen: Seen, command: Command) -> list[str]:
         """Pressure brings the capture point back to the middle; a step where it cannot, or where one is asked for."""
@@ -124,7 +126,10 @@ class Machine:
     def _tidied(self, seen: Seen, middle: Array) -> list[str]:
         """Feet that came to stand apart are brought together once the robot is at rest."""
         s, width = self.state, self.gait.width
-        if np.abs(seen.xi - middle).max() > QUIET * width or np.abs(seen.velocity).max() > QUIET * width * self.gait.rate:
+        if (
+            np.abs(seen.xi - middle).max() > QUIET * width
+            or np.abs(seen.velocity).max() > QUIET * width * self.gait.rate
+        ):
             s.since = seen.t
         if seen.t - s.since < REST / self.gait.rate or np.abs(self._apart(seen)).max() < TOGETHER * width:
             return []
@@ -198,7 +203,7 @@ class Machine:
             self._begin(seen, s.stance)
         return []
 
-    # --- a step -----------------------------------------------------------------------------------------------------------
+    # --- a step -------------------------------------------------------------------------------------------------------
 
     def _begin(self, seen: Seen, stance: int) -> None:
         """Weight goes to a foot, and the other will swing."""
@@ -224,7 +229,8 @@ class Machine:
         return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy))
 
     def _places(self, stance: Place, command: Command, since: float) -> list[Place]:
-        """The stance foot and the places after it, those that were given or those of the command, `since` s into the step."""
+        """The stance foot and the places after it, those that were given or those of the command, `since` s into the
+        step."""
         s, swing = self.state, 1 - self.state.stance
         if s.queue and s.queue[0].foot == swing:
             s.goal_height = s.queue[0].height

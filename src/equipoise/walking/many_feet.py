@@ -1,7 +1,8 @@
 """The whole body of a robot with four or more feet: legs in two groups, each of which steps as one foot would.
 
-In a trot the groups are the pairs of diagonal legs, with six legs tripods. The virtual foot of a group [RCB86] is in the middle
-of its feet, turned as they are turned; with two feet it is a line, and pressure goes along it and nowhere else.
+In a trot the groups are the pairs of diagonal legs, with six legs tripods. The virtual foot of a group [RCB86] is in
+the middle of its feet, turned as they are turned; with two feet it is a line, and pressure goes along it and nowhere
+else.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ManyFeet(WholeBody):
     def _contact(self, role: str, friction: float) -> Contact:
         return PointContact(self.body.frames[role], name=role, friction=friction)
 
-    # --- where the groups are ---------------------------------------------------------------------------------------------
+    # --- where the groups are -----------------------------------------------------------------------------------------
 
     def _positions(self, q: Array) -> Array:
         return np.array([self.robot.pose(q, self.body.frames[role])[:3, 3] for role in self.feet])
@@ -65,7 +66,8 @@ class ManyFeet(WholeBody):
         """Poses (4, 4) of the virtual feet."""
         self.places = self._positions(q)
         first, second = (
-            virtual_foot(self.places[list(group)], spread) for group, spread in zip(self.groups, self.spreads, strict=True)
+            virtual_foot(self.places[list(group)], spread)
+            for group, spread in zip(self.groups, self.spreads, strict=True)
         )
         return first, second
 
@@ -82,7 +84,7 @@ class ManyFeet(WholeBody):
         ends = np.cumsum([len(group) for group in self.groups])
         return [float(part.max()) for part in np.split(off, ends[:-1])]
 
-    # --- contacts ---------------------------------------------------------------------------------------------------------
+    # --- contacts -----------------------------------------------------------------------------------------------------
 
     def share(self, stance: int, part: float, sudden: bool = False) -> None:
         for k in self.groups[stance]:
@@ -128,8 +130,8 @@ class ManyFeet(WholeBody):
     def set_swing(self, foot: int, state: Array, slope: Array) -> None:
         """A swinging group by place, rate and acceleration of x, y, z and yaw of its virtual foot, (3, 4).
 
-        A foot that stood elsewhere beside its group goes over to where it belongs, critically damped. Points have no tilt: the
-        slope is for soles.
+        A foot that stood elsewhere beside its group goes over to where it belongs, critically damped. Points have no
+        tilt: the slope is for soles.
         """
         R, rate = rotation_from_rpy(0.0, 0.0, float(state[0, 3])), FADING * self.body.gains.rate
         turn, spin = float(state[1, 3]), float(state[2, 3])

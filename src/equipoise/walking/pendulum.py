@@ -1,7 +1,7 @@
 """The linear inverted pendulum by its divergent component of motion.
 
-A centre of mass c at height h above its support, whose force goes through the centre of pressure p, obeys c̈ = ω² (c − p) with
-ω = √(g / h). Its divergent component ξ = c + ċ / ω, the capture point, does so alone:
+A centre of mass c at height h above its support, whose force goes through the centre of pressure p, obeys c̈ = ω² (c −
+p) with ω = √(g / h). Its divergent component ξ = c + ċ / ω, the capture point, does so alone:
 
     ξ̇ = ω (ξ − p),        ċ = ω (ξ − c)    [EOA15]
 
@@ -33,7 +33,8 @@ def before(xi: Array, pressure: Array, rate: float, seconds: float) -> Array:
 
 
 def after_shift(xi: Array, start: Array, end: Array, rate: float, seconds: float) -> Array:
-    """ξ after the centre of pressure went from one place to another at constant speed: the weight goes from foot to foot.
+    """ξ after the centre of pressure went from one place to another at constant speed: the weight goes from foot to
+    foot.
 
     With p(t) = p₀ + m t the solution of ξ̇ = ω (ξ − p) is p(t) + m/ω + (ξ₀ − p₀ − m/ω) e^(ωt).
     """

@@ -1,8 +1,9 @@
 """Where the next foot can be set, seen from the one that stands: from the robot's own legs.
 
-Along eight directions from where the foot stands beside the other, the feet are moved apart until no posture has both soles flat
-on the ground, the centre of mass at walking height between them and the torso upright, within joint limits. Inwards it ends where
-soles would touch. The polygon of these places is the reach; postures are found by least squares as the standing one is.
+Along eight directions from where the foot stands beside the other, the feet are moved apart until no posture has both
+soles flat on the ground, the centre of mass at walking height between them and the torso upright, within joint limits.
+Inwards it ends where soles would touch. The polygon of these places is the reach; postures are found by least squares
+as the standing one is.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def _farthest(body: Body, width: float, height: float, out: Array) -> Array:
     limits = legs.bounds.lower.tolist(), legs.bounds.upper.tolist(), legs.bounds.free.tolist()
     soles = [(index, X.tolist()) for index, X in legs.feet]
     name = key("reach", VERSION, body.robot.tree.digest, limits, soles, legs.rest.tolist(), width, height)
-    found = Cache().get(name, lambda: np.array([legs.farthest(np.array([0.0, width]), along) for along in out]).tobytes())
+    found = Cache().get(
+        name, lambda: np.array([legs.farthest(np.array([0.0, width]), along) for along in out]).tobytes()
+    )
     return np.frombuffer(found)
 
 
@@ -116,7 +119,9 @@ def edges(corners: Array) -> tuple[Array, Array]:
     equations = ConvexHull(corners).equations
     normals, offsets = equations[:, :2], -equations[:, 2]
     more = DIRECTIONS + 1 - len(normals)
-    return np.concatenate([normals, np.repeat(normals[:1], more, axis=0)]), np.append(offsets, np.repeat(offsets[:1], more))
+    return np.concatenate([normals, np.repeat(normals[:1], more, axis=0)]), np.append(
+        offsets, np.repeat(offsets[:1], more)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,4 +198,6 @@ class _Legs:
         turn = max(float(np.abs(e).max()) for _, e in errors)
         low = abs(float(self.skeleton.centre_of_mass(motion)[0][2]) - self.height) / self.height
         lean = from_rotation(motion.R[self.torso] @ self.upright.T)
-        return off < GOOD[0] and turn < GOOD[1] and low < GOOD[2] and float(np.linalg.norm(log(lean.tolist()))) < GOOD[3]
+        return (
+            off < GOOD[0] and turn < GOOD[1] and low < GOOD[2] and float(np.linalg.norm(log(lean.tolist()))) < GOOD[3]
+        )

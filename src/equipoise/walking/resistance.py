@@ -1,4 +1,5 @@
-"""Joints that resist: what damping and dry friction take is added to the torques, and motors have less left for all else."""
+"""Joints that resist: what damping and dry friction take is added to the torques, and motors have less left for all
+else."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class Resistance:
 
 @dataclass(frozen=True, eq=False)
 class ResistedTorques(Constraint):
-    """Torques that act on the links, τ, come from motors that also overcome damping d and dry friction f: |τ + d v| ≤ τ_max − f.
+    """Torques that act on the links, τ, come from motors that also overcome damping d and dry friction f: |τ + d v| ≤
+    τ_max − f.
 
     A joint that is to be driven faster has less left, one that is to be braked more.
 

@@ -1,8 +1,8 @@
 """Standing that steps when it must: `eq.Standing` with a walker beside it.
 
-While pressure under the soles can hold the capture point, it is the standing controller of `control`. When it no longer can, a
-`Walking` of the same body takes over, steps once or several times, and comes to rest; then the standing goes on from there: its
-posture and its commands, with the places of the body moved to where the feet are now.
+While pressure under the soles can hold the capture point, it is the standing controller of `control`. When it no longer
+can, a `Walking` of the same body takes over, steps once or several times, and comes to rest; then the standing goes on
+from there: its posture and its commands, with the places of the body moved to where the feet are now.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Standing(Still):
     """`control.standing.Standing`, that also steps.
 
     Args:
-        steps: whether it steps when it is pushed farther than its soles can hold; it then needs two flat feet. All other
-            arguments are those of the standing controller.
+        steps: whether it steps when it is pushed farther than its soles can hold; it then needs two flat feet. All
+            other arguments are those of the standing controller.
 
     Attributes:
         walker: what steps; None where it does not.

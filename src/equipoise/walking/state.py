@@ -39,7 +39,8 @@ class State:
 
     Attributes:
         stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
-        last, drift: the capture point in the last call, and its rate, m/s. shove: m/s, what the pendulum does not explain of it.
+        last, drift: the capture point in the last call, and its rate, m/s. shove: m/s, what the pendulum does not
+            explain of it.
         pushed: s, when there last was a shove. transfer: s, in which weight goes to the stance foot.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
         command: what it follows now. queue: steps that were given. heading: rad.

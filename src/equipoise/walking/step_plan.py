@@ -1,14 +1,15 @@
 """The next step: its place, its time and the pressure until then, from one quadratic program.
 
-Seen from the stance foot, let ξ be the capture point now and σ = e^(ω T) for the time T that is left until weight changes feet.
-With the centre of pressure at δ until then, ξ will be δ + (ξ − δ) σ. The next foot is set at u, and ξ is then at b from it:
+Seen from the stance foot, let ξ be the capture point now and σ = e^(ω T) for the time T that is left until weight
+changes feet. With the centre of pressure at δ until then, ξ will be δ + (ξ − δ) σ. The next foot is set at u, and ξ is
+then at b from it:
 
     u + b = ξ σ − y,      y = (σ − 1) δ                                      [KHMR20], with δ = 0
 
-Place, time and pressure multiply each other, but in the unknowns (u, σ, y, b) everything is linear: a centre of pressure within
-the sole, N δ ≤ d, is N y ≤ (σ − 1) d; a time between bounds bounds σ; and the reach of the legs bounds u. b is capturability:
-while ξ is no farther from the next foot than the longest and quickest steps can catch, the robot can stop [KHMR20]. That bound is
-relaxed first where not all can hold: then the least violation is chosen.
+Place, time and pressure multiply each other, but in the unknowns (u, σ, y, b) everything is linear: a centre of
+pressure within the sole, N δ ≤ d, is N y ≤ (σ − 1) d; a time between bounds bounds σ; and the reach of the legs bounds
+u. b is capturability: while ξ is no farther from the next foot than the longest and quickest steps can catch, the robot
+can stop [KHMR20]. That bound is relaxed first where not all can hold: then the least violation is chosen.
 
     minimise  w_u |u − u_to|² + w_σ (σ/σ_to − 1)² + w_b |b − b_to|² + w_δ |y / (σ_to − 1)|²
 """
@@ -55,7 +56,8 @@ class Flight:
     """The foot that swings, seen from the other.
 
     Attributes:
-        place: (2,) m. velocity: (2,) m/s. seconds: until it touches, by the last plan. wait: s, from then until weight changes.
+        place: (2,) m. velocity: (2,) m/s. seconds: until it touches, by the last plan. wait: s, from then until weight
+            changes.
     """
 
     place: Array
@@ -80,9 +82,10 @@ class Wish:
 def capturable(gait: Gait, side: float) -> tuple[Array, Array]:
     """(lower, upper) bounds of the offset b of ξ from a foot that has just been set on `side` (1 left, −1 right).
 
-    Along x the longest step keeps b where it is: b = L / (σ − 1). To the side, w is the distance of the feet, from the nearest to
-    the widest, and d the offset towards the other foot: d' = w − d σ. The d that can be kept within bounds for ever are those
-    between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1). σ is that of the quickest such steps.
+    Along x the longest step keeps b where it is: b = L / (σ − 1). To the side, w is the distance of the feet, from the
+    nearest to the widest, and d the offset towards the other foot: d' = w − d σ. The d that can be kept within bounds
+    for ever are those between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1). σ is that of the quickest
+    such steps.
     """
     reach, (along, aside) = gait.reach, growths(gait)
     inward = (aside * reach.widest - reach.nearest) / (aside**2 - 1)
@@ -155,7 +158,9 @@ class StepPlanner:
         sigma = max(float(x[SIGMA]), 1.0 + 1e-9)
         excess = float(np.abs(result.excess[2:][self._offset]).max())
         gap = data["R"] @ x - data["r"]
-        return StepPlan(x[[UX, UY]], log(sigma) / rate, x[[YX, YY]] / (sigma - 1), x[[BX, BY]], excess, float(gap @ gap))
+        return StepPlan(
+            x[[UX, UY]], log(sigma) / rate, x[[YX, YY]] / (sigma - 1), x[[BX, BY]], excess, float(gap @ gap)
+        )
 
     def _bound_flight(self, foot: Flight) -> None:
         """How far the foot gets in T, x + v T / 2 ± a T² / k, as a line in σ about the time it has by the last plan."""

@@ -1,8 +1,8 @@
 """The way of a swinging foot: smooth to the second derivative, to a place and a time that may change at any moment.
 
-Level and in yaw it is a polynomial of fifth degree from where the foot's reference is, with its rate and acceleration, to rest at
-the goal. In height it rises to a clearance at mid-swing and comes down with a landing speed; where the ground is missing it goes
-on down, faster and faster.
+Level and in yaw it is a polynomial of fifth degree from where the foot's reference is, with its rate and acceleration,
+to rest at the goal. In height it rises to a clearance at mid-swing and comes down with a landing speed; where the
+ground is missing it goes on down, faster and faster.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ Array = np.ndarray
 LEAST = 0.03  # s: a foot that is so near to its landing is not sent elsewhere
 
 
-def quintic(x: float, v: float, a: float, goal: float, speed: float, seconds: float, at: float) -> tuple[float, float, float]:
-    """(place, rate, acceleration) after `at` seconds on the polynomial of fifth degree from (x, v, a) to (goal, speed, 0)."""
+def quintic(
+    x: float, v: float, a: float, goal: float, speed: float, seconds: float, at: float
+) -> tuple[float, float, float]:
+    """(place, rate, acceleration) after `at` seconds on the polynomial of fifth degree from (x, v, a) to (goal, speed,
+    0)."""
     T, s = seconds, at
     d = goal - x
     c3 = (20 * d - (8 * speed + 12 * v) * T - 3 * a * T * T) / (2 * T**3)
@@ -86,7 +89,8 @@ class Swing:
             self.state[:, 2] = quintic(x, v, a, ground, -self.landing, left, dt)
 
     def _go_on_down(self, dt: float) -> None:
-        """No ground where it should be: the foot keeps its place and goes on down, faster and faster: it is late already."""
+        """No ground where it should be: the foot keeps its place and goes on down, faster and faster: it is late
+        already."""
         speed = max(-float(self.state[1, 2]), self.landing) + dt * self.sinking
         self.state[1:] = 0.0
         self.state[:, 2] = self.state[0, 2] - dt * speed, -speed, -self.sinking

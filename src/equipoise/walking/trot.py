@@ -1,7 +1,7 @@
 """Trot: a robot with four or more feet walks as a biped does, on the virtual feet of two groups of legs.
 
-The step plan is the biped's (`step_plan`), with pressure on the line between two feet. Across that line the capture point is
-governed by the place and time of the next group alone; along it by pressure too.
+The step plan is the biped's (`step_plan`), with pressure on the line between two feet. Across that line the capture
+point is governed by the place and time of the next group alone; along it by pressure too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ def trotting(body: Body, dt: float, friction: float, constraints: Sequence[Const
 def trot_gait(body: Body, places: Array) -> Gait:
     """Times and lengths of a trot, as multiples of 1/ω and h; feet stand at `places`, (n, 3) m."""
     rate, height, slowest = body.gains.rate, body.height, slowest_joint(body)
-    period, shortest, transfer = max(1.4 / rate, TURNING[0] / slowest), max(0.9 / rate, TURNING[1] / slowest), 0.15 / rate
+    period, shortest, transfer = (
+        max(1.4 / rate, TURNING[0] / slowest),
+        max(0.9 / rate, TURNING[1] / slowest),
+        0.15 / rate,
+    )
     reach = reach_of_groups(body, places)
     far = np.array([reach.ahead + reach.behind, reach.widest - reach.nearest])
     return Gait(

@@ -4,8 +4,8 @@
     walker.command(0.4, 0.0, 0.2)
     run = eq.simulate(walker.robot, walker, q0=walker.q0, duration=10.0)
 
-Each call measures the capture point, plans the step it is in (`step_plan`), and asks the whole body (`whole_body`) for the level
-acceleration ω² (c − p) that puts the centre of pressure where the plan wants it. Nothing raises in the loop.
+Each call measures the capture point, plans the step it is in (`step_plan`), and asks the whole body (`whole_body`) for
+the level acceleration ω² (c − p) that puts the centre of pressure where the plan wants it. Nothing raises in the loop.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Walking:
         body: its `Body`, or the path of its profile; found if not given.
         dt: s, the step at which it will be called.
         friction: coefficient of the ground that it counts on.
-        resistance: whether joints resist as their description says, by damping and dry friction: torques then make up for it.
+        resistance: whether joints resist as their description says, by damping and dry friction: torques then make up
+            for it.
         constraints: more of them, beside torque and joint limits.
 
     Attributes:
@@ -109,10 +110,13 @@ class Walking:
         """The step it is in, if it is."""
         return self.machine.state.plan
 
-    # --- commands ---------------------------------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------------------------
 
-    def command(self, forward: float = 0.0, left: float = 0.0, turn: float = 0.0, *, at: float | None = None) -> Walking:
-        """Walk: m/s forward and to the left, rad/s, in the robot's own axes; zeros to stand. From now on, or from a time (s)."""
+    def command(
+        self, forward: float = 0.0, left: float = 0.0, turn: float = 0.0, *, at: float | None = None
+    ) -> Walking:
+        """Walk: m/s forward and to the left, rad/s, in the robot's own axes; zeros to stand. From now on, or from a
+        time (s)."""
         values = [float(x) for x in (forward, left, turn, 0.0 if at is None else at)]
         if not np.isfinite(values).all():
             raise ShapeError(f"a command is three finite numbers, and a time; got {(forward, left, turn, at)!r}")
@@ -127,8 +131,11 @@ class Walking:
         self.machine.state.queue = list(steps)
         return self
 
-    def go_to(self, *points: tuple[float, float, float], start: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Walking:
-        """Walk through way points (x, y in m, yaw in rad, in the world) from where the middle of the feet is, and stand."""
+    def go_to(
+        self, *points: tuple[float, float, float], start: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    ) -> Walking:
+        """Walk through way points (x, y in m, yaw in rad, in the world) from where the middle of the feet is, and
+        stand."""
         for point in (*points, start):
             if len(point) != 3 or not np.isfinite(point).all():
                 raise ShapeError(f"a way point is x, y and yaw, three finite numbers; got {point!r}")
@@ -139,7 +146,7 @@ class Walking:
         self._command, self._later, self.machine.state.queue = Command(), [], []
         return self
 
-    # --- the loop ---------------------------------------------------------------------------------------------------------
+    # --- the loop -----------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Start anew, standing; commands and steps that were given stay."""
@@ -149,9 +156,12 @@ class Walking:
         self._forces: Mapping[str, Array] = {}
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
-        """Measured contact forces, if the plant has them; of what is no wrench, place decides whether a foot is down."""
+        """Measured contact forces, if the plant has them; of what is no wrench, place decides whether a foot is
+        down."""
         given = {name: as_numbers(wrench)[0] for name, wrench in (wrenches or {}).items()}
-        self._forces = {name: w for name, w in given.items() if np.shape(w) == (6,) and w.dtype.kind == "f" and finite(w)}
+        self._forces = {
+            name: w for name, w in given.items() if np.shape(w) == (6,) and w.dtype.kind == "f" and finite(w)
+        }
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
@@ -202,10 +212,14 @@ def _way_of_walking(body: Body) -> Callable[[Body, float, float, Sequence[Constr
     if body.robot.floating and len(body.feet) == len(flat) == 2:
         return _bipedal
     feet = ", ".join(body.feet) or "no feet"
-    raise BodyError(f"{body.robot.name!r} cannot walk: that takes two flat feet, or four or six of any kind; it has {feet}")
+    raise BodyError(
+        f"{body.robot.name!r} cannot walk: that takes two flat feet, or four or six of any kind; it has {feet}"
+    )
 
 
 def _bipedal(body: Body, dt: float, friction: float, constraints: Sequence[Constraint]) -> Machine:
     whole_body = WholeBody(body, dt, friction, constraints)
     left, right = (X[:2, 3] for X in whole_body.soles(body.standing))
-    return Machine(Gait.of(body, (left, right)), whole_body, [np.array(body.feet[role].corners) for role in whole_body.feet])
+    return Machine(
+        Gait.of(body, (left, right)), whole_body, [np.array(body.feet[role].corners) for role in whole_body.feet]
+    )

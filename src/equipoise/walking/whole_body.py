@@ -74,11 +74,18 @@ class WholeBody:
         self._legs, self._ends, speeds = self._ranges()
         limits = [TorqueLimits(), JointLimits(acceleration=QUICK, velocity=speeds, name=LIMIT)]
         self.controller = WholeBodyController(
-            self.robot, self._tasks(), contacts, [*limits, *constraints], dt=dt, force_weight=g.force_weight, slip_limit=10.0
+            self.robot,
+            self._tasks(),
+            contacts,
+            [*limits, *constraints],
+            dt=dt,
+            force_weight=g.force_weight,
+            slip_limit=10.0,
         )
 
     def _ranges(self) -> tuple[list[Array], tuple[Array, Array], Array]:
-        """(places of each leg's joints among the joint rates, ends of all joints with a margin, largest rates of all joints).
+        """(places of each leg's joints among the joint rates, ends of all joints with a margin, largest rates of all
+        joints).
 
         Rates of legs are the gait's to keep: a limit that a swing meets half way would stop the whole body.
         """
@@ -94,7 +101,11 @@ class WholeBody:
         legs = [np.array([places[robot.joints[n].v.start] for n in self.body.feet[role].joints]) for role in self.feet]
         speeds = np.minimum(robot.limits.velocity[rates], FAR)
         speeds[np.concatenate(legs)] = FAR
-        return legs, (np.clip(lower[rates], -FAR, FAR), np.clip(upper[rates], -FAR, FAR)), np.where(speeds > 0, speeds, FAR)
+        return (
+            legs,
+            (np.clip(lower[rates], -FAR, FAR), np.clip(upper[rates], -FAR, FAR)),
+            np.where(speeds > 0, speeds, FAR),
+        )
 
     def _ordered(self, body: Body) -> tuple[str, ...]:
         return tuple(sorted(body.feet, key=lambda role: "right" in role))
@@ -111,7 +122,10 @@ class WholeBody:
         joints = [name for role in self.feet for name in self.body.feet[role].joints]
         return [
             CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=self.weights["com"]),
-            *(FrameTask(frames[part], name=part, axes="orientation", weight=upright, gain=g.torso) for part in self.upright),
+            *(
+                FrameTask(frames[part], name=part, axes="orientation", weight=upright, gain=g.torso)
+                for part in self.upright
+            ),
             PostureTask(name=POSTURE, weight=self._calm(joints), gain=g.posture),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
             *(
@@ -151,13 +165,14 @@ class WholeBody:
         return self.most[foot]
 
     def share(self, stance: int, part: float, sudden: bool = False) -> None:
-        """Weight goes over to a foot: 0 at its touchdown, 1 when it carries alone; at once where both have carried before."""
+        """Weight goes over to a foot: 0 at its touchdown, 1 when it carries alone; at once where both have carried
+        before."""
         self.most[stance] = np.inf if sudden else self.weight * (0.2 + 3.0 * part)
         self.most[1 - stance] = 1.5 * self.weight * (1 - part)
 
     def _free(self, feet: Sequence[int]) -> None:
-        """Joints of legs that carry have no ends for the controller: it could only stop them there by stopping the whole body,
-        and a leg at the end of its range still carries, on the edge of its sole."""
+        """Joints of legs that carry have no ends for the controller: it could only stop them there by stopping the
+        whole body, and a leg at the end of its range still carries, on the edge of its sole."""
         lower, upper = self._ends[0].copy(), self._ends[1].copy()
         for foot in feet:
             at = self._legs[foot]
@@ -190,7 +205,8 @@ class WholeBody:
             numbers[:16], numbers[21] = X.ravel(), rate
 
     def set_swing(self, foot: int, state: Array, slope: Array) -> None:
-        """A swinging foot by place, rate, acceleration of x, y, z and yaw, (3, 4); its sole along a slope (2,) of the world."""
+        """A swinging foot by place, rate, acceleration of x, y, z and yaw, (3, 4); its sole along a slope (2,) of the
+        world."""
         X = np.eye(4)
         X[:3, :3], X[:3, 3] = tilted(slope) @ rotation_from_rpy(0.0, 0.0, float(state[0, 3])), state[0, :3]
         numbers = self.swing[foot]

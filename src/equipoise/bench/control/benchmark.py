@@ -185,9 +185,20 @@ def _result(problem: str, name: str, turns: Turns, peers: Sequence[str], look: _
     fastest = min(peers, key=lambda peer: float(np.nanmedian(_microseconds(turns, peer))), default=None)
     clean = min(int(turns.quiet[side].sum()) for side in (name, fastest) if side is not None)
     return BenchResult(
-        problem, name, float(np.nanmedian(kept)), float(low), float(high), float(np.nanquantile(kept, 0.99)), ratios, fastest,
-        look.active, look.residual, look.failures, clean, len(turns.quiet[name]),
-    )  # fmt: skip
+        problem,
+        name,
+        float(np.nanmedian(kept)),
+        float(low),
+        float(high),
+        float(np.nanquantile(kept, 0.99)),
+        ratios,
+        fastest,
+        look.active,
+        look.residual,
+        look.failures,
+        clean,
+        len(turns.quiet[name]),
+    )
 
 
 def _ratio(turns: Turns, name: str, peer: str) -> tuple[float, float, float]:
@@ -205,7 +216,8 @@ def _ratio(turns: Turns, name: str, peer: str) -> tuple[float, float, float]:
 
 
 def compare(robots: Sequence[str] | None = None, *, rounds: int = 60, shuffled: bool = False) -> Iterator[BenchResult]:
-    """All problems, or those of some robots: ours where there is a controller, and the peers of that kind of problem."""
+    """All problems, or those of some robots: ours where there is a controller, and the peers of that kind of
+    problem."""
     for problem in PROBLEMS.values():
         if robots is None or problem.robot in robots:
             on = scene.build(problem, shuffled=shuffled)

@@ -35,7 +35,9 @@ def contact_residual(scene: BenchScene, k: int, solution: dict[str, Any]) -> flo
     """max |J a + J̇ v| over the soles: they stand still in all states, so nothing else is wanted."""
     q, v, a = scene.q[k], scene.v[k], np.array(solution["acceleration"])
     robot = scene.robot
-    return max(float(np.abs(robot.jacobian(q, f) @ a + robot.bias_acceleration(q, v, f)).max()) for f in scene.problem.feet)
+    return max(
+        float(np.abs(robot.jacobian(q, f) @ a + robot.bias_acceleration(q, v, f)).max()) for f in scene.problem.feet
+    )
 
 
 def active(scene: BenchScene, k: int, solution: dict[str, Any]) -> dict[str, int]:
@@ -52,7 +54,8 @@ def active(scene: BenchScene, k: int, solution: dict[str, Any]) -> dict[str, int
 
 
 def _active_forces(scene: BenchScene, k: int, solution: dict[str, Any]) -> int:
-    """Faces of friction pyramids, at most three at an unloaded corner; or bounds of wrenches where there are no corners."""
+    """Faces of friction pyramids, at most three at an unloaded corner; or bounds of wrenches where there are no
+    corners."""
     mu, count = scene.problem.friction, 0
     if "corners" in solution:
         for corners in solution["corners"].values():

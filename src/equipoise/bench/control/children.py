@@ -26,7 +26,8 @@ OTHERS = ("placo==0.10.2", "pin-pink==4.4.0", "mink==1.3.0", "qpsolvers==4.13.0"
 
 @dataclass(frozen=True)
 class PeerKind:
-    """How a peer is started: the packages of its environment, the module that serves it, and that module's arguments."""
+    """How a peer is started: the packages of its environment, the module that serves it, and that module's
+    arguments."""
 
     environment: str
     packages: tuple[str, ...]
@@ -111,7 +112,9 @@ class Child:
         except BrokenPipeError:
             line = ""
         if not line:
-            raise PeerError(f"the peer ended (exit code {self._process.wait()}) without an answer; its own words are above")
+            raise PeerError(
+                f"the peer ended (exit code {self._process.wait()}) without an answer; its own words are above"
+            )
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise PeerError(f"the peer answered: {answer['error']}")
@@ -139,7 +142,9 @@ class Child:
     def __enter__(self) -> Child:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

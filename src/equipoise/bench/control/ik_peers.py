@@ -1,4 +1,5 @@
-"""Pink and mink: velocities from one QP, two feet, centre of mass and posture as weighted tasks, limits as inequalities.
+"""Pink and mink: velocities from one QP, two feet, centre of mass and posture as weighted tasks, limits as
+inequalities.
 
 Both build their QP in NumPy and give it to qpsolvers; the solver is DAQP, the fastest they offer here.
 """
@@ -50,7 +51,9 @@ def pink(scene: dict[str, Any], solver: str = SOLVER) -> Contender:
         v = cycle(states[k][0])
         return {"status": "solved", "velocity": order.velocity_back(np.array(scene["q"][k]), v).tolist()}
 
-    return Contender(cycle, states, solution, {"peer": f"Pink {version('pin-pink')}", "variables": model.nv, "solver": solver})
+    return Contender(
+        cycle, states, solution, {"peer": f"Pink {version('pin-pink')}", "variables": model.nv, "solver": solver}
+    )
 
 
 def _set_limits(model: Any, order: PinocchioOrder, scene: dict[str, Any]) -> None:
@@ -91,7 +94,9 @@ def mink(scene: dict[str, Any], solver: str = SOLVER) -> Contender:
         v, R = cycle(states[k][0]), rotation(np.array(scene["q"][k][3:7]))
         return {"status": "solved", "velocity": np.concatenate([v[:3], R @ v[3:6], v[at]]).tolist()}
 
-    return Contender(cycle, states, solution, {"peer": f"mink {version('mink')}", "variables": model.nv, "solver": solver})
+    return Contender(
+        cycle, states, solution, {"peer": f"mink {version('mink')}", "variables": model.nv, "solver": solver}
+    )
 
 
 def _mujoco_model(scene: dict[str, Any], problem: BenchProblem) -> Any:

@@ -45,7 +45,10 @@ def _torques(on: BenchScene, priorities: str, pairs: int = 0) -> Contender:
                     stiffness=p.contact.kp, damping=p.contact.kd)
         for foot in p.feet
     ]  # fmt: skip
-    limits: list[Any] = [TorqueLimits(limits=on.effort), JointLimits(1e4, position=p.position_limits, velocity=on.velocity)]
+    limits: list[Any] = [
+        TorqueLimits(limits=on.effort),
+        JointLimits(1e4, position=p.position_limits, velocity=on.velocity),
+    ]
     if pairs:
         limits.append(SelfCollision(_nearest_pairs(on, pairs)))
     controller = WholeBodyController(
@@ -71,7 +74,9 @@ def _velocities(on: BenchScene) -> Contender:
     posture = np.concatenate([on.q0[:7], on.posture])
     tasks += [CoMTask(on.com, weight=c.com**2, gain=gain), PostureTask(posture, weight=c.posture**2, gain=gain)]
     limits = [JointLimits(1e4, velocity=on.velocity)]
-    return _contender(on, WholeBodyController(on.robot, tasks, (), limits, level="velocity", dt=p.dt, motion_weight=c.damping))
+    return _contender(
+        on, WholeBodyController(on.robot, tasks, (), limits, level="velocity", dt=p.dt, motion_weight=c.damping)
+    )
 
 
 def _contender(on: BenchScene, controller: WholeBodyController) -> Contender:

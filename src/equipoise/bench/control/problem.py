@@ -5,8 +5,9 @@ Peers run without our package's dependencies, so this file needs nothing but the
 A torque problem asks for accelerations a, contact forces f and torques that
 
 - obey M a + h = Sᵀ tau + Jᵀ f, and keep both soles still: J a + J̇ v = −kp e − kd J v, strictly;
-- keep the force at every corner of a sole inside the pyramid |t·f| ≤ friction · n·f, and the sum of the normal forces of a
-  sole between its bounds; keep |tau| ≤ effort and |v + dt a| ≤ velocity for every joint, where asked the positions too;
+- keep the force at every corner of a sole inside the pyramid |t·f| ≤ friction · n·f, and the sum of the normal forces
+  of a sole between its bounds; keep |tau| ≤ effort and |v + dt a| ≤ velocity for every joint, where asked the
+  positions too;
 - minimise Σ weight ‖a_task − a_wanted‖² over the centre of mass, the posture and the hands, plus a little ‖f‖².
 
 A velocity problem asks for v that minimises the weighted task errors within position and velocity limits.
@@ -113,7 +114,15 @@ _TALOS = BenchProblem(
 )
 
 _ARMS = tuple(f"arm_{side}_{k}_joint" for side in ("left", "right") for k in range(1, 8))
-_UPPER = (*_ARMS, "head_1_joint", "head_2_joint", "torso_1_joint", "torso_2_joint", "gripper_left_joint", "gripper_right_joint")
+_UPPER = (
+    *_ARMS,
+    "head_1_joint",
+    "head_2_joint",
+    "torso_1_joint",
+    "torso_2_joint",
+    "gripper_left_joint",
+    "gripper_right_joint",
+)
 # Every joint above the legs wants to go faster than it may, one this way, the next that way: twenty velocity limits are
 # active in every state, and no force is near its bounds, so that the contact model does not matter.
 _TALOS_TWENTY = replace(
@@ -150,8 +159,13 @@ _JVRC1 = BenchProblem(
     position_limits=True,
 )
 
-_G1_LEFT = {"left_hip_pitch_joint": -0.3, "left_knee_joint": 0.6, "left_ankle_pitch_joint": -0.3, "left_elbow_joint": 0.6,
-            "left_shoulder_roll_joint": 0.2}  # fmt: skip
+_G1_LEFT = {
+    "left_hip_pitch_joint": -0.3,
+    "left_knee_joint": 0.6,
+    "left_ankle_pitch_joint": -0.3,
+    "left_elbow_joint": 0.6,
+    "left_shoulder_roll_joint": 0.2,
+}
 _G1 = BenchProblem(
     name="g1 velocities",
     level="velocity",
@@ -163,4 +177,6 @@ _G1 = BenchProblem(
     com_offset=(0.02, 0.01, -0.02),
 )
 
-PROBLEMS: dict[str, BenchProblem] = {problem.name: problem for problem in (_TALOS, _TALOS_TWENTY, _TALOS_MIXED, _JVRC1, _G1)}
+PROBLEMS: dict[str, BenchProblem] = {
+    problem.name: problem for problem in (_TALOS, _TALOS_TWENTY, _TALOS_MIXED, _JVRC1, _G1)
+}

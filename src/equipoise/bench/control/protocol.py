@@ -5,8 +5,8 @@
     {"do": "solve", "state": i}         →  {"solution": {"torque": […], …}}
     {"do": "quit"}                      →  the peer ends
 
-Whatever fails comes back as {"error": text}. Peers have none of our dependencies: this file needs the standard library and
-`quiet_timing`, which needs NumPy.
+Whatever fails comes back as {"error": text}. Peers have none of our dependencies: this file needs the standard library
+and `quiet_timing`, which needs NumPy.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Contender:
 def time_cycles(contender: Contender, first: int, count: int) -> dict[str, list[float]]:
     """Nanoseconds of each of `count` cycles on consecutive states, between two speed probes in seconds.
 
-    `taken` tells for each cycle how often the system gave the core to another process meanwhile. Garbage is not collected
-    in that time, here as in the peers: that would measure the size of the process.
+    `taken` tells for each cycle how often the system gave the core to another process meanwhile. Garbage is not
+    collected in that time, here as in the peers: that would measure the size of the process.
     """
     cycle, total = contender.cycle, len(contender.states)
     rows = [contender.states[(first + k) % total] for k in range(-WARM_UP, count)]

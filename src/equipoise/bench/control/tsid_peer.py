@@ -50,7 +50,9 @@ class Tsid:
     def _contact(self, frame: str) -> None:
         p = self.problem
         corners = np.asfortranarray(np.array(p.corners).T)
-        contact = self.tsid.Contact6d(frame, self.robot, frame, corners, np.array([0, 0, 1.0]), p.friction, *p.normal_force)
+        contact = self.tsid.Contact6d(
+            frame, self.robot, frame, corners, np.array([0, 0, 1.0]), p.friction, *p.normal_force
+        )
         _set_gains(contact, p.contact, 6)
         contact.setReference(self._pose(frame))
         contact.setForceReference(np.zeros(6))

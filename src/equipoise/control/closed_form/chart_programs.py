@@ -6,9 +6,9 @@ Unknowns are accelerations, actuator torques u and contact forces f, and all equ
     projected (37)   (ÿ, u, f)        A (M ÿ + N ẏ + g − φ) = 0 and C_y ÿ + Ċ_y ẏ = 0
     multiplier (38)  (ÿ, u, f, λ)     M ÿ + N ẏ + g = φ + C_yᵀ λ and C_y ÿ + Ċ_y ẏ = 0
 
-with y the coordinates of a chart, say a unit quaternion, and A the projector that takes λ out. They have the same a, u and f.
-`WholeBodyController` solves the first after eliminating base and torques, and the second with `chart=…`, both from one kernel;
-these, assembled on NumPy state by state, are for study.
+with y the coordinates of a chart, say a unit quaternion, and A the projector that takes λ out. They have the same a, u
+and f. `WholeBodyController` solves the first after eliminating base and torques, and the second with `chart=…`, both
+from one kernel; these, assembled on NumPy state by state, are for study.
 """
 
 from __future__ import annotations
@@ -65,10 +65,13 @@ class WholeBodyProblem:
     def pushes(self) -> list[Array]:
         """Jᵀ N of each contact: the generalised force per unknown contact force, (nv, k)."""
         maps = (contact.wrench_map(self.robot.pose(self.q, contact.frame)) for contact in self.contacts)
-        return [self.robot.jacobian(self.q, contact.frame).T @ N for contact, N in zip(self.contacts, maps, strict=True)]
+        return [
+            self.robot.jacobian(self.q, contact.frame).T @ N for contact, N in zip(self.contacts, maps, strict=True)
+        ]
 
     def held(self) -> list[tuple[Array, Array]]:
-        """(rows, right-hand side) over a of contacts that do not accelerate: J q̈ + J̇ q̇ = 0 in the axes of the surface."""
+        """(rows, right-hand side) over a of contacts that do not accelerate: J q̈ + J̇ q̇ = 0 in the axes of the
+        surface."""
         made = []
         for contact, push in zip(self.contacts, self.pushes(), strict=True):
             N = contact.wrench_map(self.robot.pose(self.q, contact.frame))
@@ -107,7 +110,8 @@ class ChartProgram:
         return parts | {"a": self.T @ parts["z"] + self.drift}
 
     def solve(self) -> ChartAnswer:
-        """The optimum, by DAQP with its certificate; where there is none the status says why and the numbers are NaN."""
+        """The optimum, by DAQP with its certificate; where there is none the status says why and the numbers are
+        NaN."""
         result = DaqpSolver(refine=1e-12).solve(self.program)
         return ChartAnswer(result.status, self.read(result.x))
 
@@ -137,7 +141,9 @@ def chart_program(problem: WholeBodyProblem, form: str, chart: Chart | type[Char
     for J, right in problem.held():
         rows.equal({"z": J @ equations.T}, right - J @ equations.drift)
     upper = np.broadcast_to(np.asarray(problem.torque_limits, dtype=float), (m,))
-    lower = -upper if problem.torque_lower is None else np.broadcast_to(np.asarray(problem.torque_lower, dtype=float), (m,))
+    lower = (
+        -upper if problem.torque_lower is None else np.broadcast_to(np.asarray(problem.torque_lower, dtype=float), (m,))
+    )
     rows.between({"u": np.eye(m)}, lower, upper)
     _cones(problem, rows, k)
     H, f = _cost(problem, equations.T, equations.drift, rows)
@@ -162,7 +168,9 @@ def _equations(problem: WholeBodyProblem, form: str, chart: Chart | type[Chart] 
     robot, q, v = problem.robot, problem.q, problem.v
     if form == "minimal":
         n, none = robot.nv, np.zeros((0, robot.nv))
-        return _Equations(np.eye(n), np.zeros(n), robot.mass_matrix(q), robot.bias_force(q, v), none, none[:, 0], np.eye(n))
+        return _Equations(
+            np.eye(n), np.zeros(n), robot.mass_matrix(q), robot.bias_force(q, v), none, none[:, 0], np.eye(n)
+        )
     from ...forms.charts import UnitQuaternion
 
     c = robot.equations_of_motion(q, v).in_chart(UnitQuaternion if chart is None else chart)

@@ -1,6 +1,7 @@
 """Balance first: tasks of the centre of mass, and what posture and hands may do besides [EB98, Sec. 5.2 and 6.2].
 
-Pseudo-inverses are damped where their argument says so; projectors never are, so that a lower task leaves an upper one alone.
+Pseudo-inverses are damped where their argument says so; projectors never are, so that a lower task leaves an upper one
+alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FIRST = ("com", "effector")
 DAMPING = 0.02  # m: of the pseudo-inverses of inverse kinematics, where the caller does not say
 
 
-# --- errors that know their priority [EB98, Sec. 5.2.1] ----------------------------------------------------------------
+# --- errors that know their priority [EB98, Sec. 5.2.1] ---------------------------------------------------------------
 
 
 def com_error(robot: Robot, q: Array, target: ArrayLike, axes: str = "xy") -> tuple[Array, Array]:
@@ -39,7 +40,9 @@ def com_error(robot: Robot, q: Array, target: ArrayLike, axes: str = "xy") -> tu
     return robot.com(q)[..., rows] - target, robot.com_jacobian(q)[..., rows, :]
 
 
-def prioritised_error(e_1: Array, J_1: Array, e_2: Array, J_2: Array, alpha: float = 1.0, *, damping: float = 0.0) -> Array:
+def prioritised_error(
+    e_1: Array, J_1: Array, e_2: Array, J_2: Array, alpha: float = 1.0, *, damping: float = 0.0
+) -> Array:
     """e₃ = J₁⁺ e₁ + α (1 − J₁⁺ J₁) J₂ᵀ e₂, (n,): minimises ½ e₂ᵀ e₂ where e₁ = 0 [EB98, Eq. (78)].
 
     Along q̇ = −λ e₃ the first error obeys ė₁ = −λ e₁, whatever the second wants.
@@ -70,7 +73,8 @@ def hand_error(e_4: Array, J_4: Array, gradient: Array, alpha: float = 1.0, *, d
 def constrained_error(R: Array, e_3: Array, J_3: Array | None = None) -> Array:
     """e = R J₃ᵀ e₃, (n₁,): what constraints leave of the gradient of ½ e₃ᵀ e₃ [EB98, Eq. (77)].
 
-    An output for `output_dynamics`. Where J₃ is not given it is taken for 1, as in [EB98, Sec. 5.3], so that J = R (87).
+    An output for `output_dynamics`. Where J₃ is not given it is taken for 1, as in [EB98, Sec. 5.3], so that J = R
+    (87).
 
     Args:
         R: rows that span the null space of the constraints, `balance.com_dynamics.null_space_rows`, (n₁, n).
@@ -133,7 +137,9 @@ class PostureCriterion:
         """Keep joints in the middle of their range: W_ii = (q_max − q_min)⁻²; joints without limits are free."""
         lower, upper, target, weight = robot.limits.lower, robot.limits.upper, robot.neutral(), np.zeros(robot.nv)
         for joint in robot.joints.values():
-            bounded = joint.mimic is None and joint.type.nq == 1 and np.isfinite([*lower[joint.q], *upper[joint.q]]).all()
+            bounded = (
+                joint.mimic is None and joint.type.nq == 1 and np.isfinite([*lower[joint.q], *upper[joint.q]]).all()
+            )
             if bounded and (upper[joint.q] > lower[joint.q]).all():
                 target[joint.q] = (lower[joint.q] + upper[joint.q]) / 2
                 weight[joint.v] = (upper[joint.q] - lower[joint.q]) ** -2.0
@@ -149,12 +155,13 @@ class PostureCriterion:
         return self.weight * self.robot.difference(self.target, q)
 
 
-# --- a safe area instead of a point [EB98, Sec. 5.2.2] -----------------------------------------------------------------
+# --- a safe area instead of a point [EB98, Sec. 5.2.2] ----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SafeEllipse:
-    """Inside the ellipse e₁ᵀ W e₁ = ρ² the centre of mass is free; outside a steep penalty drives it back [EB98, Eq. (80)–(82)].
+    """Inside the ellipse e₁ᵀ W e₁ = ρ² the centre of mass is free; outside a steep penalty drives it back [EB98, Eq.
+    (80)–(82)].
 
     Args:
         radius: ρ, m: half-axis of the ellipse where W is 1.
@@ -193,8 +200,8 @@ class SafeEllipse:
     def jacobian(self, e_1: Array, J_1: Array, J_2: Array) -> Array:
         """∂e₃/∂q, (n, n), nearly: J₂ᵀJ₂ + (2 α τ (τ−1) / ρ⁴) V^(τ−2) J₁ᵀ W e₁ e₁ᵀ W J₁ [EB98, Eq. (91)].
 
-        Curvature of J₁ and J₂ and the term with V^(τ−1) are left out, as in the paper, which also lacks the factor 2 of ∇V;
-        `exact_jacobian` has them.
+        Curvature of J₁ and J₂ and the term with V^(τ−1) are left out, as in the paper, which also lacks the factor 2 of
+        ∇V; `exact_jacobian` has them.
         """
         steep = self.stiffness * self.exponent * (self.exponent - 1) / self.radius**4
         g = J_1.T @ self.pull(e_1)
@@ -222,14 +229,14 @@ class SafeEllipse:
         return np.asarray(e_1, dtype=float) if self.weight is None else np.asarray(self.weight, dtype=float) @ e_1
 
 
-# --- kinematic control in either order [EB98, Sec. 6.2] ----------------------------------------------------------------
+# --- kinematic control in either order [EB98, Sec. 6.2] ---------------------------------------------------------------
 
 
 def prioritised_velocity(J_1: Array, w_1: Array, J_2: Array, w_2: Array, *, damping: float = 0.0) -> Array:
     """v = J₁⁺ w₁ + (1 − J₁⁺ J₁) J₂⁺ w₂, (nv,): the first task as it wants, the second as far as the first lets it.
 
-    With the centre of mass first it is [EB98, Eq. (92)], with an end effector first [EB98, Eq. (93)]. To have the second
-    task exactly where that is possible, `prioritised_least_squares` projects before it inverts.
+    With the centre of mass first it is [EB98, Eq. (92)], with an end effector first [EB98, Eq. (93)]. To have the
+    second task exactly where that is possible, `prioritised_least_squares` projects before it inverts.
 
     Args:
         J_1, w_1, J_2, w_2: Jacobians (k, nv) and wanted velocities (k,).
@@ -262,7 +269,8 @@ def reach(
 ) -> Reach:
     """Bring a frame to a place and the centre of mass above another, in either order of priority [EB98, Sec. 6.2].
 
-    Each step moves q by `step` of what the errors ask for, q ← q ⊕ step · v with w = −e. A floating base is held where it is.
+    Each step moves q by `step` of what the errors ask for, q ← q ⊕ step · v with w = −e. A floating base is held where
+    it is.
 
     Args:
         goal: m, in the world, (3,).

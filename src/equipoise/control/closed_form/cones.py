@@ -1,8 +1,9 @@
 """Cones and joint limits from the angle between two lines, without singularity [QO21, Sec. 4.2–4.3].
 
-Instead of the angle φ, which has no derivative at 0 and π, f = 2 − 2 cos φ is kept below f(φ_safe). f grows with φ on [0, π], so
-the cone is the same. [QO21, Lemma 4.2] says no more than that: its slope 2 sin φ is zero at both ends. At 0, in the middle of
-the cone, that is harmless. At π, straight opposite, no velocity changes f to first order, and the rows below cannot be met.
+Instead of the angle φ, which has no derivative at 0 and π, f = 2 − 2 cos φ is kept below f(φ_safe). f grows with φ on
+[0, π], so the cone is the same. [QO21, Lemma 4.2] says no more than that: its slope 2 sin φ is zero at both ends. At 0,
+in the middle of the cone, that is harmless. At π, straight opposite, no velocity changes f to first order, and the rows
+below cannot be met.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def cone_acceleration_rows(now: DistanceValues, v: Array, safe: SafeAngle, gains
 def joint_limit_angle(robot: Robot, joint: str) -> tuple[Distance, SafeAngle]:
     """(angle, φ_safe) that keep a revolute joint within its limits [QO21, Sec. 4.3, Fig. 4.5–4.6].
 
-    A line across the axis stands on the parent in the middle of the range, another on the child; their angle is |q − q_mid|.
+    A line across the axis stands on the parent in the middle of the range, another on the child; their angle is |q −
+    q_mid|.
 
     Raises:
         ModelError: the joint does not turn, has no limits, a range of more than 2π, or is one of several in one place.
@@ -81,12 +83,15 @@ def joint_limit_angle(robot: Robot, joint: str) -> tuple[Distance, SafeAngle]:
     axis, half = getattr(j.type, "axis", None), (j.limits.upper - j.limits.lower) / 2
     if axis is None or np.any(j.type.slide()) or not 0 < half <= np.pi:
         raise ModelError(
-            f"joint {joint!r} ({j.type.name}, limits {j.limits.lower:g} to {j.limits.upper:g}) has no line-to-line angle: "
+            f"joint {joint!r} ({j.type.name}, limits {j.limits.lower:g} to {j.limits.upper:g}) has no line-to-line "
+            "angle: "
             "wanted a revolute joint with a range of 2π at most"
         )
     for link in (j.parent, j.child):
         if link is not None and link not in robot.frames:
-            raise ModelError(f"joint {joint!r} turns {link!r}, which only stands between two joints: no line can be put on it")
+            raise ModelError(
+                f"joint {joint!r} turns {link!r}, which only stands between two joints: no line can be put on it"
+            )
     across = rigid.rotation_to(np.asarray(axis, dtype=float))[:, 0]
     middle = (j.limits.lower + j.limits.upper) / 2
     turned = rigid.rotation_about(np.asarray(axis, dtype=float), middle) @ across

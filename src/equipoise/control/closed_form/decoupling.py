@@ -1,4 +1,5 @@
-"""Decoupling control in output space: as many outputs e as there are freedoms, each a linear oscillator of its own [EB98].
+"""Decoupling control in output space: as many outputs e as there are freedoms, each a linear oscillator of its own
+[EB98].
 
 The robot obeys M a + N = B Γ + Cᵀ λ with C a + s = 0 (loops, contacts); the outputs obey ë = J a + f.
 """
@@ -15,7 +16,8 @@ from ...balance.com_dynamics import null_space_rows
 from ...errors import ConstraintError, ShapeError
 
 Array = np.ndarray
-INDEPENDENT = 1e-8  # smallest singular value of (C; J) over the largest for outputs and constraints to count as independent
+# smallest singular value of (C; J) over the largest for outputs and constraints to count as independent
+INDEPENDENT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +64,14 @@ class OutputDynamics:
         if missed > 1e-8 * (1 + np.abs(u).max(initial=0.0)):
             raise ConstraintError(
                 f"no actuator torques give R B Γ = u: it is missed by {missed:.3g}. R B has rank "
-                f"{np.linalg.matrix_rank(self.RB)} for {len(self.M)} outputs: some output moves where no actuator pushes."
+                f"{np.linalg.matrix_rank(self.RB)} for {len(self.M)} outputs: some output moves where no actuator "
+                "pushes."
             )
         return torque
 
     def acceleration(self, e_ddot: Array) -> Array:
-        """a = K (−s; ë − f), (n,): the motion of all coordinates [EB98, Eq. (68)], with the sign of s that (57) wants."""
+        """a = K (−s; ë − f), (n,): the motion of all coordinates [EB98, Eq. (68)], with the sign of s that (57)
+        wants."""
         wanted = self.drift.copy()
         wanted[len(wanted) - len(self.M) :] += e_ddot
         return self.K @ wanted
@@ -81,7 +85,8 @@ def _applied(gain: ArrayLike, x: Array) -> Array:
 def output_dynamics(
     M: Array, N: Array, J: Array, f: Array, *, C: Array | None = None, s: Array | None = None, B: Array | None = None
 ) -> OutputDynamics:
-    """The dynamics seen from outputs e with ë = J a + f, as many as the constraints leave freedoms [EB98, Eq. (66)–(74)].
+    """The dynamics seen from outputs e with ë = J a + f, as many as the constraints leave freedoms [EB98, Eq.
+    (66)–(74)].
 
     Args:
         M: mass matrix, (n, n).
@@ -111,7 +116,8 @@ def output_dynamics(
 def slow_output_dynamics(
     M: Array, G: Array, J: Array, e_tt: Array | None = None, *, C: Array | None = None, B: Array | None = None
 ) -> OutputDynamics:
-    """The same for slow motion: N is gravity alone, s = 0 and f is what the outputs do by themselves [EB98, Eq. (83)–(84)].
+    """The same for slow motion: N is gravity alone, s = 0 and f is what the outputs do by themselves [EB98, Eq.
+    (83)–(84)].
 
         f̂' = R G − R M K₂ ∂²e/∂t²
 
@@ -138,8 +144,10 @@ def _together_inverse(C: Array, J: Array, freedoms: int) -> Array:
     singular = np.linalg.svd(both, compute_uv=False)
     if len(singular) < C.shape[1] or singular[-1] < INDEPENDENT * singular[0]:
         raise ConstraintError(
-            "outputs and constraints are not independent here: some motion changes neither, so the outputs cannot decide it "
-            f"(smallest singular value of (C; J) over the largest: {singular[-1] / singular[0]:.1e}). Choose other outputs."
+            "outputs and constraints are not independent here: some motion changes neither, so the outputs cannot "
+            "decide it "
+            f"(smallest singular value of (C; J) over the largest: {singular[-1] / singular[0]:.1e}). Choose other "
+            "outputs."
         )
     scaling = np.concatenate([np.full(len(part), size) for part, size in zip((C, J), sizes, strict=True)])
     return pseudo_inverse(both) / scaling

@@ -1,8 +1,10 @@
-"""Prioritised least squares over x = (u̇, F_c, τ): equation of motion, motion, force and torque tasks at any number of levels.
+"""Prioritised least squares over x = (u̇, F_c, τ): equation of motion, motion, force and torque tasks at any number of
+levels.
 
     minimise ‖A_i x − b_i‖ for i = 1, 2, …, each among the minimisers of those before            [ETH19, slides 36–39]
 
-Equalities only, in closed form; the levels of a `QuadraticProgram` go with inequalities and give the same numbers without them.
+Equalities only, in closed form; the levels of a `QuadraticProgram` go with inequalities and give the same numbers
+without them.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ def prioritised_least_squares(levels: Sequence[Rows], damping: float = 0.0) -> A
 
         x_i = (A_i N_i)⁺ (b_i − A_i Σ_{k<i} N_k x_k),    x = Σ N_i x_i                            [ETH19, slide 39]
 
-    N_i is the projector onto what all levels above leave free. No level disturbs one above it, also with damping, which bounds
-    the steps of levels that conflict or are nearly singular.
+    N_i is the projector onto what all levels above leave free. No level disturbs one above it, also with damping, which
+    bounds the steps of levels that conflict or are nearly singular.
 
     Args:
         levels: rows A x = b, first is most important; see `Rows.equal`.
@@ -50,7 +52,9 @@ def _require_equalities(i: int, level: Rows, n: int) -> None:
     if level.A.shape[1] != n:
         raise ShapeError(f"level {i} has {level.A.shape[1]} unknowns, wanted {n} as in the first")
     if not np.array_equal(level.lower, level.upper, equal_nan=True):
-        raise ShapeError(f"level {i} has inequalities, which projections cannot keep: the levels of a QuadraticProgram can")
+        raise ShapeError(
+            f"level {i} has inequalities, which projections cannot keep: the levels of a QuadraticProgram can"
+        )
     if not (np.isfinite(level.A).all() and np.isfinite(level.lower).all()):
         raise StateError(f"level {i} holds NaN or infinity")
 
@@ -79,7 +83,9 @@ class WholeBody:
 
     def __post_init__(self) -> None:
         if self.support.jacobian.ndim != 2:
-            raise ShapeError(f"WholeBody looks at one state, J_c of two dimensions, got shape {self.support.jacobian.shape}")
+            raise ShapeError(
+                f"WholeBody looks at one state, J_c of two dimensions, got shape {self.support.jacobian.shape}"
+            )
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -121,7 +127,8 @@ class WholeBody:
         return Rows.equal(np.hstack(blocks), b, (name,) * len(A))
 
     def solve(self, levels: Sequence[Rows | Sequence[Rows]], damping: float = 0.0) -> WholeBodySolution:
-        """Levels, first is most important; rows of one level may come in parts. `equation_of_motion()` belongs on top."""
+        """Levels, first is most important; rows of one level may come in parts. `equation_of_motion()` belongs on
+        top."""
         whole = [level if isinstance(level, Rows) else stacked(level) for level in levels]
         x = prioritised_least_squares(whole, damping)
         a, force, torque = np.split(x, np.cumsum(self.sizes)[:2])

@@ -1,7 +1,9 @@
-"""Control in the space of a task: inverse dynamics of a task, and the operational-space law, on a fixed base or on contacts.
+"""Control in the space of a task: inverse dynamics of a task, and the operational-space law, on a fixed base or on
+contacts.
 
-A fixed-base robot without contacts has N_c = 1 and S = 1, and the formulas below are those of [ETH19, slide 3]. On contacts the
-same formulas hold for what the actuators can move: M⁻¹ becomes Φ = S N_c M⁻¹ Sᵀ and J becomes J N_c M⁻¹ Sᵀ Φ⁺.
+A fixed-base robot without contacts has N_c = 1 and S = 1, and the formulas below are those of [ETH19, slide 3]. On
+contacts the same formulas hold for what the actuators can move: M⁻¹ becomes Φ = S N_c M⁻¹ Sᵀ and J becomes J N_c M⁻¹ Sᵀ
+Φ⁺.
 """
 
 from __future__ import annotations
@@ -54,8 +56,10 @@ class OperationalSpace:
         inertia: Λ = (J* Φ J*ᵀ)⁺, (…, k, k).
         velocity_force: μ, (…, k).
         gravity_force: p, (…, k).
-        jacobian: J* from velocities of actuators to the task, (…, k, actuators); J itself on a fixed base without contacts.
-        mobility: Φ = S N_c M⁻¹ Sᵀ, (…, actuators, actuators): accelerations of actuators per torque; M⁻¹ on a fixed base.
+        jacobian: J* from velocities of actuators to the task, (…, k, actuators); J itself on a fixed base without
+            contacts.
+        mobility: Φ = S N_c M⁻¹ Sᵀ, (…, actuators, actuators): accelerations of actuators per torque; M⁻¹ on a fixed
+            base.
     """
 
     inertia: Array
@@ -70,7 +74,8 @@ class OperationalSpace:
 
     @property
     def torque_projector(self) -> Array:
-        """𝒩 = 1 − J*ᵀ Λ J* Φ, (…, actuators, actuators): torques behind it do not accelerate the task [ETH19, slide 3]."""
+        """𝒩 = 1 − J*ᵀ Λ J* Φ, (…, actuators, actuators): torques behind it do not accelerate the task [ETH19, slide
+        3]."""
         through = np.swapaxes(self.jacobian, -1, -2) @ self.inertia @ self.jacobian @ self.mobility
         return np.eye(self.mobility.shape[-1]) - through
 

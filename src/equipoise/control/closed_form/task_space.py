@@ -1,4 +1,5 @@
-"""Tasks as quadratic programs: velocities, accelerations with bounds that shrink, two levels, and torques [QO21, Sec. 3.1].
+"""Tasks as quadratic programs: velocities, accelerations with bounds that shrink, two levels, and torques [QO21, Sec.
+3.1].
 
 Each law is a `QuadraticProgram`; `Solver().solve(program).x` is the command. Constraints W x ≤ w come as `Rows`.
 """
@@ -22,9 +23,16 @@ Array = np.ndarray
 
 
 def velocity_program(
-    J: Array, error: Array, gain: float, damping: float, constraints: Rows | None = None, *, feedforward: Array | None = None
+    J: Array,
+    error: Array,
+    gain: float,
+    damping: float,
+    constraints: Rows | None = None,
+    *,
+    feedforward: Array | None = None,
 ) -> QuadraticProgram:
-    """minimise ‖J v + η x̃‖² + λ² ‖v‖² subject to W v ≤ w: where nothing is in the way x̃ falls like exp(−η t) [QO21, Eq. (3.1)].
+    """minimise ‖J v + η x̃‖² + λ² ‖v‖² subject to W v ≤ w: where nothing is in the way x̃ falls like exp(−η t) [QO21,
+    Eq. (3.1)].
 
     Args:
         J: task Jacobian, (m, nv).
@@ -84,11 +92,13 @@ def acceleration_program(
     return _least_squares(motion.J, np.asarray(acceleration, dtype=float) - motion.bias, damping, constraints, bounds)
 
 
-def resting_program(J: Array, first: Array, v: Array, alpha: float, constraints: Rows | None = None) -> QuadraticProgram:
+def resting_program(
+    J: Array, first: Array, v: Array, alpha: float, constraints: Rows | None = None
+) -> QuadraticProgram:
     """minimise ‖a + α v‖² subject to J a = J u₁ and W a ≤ w: the second level, which stops what the task does not see.
 
-    [QO21, Eq. (3.6)]; u₁ is the answer of the first level, `acceleration_program` without bounds, (3.5). It satisfies all
-    rows, so this program always has a solution. Rows of J that repeat each other are left out.
+    [QO21, Eq. (3.6)]; u₁ is the answer of the first level, `acceleration_program` without bounds, (3.5). It satisfies
+    all rows, so this program always has a solution. Rows of J that repeat each other are left out.
 
     Args:
         J: task Jacobian, (m, nv).
@@ -107,7 +117,8 @@ def resting_program(J: Array, first: Array, v: Array, alpha: float, constraints:
 
 
 def joint_torque(robot: Robot, q: Array, v: Array, a: Array) -> Array:
-    """u_τ = n̄ + M a, (nv,): torques for an acceleration of a robot whose every velocity has a motor [QO21, Eq. (3.7)]."""
+    """u_τ = n̄ + M a, (nv,): torques for an acceleration of a robot whose every velocity has a motor [QO21, Eq.
+    (3.7)]."""
     if robot.floating:
         raise ShapeError(
             f"the base of {robot.name!r} has no motor: torques on contacts come from `support_dynamics` or `WholeBody`"

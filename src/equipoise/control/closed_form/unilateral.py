@@ -1,9 +1,9 @@
 """Torques for a given motion, chosen so that feet neither slide nor lift [EB98, Sec. 5.1.2].
 
-Once a decoupling control has said how a robot on contacts shall move, more actuators than freedoms leave a choice: torques can
-squeeze the ground between the feet without moving anything. [EB98] names two ways to choose: the least torques by some
-criterion, which is `OutputDynamics.torque`, and those under which the constraints, which are unilateral for a walking robot, are
-not violated. This is the second.
+Once a decoupling control has said how a robot on contacts shall move, more actuators than freedoms leave a choice:
+torques can squeeze the ground between the feet without moving anything. [EB98] names two ways to choose: the least
+torques by some criterion, which is `OutputDynamics.torque`, and those under which the constraints, which are unilateral
+for a walking robot, are not violated. This is the second.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def unilateral_torque(
     B = np.eye(n) if B is None else np.asarray(B, dtype=float)
     if C.shape[1:] != (n,) or cone.shape[1:] != (len(C),) or len(B) != n:
         raise ShapeError(
-            f"C has {n} columns, the cone one for each row of C, and B {n} rows; got {C.shape}, {cone.shape} and {B.shape}"
+            f"C has {n} columns, the cone one for each row of C, and B {n} rows; got {C.shape}, {cone.shape} and "
+            f"{B.shape}"
         )
     motors, wanted = B.shape[1], np.zeros(B.shape[1]) if preferred is None else np.asarray(preferred, dtype=float)
     needed, most = M @ np.asarray(a, dtype=float) + N, np.broadcast_to(np.asarray(limits, dtype=float), motors)

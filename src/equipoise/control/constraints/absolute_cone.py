@@ -31,7 +31,8 @@ class AbsoluteCone(BarrierConstraint):
         frame, other: the two frames, as of `AbsoluteTask`.
         axis: of the pose half way, in its own axes, (3,); any length.
         direction: in the world, (3,); any length.
-        angle: largest, rad, between 0 and π; a number, or a function of time that returns it, or (angle, rate, acceleration).
+        angle: largest, rad, between 0 and π; a number, or a function of time that returns it, or (angle, rate,
+            acceleration).
     """
 
     frame: str

@@ -1,7 +1,7 @@
 """Barriers: numbers d ≥ 0 with ḋ = J v + ζ and d̈ = J a + J̇ v + ζ̇.
 
-At velocity level they become the vector field inequality ḋ ≥ −η d, at acceleration and torque level its second-order form, both
-with the margin that a sampled controller needs [QO21, Eqs. (4.1)–(4.19)].
+At velocity level they become the vector field inequality ḋ ≥ −η d, at acceleration and torque level its second-order
+form, both with the margin that a sampled controller needs [QO21, Eqs. (4.1)–(4.19)].
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def inequality(constraint: Any, context: Context, m: int) -> Parameters:
             raise TaskError(f"{constraint.label}: gains are eq.Gains; got {gains!r}")
         gains.require_step(context.dt)
         given = [gains.slow, gains.fast, variation, jump] + ([] if constraint.braking is None else [braking])
-        if not all(np.all(np.asarray(x, dtype=float) >= 0) for x in given) or not np.all(np.asarray(given[4:], dtype=float) > 0):
+        if not all(np.all(np.asarray(x, dtype=float) >= 0) for x in given) or not np.all(
+            np.asarray(given[4:], dtype=float) > 0
+        ):
             raise TaskError(f"{constraint.label}: variation and jump must not be negative, and braking positive")
         return [np.broadcast_to(np.asarray(x, dtype=float), (m,)) for x in given]
 

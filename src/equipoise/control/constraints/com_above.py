@@ -23,12 +23,13 @@ NEVER = -1e3  # m: the offset of an edge or a wall that is not there
 class CoMAbove(BarrierConstraint):
     """The centre of mass, seen from above, inside a polygon that may change from step to step [QO21, Eq. (4.62)].
 
-    Some of its corners may be points of a frame that moves. The edge from a to b, where the centre of mass c lies beside the
-    part s of its length, then moves too: with its inward normal n the distance changes by n · (ċ − (1 − s) ȧ − s ḃ).
+    Some of its corners may be points of a frame that moves. The edge from a to b, where the centre of mass c lies
+    beside the part s of its length, then moves too: with its inward normal n the distance changes by n · (ċ − (1 − s) ȧ
+    − s ḃ).
 
     Args:
-        edges: at time t, (n, 3 + k): inward normal (2), offset (m) with normal · c ≥ offset, and the share of each of the frame's
-            k points in the edge's motion: s, 1 − s or zero.
+        edges: at time t, (n, 3 + k): inward normal (2), offset (m) with normal · c ≥ offset, and the share of each of
+            the frame's k points in the edge's motion: s, 1 − s or zero.
         frame: whose points may be corners.
         points: (k, 3) in its axes, m.
         most: edges it may have.

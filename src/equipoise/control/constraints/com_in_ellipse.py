@@ -22,7 +22,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class CoMInEllipse(BarrierConstraint):
-    """e₁ᵀ W e₁ ≤ ρ² with e₁ from the centre of the ellipse to the mass, seen from above [EB98, Eqs. (80)–(81)], never left.
+    """e₁ᵀ W e₁ ≤ ρ² with e₁ from the centre of the ellipse to the mass, seen from above [EB98, Eqs. (80)–(81)], never
+    left.
 
     `CoMEllipseTask` is the paper's penalty; this is the border itself.
 

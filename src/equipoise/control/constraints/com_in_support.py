@@ -20,8 +20,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class CoMInSupport(BarrierConstraint):
-    """The centre of mass, seen from above, inside a convex polygon: enough for slow motions; fast ones are held by the contacts'
-    centres of pressure.
+    """The centre of mass, seen from above, inside a convex polygon: enough for slow motions; fast ones are held by the
+    contacts' centres of pressure.
 
     Args:
         polygon: corners counter-clockwise, (n, 2), m; may change while their number stays.
@@ -54,7 +54,9 @@ class CoMInSupport(BarrierConstraint):
         """(inward normals (n, 2), offsets) with normal · c ≥ offset."""
         corners = np.asarray(polygon, dtype=float)
         if corners.ndim != 2 or corners.shape[1] < 2 or len(corners) < 3:
-            raise TaskError(f"{self.label}: a polygon is three or more corners of two numbers; got shape {corners.shape}")
+            raise TaskError(
+                f"{self.label}: a polygon is three or more corners of two numbers; got shape {corners.shape}"
+            )
         corners = corners[:, :2]
         along = np.roll(corners, -1, axis=0) - corners
         turns = along[:, 0] * np.roll(along[:, 1], -1) - along[:, 1] * np.roll(along[:, 0], -1)

@@ -26,8 +26,10 @@ class Cone(BarrierConstraint):
 
     Args:
         line: on a frame of the robot.
-        axis: Line or Plane (its normal) of the world or of another frame; one of the world may turn, or be a function of time.
-        angle: largest, rad, between 0 and π; a number, or a function of time that returns it, or (angle, rate, acceleration).
+        axis: Line or Plane (its normal) of the world or of another frame; one of the world may turn, or be a function
+            of time.
+        angle: largest, rad, between 0 and π; a number, or a function of time that returns it, or (angle, rate,
+            acceleration).
     """
 
     line: Obstacle

@@ -1,4 +1,5 @@
-"""Constraints: what must hold whatever the tasks want. Each gives rows with bounds; see docs/safety.md for why they are kept."""
+"""Constraints: what must hold whatever the tasks want. Each gives rows with bounds; see docs/safety.md for why they are
+kept."""
 
 from __future__ import annotations
 
@@ -89,7 +90,9 @@ class Constraint(Item):
         """One sentence for each row that cannot be promised from where the robot starts."""
         return iter(())
 
-    def torque_bounds(self, numbers: Mapping[str, Array], previous: Array | None, rates: Array) -> tuple[Array, Array] | None:
+    def torque_bounds(
+        self, numbers: Mapping[str, Array], previous: Array | None, rates: Array
+    ) -> tuple[Array, Array] | None:
         """(lower, upper) of the motors' torques, if it bounds them: the fallback obeys them too.
 
         Args:

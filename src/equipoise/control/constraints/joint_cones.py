@@ -22,10 +22,12 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class JointCones(BarrierConstraint):
-    """Revolute joints within their limits by f = 2 − 2 cos(q − q_mid) ≤ f(half of the range) [QO21, Sec. 4.3, Figs. 4.5–4.6].
+    """Revolute joints within their limits by f = 2 − 2 cos(q − q_mid) ≤ f(half of the range) [QO21, Sec. 4.3, Figs.
+    4.5–4.6].
 
-    A line across the axis stands on the parent in the middle of the range, another on the child: their angle is |q − q_mid|.
-    `JointLimits` has limits of velocity and acceleration too; this is the thesis's form, a barrier like any other.
+    A line across the axis stands on the parent in the middle of the range, another on the child: their angle is |q −
+    q_mid|. `JointLimits` has limits of velocity and acceleration too; this is the thesis's form, a barrier like any
+    other.
 
     Args:
         joints: names; all that turn, have both limits and a range below 2π if not given.
@@ -69,7 +71,10 @@ class JointCones(BarrierConstraint):
             return (lower + upper) / 2, half
 
         shape = (len(limits),)
-        return {**super().parameters(context), "range": Parameters(("margin",), {"middle": shape, "half": shape}, numbers)}
+        return {
+            **super().parameters(context),
+            "range": Parameters(("margin",), {"middle": shape, "half": shape}, numbers),
+        }
 
     def barrier(self, scene: Scene, numbers: NamedNumbers) -> Barrier:
         import casadi
@@ -87,4 +92,6 @@ class JointCones(BarrierConstraint):
 def _turning(robot: Robot) -> list[str]:
     """Revolute joints with both limits and a range below 2π."""
     turning = (name for name, j in robot.joints.items() if j.mimic is None and j.type.name == "revolute")
-    return [name for name in turning if 0 < robot.joints[name].limits.upper - robot.joints[name].limits.lower < 2 * np.pi]
+    return [
+        name for name in turning if 0 < robot.joints[name].limits.upper - robot.joints[name].limits.lower < 2 * np.pi
+    ]

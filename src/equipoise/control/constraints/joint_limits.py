@@ -25,8 +25,8 @@ FAR = 1e6  # stands for a limit of position or velocity that is not there
 
 @dataclass(frozen=True, eq=False)
 class JointLimits(Constraint):
-    """Joints within their limits of position, velocity and acceleration, viable together: a joint that nears its end can
-    always still brake [docs/safety.md].
+    """Joints within their limits of position, velocity and acceleration, viable together: a joint that nears its end
+    can always still brake [docs/safety.md].
 
     Args:
         acceleration: what each joint can count on for braking, rad/s² or m/s²; one number or one per joint rate.
@@ -83,7 +83,8 @@ class JointLimits(Constraint):
                 f"{lower[k]:.6g} to {upper[k]:.6g}"
             )
         V = self._speeds(robot, at, velocity)
-        # Without ends of position there is nothing to brake for: within a step the velocity may turn from one limit to the other.
+        # Without ends of position there is nothing to brake for: within a step the velocity may turn from one limit to
+        # the other.
         most = 2 * V / dt if position is False else np.minimum(V / dt, (upper - lower) / dt**2)
         return lower, upper, V, np.minimum(A, most)
 
@@ -124,7 +125,9 @@ class JointLimits(Constraint):
     def start_report(self, start: Start) -> Iterator[str]:
         context, at = start.context, start.context.joint_rates
         q, v = joint_positions(context.robot, start.q, np.zeros(context.robot.nv))[at], start.v[at]
-        lower, upper, velocity, acceleration = (start.numbers[k] for k in ("lower", "upper", "velocity", "acceleration"))
+        lower, upper, velocity, acceleration = (
+            start.numbers[k] for k in ("lower", "upper", "velocity", "acceleration")
+        )
         outside = np.maximum(lower - q, q - upper)
         good = limits.viable(q, v, lower, upper, velocity, acceleration, limits.VIABLE)
         if context.level == "velocity":

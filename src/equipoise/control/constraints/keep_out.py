@@ -30,8 +30,8 @@ class KeepOut(BarrierConstraint):
     Args:
         a: primitive on a frame of the robot or in the world; one of the world may move, or be a function of time.
         b: the other one.
-        safe: distance to keep, m; a number, or a function of time that returns it, or (distance, rate, acceleration). For squared
-            distances (points and lines) it is squared for you.
+        safe: distance to keep, m; a number, or a function of time that returns it, or (distance, rate, acceleration).
+            For squared distances (points and lines) it is squared for you.
     """
 
     a: Obstacle

@@ -24,7 +24,8 @@ class MomentumLimits(Constraint):
     """Momentum about the centre of mass within ±bounds (world axes) after the next step.
 
     Args:
-        linear: N s, one number or one per axis; infinite where there is none. Axes that have no bound at first get none later.
+        linear: N s, one number or one per axis; infinite where there is none. Axes that have no bound at first get none
+            later.
         angular: N m s, the same.
         rate: with which momentum that is outside returns, 1/s.
     """

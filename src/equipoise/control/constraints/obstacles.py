@@ -55,6 +55,8 @@ def world_motion(label: str, d: Distance, a: Any, b: Any) -> Array:
     """
     for was, now in ((d.a, a), (d.b, b)):
         if type(now) is not type(was) or now.frame != was.frame:
-            raise TaskError(f"{label}: wanted a {type(was).__name__} on {was.frame or 'the world'}, as at first; got {now!r}")
+            raise TaskError(
+                f"{label}: wanted a {type(was).__name__} on {was.frame or 'the world'}, as at first; got {now!r}"
+            )
     world = dict.fromkeys(p for p in (a, b) if p.frame is None)
     return np.concatenate([np.zeros(0), *(p.motion.ravel() for p in world)])

@@ -21,7 +21,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class PointsInside(BarrierConstraint):
-    """Points of a frame on the inner side of planes of the world, each with its own: n · x ≥ offset [QO21, Eqs. (4.39), (4.57)].
+    """Points of a frame on the inner side of planes of the world, each with its own: n · x ≥ offset [QO21, Eqs. (4.39),
+    (4.57)].
 
     Args:
         frame: that carries the points.

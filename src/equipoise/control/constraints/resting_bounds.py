@@ -24,7 +24,8 @@ Array = np.ndarray
 class RestingBounds(Constraint):
     """k (−g − q̇) ≤ q̈ ≤ k (g − q̇) for every joint, g the length of a frame's velocity error [QO21, Eq. (3.4)].
 
-    When the frame stands they leave q̈ = −k q̇ alone: the robot stops like exp(−k t), what the task does not see included.
+    When the frame stands they leave q̈ = −k q̇ alone: the robot stops like exp(−k t), what the task does not see
+    included.
 
     Args:
         frame: of the task.

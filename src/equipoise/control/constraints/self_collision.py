@@ -81,7 +81,9 @@ class SelfCollision(Constraint):
         return PairSet(robot, tuple(pairs), range=range, most=self.most)
 
     def at_rest(self, robot: Robot) -> AtRest:
-        return AtRest(pairs=self.watched(robot, max(self.range, self._safe(self.safe)[0])), safe=self._safe(self.safe)[0])
+        return AtRest(
+            pairs=self.watched(robot, max(self.range, self._safe(self.safe)[0])), safe=self._safe(self.safe)[0]
+        )
 
     def outside(self, context: Context) -> OutsideRows:
         return NearRows(self, context)

@@ -56,7 +56,9 @@ class TorqueLimits(Constraint):
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
         n = len(context.motors)
-        limits = Parameters(("scale", "limits"), {"largest": (n,)}, lambda *x: [self._largest(context, *x)], unbounded=True)
+        limits = Parameters(
+            ("scale", "limits"), {"largest": (n,)}, lambda *x: [self._largest(context, *x)], unbounded=True
+        )
         shapes = {"stall": (n,), "slope": (n,), "power": (n,), "falls": ()}
         given = ("no_load_speed", "corner_speed", "power")
         curve = Parameters(given, shapes, lambda *x: self._curve(context, *x), unbounded=True)

@@ -56,5 +56,7 @@ class TorqueRate(Constraint):
         upper = SYMBOLS.where(known, scene.previous_torque + numbers.change, np.inf)
         return BoundedRows(scene.torque, lower, upper)
 
-    def torque_bounds(self, numbers: Mapping[str, Array], previous: Array | None, rates: Array) -> tuple[Array, Array] | None:
+    def torque_bounds(
+        self, numbers: Mapping[str, Array], previous: Array | None, rates: Array
+    ) -> tuple[Array, Array] | None:
         return None if previous is None else (previous - numbers["change"], previous + numbers["change"])

@@ -1,7 +1,7 @@
 """Cones of contact forces by their facets, for a coefficient of friction that is a parameter.
 
-The rays of a friction pyramid at a corner (x, y) are, per unit of normal force, f = (μ cos θ, μ sin θ, 1) and
-τ = (y, −x, μ (x sin θ − y cos θ)). Dividing f_x, f_y and τ_z by μ gives the rays for μ = 1. So the facets for any μ are those
+The rays of a friction pyramid at a corner (x, y) are, per unit of normal force, f = (μ cos θ, μ sin θ, 1) and τ = (y,
+−x, μ (x sin θ − y cos θ)). Dividing f_x, f_y and τ_z by μ gives the rays for μ = 1. So the facets for any μ are those
 for μ = 1 with f_z, τ_x and τ_y multiplied by μ: their number and shape do not depend on friction.
 """
 
@@ -26,8 +26,8 @@ def facets_of_pyramid(edges: Array) -> Array:
 def wrench_cone(label: str, corners: Array, edges: Array) -> Array:
     """Rows G with G w ≤ 0 for exactly the wrenches w that forces along the edges at the corners make, about the origin.
 
-    Each edge at each corner is a ray of the cone; cut at unit normal force the cone is a polytope in five dimensions, and
-    its facets are the rows.
+    Each edge at each corner is a ray of the cone; cut at unit normal force the cone is a polytope in five dimensions,
+    and its facets are the rows.
     """
     forces = np.tile(edges, (len(corners), 1))
     torques = np.cross(np.repeat(corners, len(edges), axis=0), forces)

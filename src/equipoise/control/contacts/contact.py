@@ -1,8 +1,9 @@
 """Contacts: where the robot touches the world, how it may move there, and which forces it may get.
 
-Each contact has axes with z along the surface normal, from the surface into the robot. Its unknown forces λ (N, N m, on the
-robot, in those axes) make the wrench N λ on the frame, world axes; the motion that the contact forbids is Sᵀ V, V the twist
-of the frame. For a contact that sticks S = N: forces that hold do no work. λ lies in a cone G λ ≤ 0 and between bounds.
+Each contact has axes with z along the surface normal, from the surface into the robot. Its unknown forces λ (N, N m, on
+the robot, in those axes) make the wrench N λ on the frame, world axes; the motion that the contact forbids is Sᵀ V, V
+the twist of the frame. For a contact that sticks S = N: forces that hold do no work. λ lies in a cone G λ ≤ 0 and
+between bounds.
 """
 
 from __future__ import annotations
@@ -62,14 +63,15 @@ class ContactTerms:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Contact(Item):
-    """What all contacts share. A contact of one's own has five members: `size`, `points`, `cone`, `wrench_map` and `terms`.
+    """What all contacts share. A contact of one's own has five members: `size`, `points`, `cone`, `wrench_map` and
+    `terms`.
 
     Args:
         frame: that touches.
         friction: coefficient μ.
         edges: of the pyramid that stands for the friction cone.
-        inner: whether the pyramid lies inside the cone, which is safe (the force never leaves the true cone); else its sides
-            touch the cone from outside.
+        inner: whether the pyramid lies inside the cone, which is safe (the force never leaves the true cone); else its
+            sides touch the cone from outside.
         min_force: least normal force, N.
         max_force: largest normal force, N.
         stiffness: with which slip is undone, 1/s²: J a + J̇ v = stiffness · slip − damping · J v.
@@ -157,8 +159,8 @@ class Contact(Item):
         return self.wrench_map(robot.pose(q, self.frame)) @ forces
 
     def terms(self, scene: Scene, numbers: NamedNumbers) -> ContactTerms:
-        """The contact on symbols; `numbers` has every declared number as an attribute, `anchor` (the frame's pose where the
-        contact was made, 4×4) among them."""
+        """The contact on symbols; `numbers` has every declared number as an attribute, `anchor` (the frame's pose where
+        the contact was made, 4×4) among them."""
         raise NotImplementedError(f"{type(self).__name__} has no terms()")
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:

@@ -27,16 +27,17 @@ PRESSING = [2, 3, 4]  # f_z, τ_x, τ_y: what pressure bears
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FlatContact(Contact):
-    """A flat polygon of a frame on a surface: six forces. Friction, the centre of pressure and torsion are one exact cone,
-    the wrenches that forces within the pyramid at the corners can make.
+    """A flat polygon of a frame on a surface: six forces. Friction, the centre of pressure and torsion are one exact
+    cone, the wrenches that forces within the pyramid at the corners can make.
 
     Args:
         corners: of the polygon in the contact's axes, (n, 2) or (n, 3), m.
-        normal: of the surface in the frame's axes, pointing to the robot; the contact's axes are the frame's for (0, 0, 1).
+        normal: of the surface in the frame's axes, pointing to the robot; the contact's axes are the frame's for (0, 0,
+            1).
         centre: origin of the contact's axes, in the frame, m.
         margin: m, by which the centre of pressure stays off the edges: on its very edge a soft sole begins to roll.
-        against: frame of another body, a free object or a part of the robot, that it touches instead of the world; what acts on
-            the one reacts on the other.
+        against: frame of another body, a free object or a part of the robot, that it touches instead of the world; what
+            acts on the one reacts on the other.
     """
 
     corners: Points = SOLE
@@ -77,7 +78,8 @@ class FlatContact(Contact):
 
     @cached_property
     def _about_pressure(self) -> Array:
-        """Rows that bound torque alone against the normal force: they are about the centre of pressure, not friction."""
+        """Rows that bound torque alone against the normal force: they are about the centre of pressure, not
+        friction."""
         return np.abs(self._unit_cone[:, TANGENTIAL]).max(axis=1) < 1e-9
 
     @property
@@ -97,7 +99,9 @@ class FlatContact(Contact):
         arms = corners - middle
         nearest = float((np.abs(way[:, 0] * arms[:, 1] - way[:, 1] * arms[:, 0]) / length).min())
         if not 0 < self.margin < nearest:
-            raise TaskError(f"{self.label}: margin lies between 0 and {nearest:.3g} m, half of the contact; got {self.margin!r}")
+            raise TaskError(
+                f"{self.label}: margin lies between 0 and {nearest:.3g} m, half of the contact; got {self.margin!r}"
+            )
         return middle + (1 - self.margin / nearest) * (corners - middle)
 
     def here(self, robot: Robot, q: Array) -> Array:

@@ -23,7 +23,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointContact(Contact):
-    """A point of a frame on a surface with a given normal in the world: three forces, no torque; the frame may turn on it.
+    """A point of a frame on a surface with a given normal in the world: three forces, no torque; the frame may turn on
+    it.
 
     Args:
         point: in the frame's axes, m.

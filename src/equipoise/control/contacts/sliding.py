@@ -25,8 +25,8 @@ Array = np.ndarray
 class SlidingContact(Contact):
     """A flat polygon that slides on its surface: kinetic friction against the motion, μ times the normal force.
 
-    It may move along the surface and turn about its normal. λ is (normal force, torques about x and y). The direction of
-    sliding is given; the task that moves the frame decides how fast.
+    It may move along the surface and turn about its normal. λ is (normal force, torques about x and y). The direction
+    of sliding is given; the task that moves the frame decides how fast.
 
     Args:
         direction: of the sliding, world axes; its length does not matter.

@@ -1,9 +1,9 @@
 """One fused kernel per controller: from (q, v, parameters) to the quadratic program of this step.
 
-    minimise  ½|R x − r|² + ½ Σ weights x² − pullsᵀ x   subject to   E x = e (contacts, hard tasks),   lower ≤ A x ≤ upper
+    minimise  ½|R x − r|² + ½ Σ weights x² − pullsᵀ x   subject to  E x = e (contacts, hard tasks),  lower ≤ A x ≤ upper
 
-What x is and how accelerations and torques follow from it says `Scene`. Rows of A that are the same in all steps are written by
-the kernel as constants: the solver gets one array.
+What x is and how accelerations and torques follow from it says `Scene`. Rows of A that are the same in all steps are
+written by the kernel as constants: the solver gets one array.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ class Assembly:
         self._asked[task.label] = wanted
         k = task.rows(self.context)
         if got.matrix.shape != (k, self.layout.unknowns) or wanted.shape[0] != k:
-            raise TaskError(f"{task.label}: rows() says {k} rows, terms() gives {got.matrix.shape[0]} and {wanted.shape[0]}")
+            raise TaskError(
+                f"{task.label}: rows() says {k} rows, terms() gives {got.matrix.shape[0]} and {wanted.shape[0]}"
+            )
         return got.matrix, wanted - got.offset, numbers
 
     def cost(self) -> dict[str, SX]:
@@ -104,7 +106,8 @@ class Assembly:
     # --- rows ---------------------------------------------------------------------------------------------------------
 
     def equalities(self) -> dict[str, SX]:
-        """(E, e): contacts do not move, and slip is undone; hard tasks; equations of motion that were not eliminated."""
+        """(E, e): contacts do not move, and slip is undone; hard tasks; equations of motion that were not
+        eliminated."""
         from ...equations.symbols import stack, zeros
 
         E, e = [zeros(0, self.layout.unknowns)], [zeros(0, 1)]
@@ -113,7 +116,8 @@ class Assembly:
             J, rate, drift = self.scene.contact_motion(contact.frame, terms)
             got = self.scene.motion(J, drift)
             if self.context.level == "velocity":
-                wanted = numbers.damping / 2 * terms.error  # the rate whose square the stiffness is, for the usual damping
+                # the rate whose square the stiffness is, for the usual damping
+                wanted = numbers.damping / 2 * terms.error
             else:
                 wanted = numbers.stiffness * terms.error - numbers.damping * rate
             E.append(got.matrix)
@@ -161,9 +165,11 @@ class Assembly:
     def _require(self, item: Item, bounded: BoundedRows, m: int) -> None:
         got = [bounded.rows.matrix.shape[0], bounded.lower.shape[0], bounded.upper.shape[0]]
         if any(k != m for k in got):
-            raise TaskError(f"{item.label}: row_names() names {m} rows, rows() gives {got[0]} with {got[1]} and {got[2]} bounds")
+            raise TaskError(
+                f"{item.label}: row_names() names {m} rows, rows() gives {got[0]} with {got[1]} and {got[2]} bounds"
+            )
 
-    # --- all together ---------------------------------------------------------------------------------------------------
+    # --- all together -------------------------------------------------------------------------------------------------
 
     def outputs(self) -> dict[str, SX]:
         """What the kernel gives; see the module and `Layout`."""

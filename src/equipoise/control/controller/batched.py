@@ -1,8 +1,8 @@
 """Whole-body control of many robots at once: one kernel for all programs, one method for all quadratic programs.
 
 The programs of a `WholeBodyController` have one structure, so a batch of states is a batch of arrays, solved together
-(`batch_programs`). Every answer comes with its multipliers and the residuals of the program as stated, in its own units: `solved`
-tells which are good to the tolerance; whoever is not is for the single controller to solve.
+(`batch_programs`). Every answer comes with its multipliers and the residuals of the program as stated, in its own
+units: `solved` tells which are good to the tolerance; whoever is not is for the single controller to solve.
 
     many = BatchedController(controller)
     answer = many(q, v)             # (B, nq), (B, nv): NumPy arrays, or CuPy arrays on a GPU
@@ -23,7 +23,17 @@ from ...files import MAX_BYTES, read_arrays, written_whole
 from ...machine.program import Program
 from ...machine.store import kernel_of
 from ..item import TaskError
-from ..qp.batch_programs import Programs, certificate, finite_ones, library, replaced, solve_batch, times, turned, turned_times
+from ..qp.batch_programs import (
+    Programs,
+    certificate,
+    finite_ones,
+    library,
+    replaced,
+    solve_batch,
+    times,
+    turned,
+    turned_times,
+)
 
 if TYPE_CHECKING:
     from .controller import WholeBodyController
@@ -55,7 +65,8 @@ class BatchedController:
     """The controller's programs for a batch of states.
 
     Args:
-        controller: weighted, torque level, with a posture task; called once before, so that its targets and contacts are placed.
+        controller: weighted, torque level, with a posture task; called once before, so that its targets and contacts
+            are placed.
         iterations: the most of any program.
         tolerance: of the residuals.
     """
@@ -90,7 +101,9 @@ class BatchedController:
         parts = self.p, self.regular, self.motors
         written_whole(
             Path(path),
-            lambda file: np.savez(file, program=program, p=parts[0], regular=parts[1], motors=parts[2], numbers=numbers),
+            lambda file: np.savez(
+                file, program=program, p=parts[0], regular=parts[1], motors=parts[2], numbers=numbers
+            ),
         )
 
     @classmethod
@@ -125,7 +138,11 @@ class BatchedController:
         starts = range(0, max(len(q), 1), CHUNK)
         with np.errstate(invalid="ignore", over="ignore"):  # states that are no numbers are told in the answer
             parts = [self._part(xp, q[at : at + CHUNK], v[at : at + CHUNK]) for at in starts]
-        return parts[0] if len(parts) == 1 else BatchedSolution(*(xp.concatenate(column) for column in zip(*parts, strict=True)))
+        return (
+            parts[0]
+            if len(parts) == 1
+            else BatchedSolution(*(xp.concatenate(column) for column in zip(*parts, strict=True)))
+        )
 
     def _part(self, xp: Any, q: Array, v: Array) -> BatchedSolution:
         p = xp.asarray(np.broadcast_to(self.p, (len(q), len(self.p))), dtype=q.dtype)

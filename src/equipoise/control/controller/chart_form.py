@@ -1,11 +1,13 @@
-"""The program in the coordinates y = (x₀, θ, joints) of a chart of the base's orientation, as [BK12, Eq. (37)] states it.
+"""The program in the coordinates y = (x₀, θ, joints) of a chart of the base's orientation, as [BK12, Eq. (37)] states
+it.
 
 Unknowns are x = (ÿ, u, λ): nothing is eliminated, the equations of motion are rows of the program.
 
     A (M_y ÿ + N ẏ + g − Tᵀ (Sᵀ u + Σ Jᵀ N_c λ)) = 0,     C_y ÿ + Ċ_y ẏ = 0,     a = T ÿ + Ṫ ẏ
 
-with v = T ẏ, and A the projector that takes the multiplier of the chart's constraint out [BK12, Eq. (34)]. A keeps what moves on
-the chart's surface: with W the map from velocities to rates θ̇, A = W (Wᵀ W)⁻¹ Wᵀ there, which needs no independent constraints.
+with v = T ẏ, and A the projector that takes the multiplier of the chart's constraint out [BK12, Eq. (34)]. A keeps what
+moves on the chart's surface: with W the map from velocities to rates θ̇, A = W (Wᵀ W)⁻¹ Wᵀ there, which needs no
+independent constraints.
 """
 
 from __future__ import annotations

@@ -41,7 +41,8 @@ class Commands:
         self.last_good, self.previous = last_good.copy(), self.settings.previous_torque
 
     def read_motion(self, block: Array) -> None:
-        """Where the kernel writes T, B, t and b, side by side: torques T x + t, accelerations without motors B x + b."""
+        """Where the kernel writes T, B, t and b, side by side: torques T x + t, accelerations without motors B x +
+        b."""
         n = self.layout.unknowns
         rows = len(block) // (n + 1)
         self._map, self._offset = block[: rows * n].reshape(rows, n), block[rows * n :]
@@ -95,7 +96,8 @@ class Commands:
             self.settings.feed_back(self.previous)
 
     def _bounded(self, torque: Array, v: Array, relaxable: bool) -> Array:
-        """Torques of the motors within the bounds that constraints set; `relaxable`: only within those never relaxed."""
+        """Torques of the motors within the bounds that constraints set; `relaxable`: only within those never
+        relaxed."""
         rates = v[self.layout.context.motor_places]
         for constraint, numbers in self._bounding:
             if relaxable and constraint.rank > 0:

@@ -101,7 +101,9 @@ class Context:
     @cached_property
     def motor_unknowns(self) -> slice | Array:
         """Where accelerations of the motors are among the unknowns of torque level."""
-        return _together(np.arange(len(self.motors)) if self.chart is None else self.motors + self.coordinates - self.robot.nv)
+        return _together(
+            np.arange(len(self.motors)) if self.chart is None else self.motors + self.coordinates - self.robot.nv
+        )
 
     @cached_property
     def springs(self) -> dict[int, tuple[int, float, float]]:
@@ -113,10 +115,15 @@ class Context:
     def mechanism(self) -> tuple[object, ...]:
         """What equations of a controller depend on beside the tree: springs and loops."""
         loops = [
-            (loop.kind, *((f.parent, f.X.tobytes()) for f in (loop.frame_a, loop.frame_b) if f is not None), loop.joint_a,
-             loop.joint_b, loop.polynomial)
+            (
+                loop.kind,
+                *((f.parent, f.X.tobytes()) for f in (loop.frame_a, loop.frame_b) if f is not None),
+                loop.joint_a,
+                loop.joint_b,
+                loop.polynomial,
+            )
             for loop in self.robot.model.loops.values()
-        ]  # fmt: skip
+        ]
         return self.springs, loops
 
     @cached_property
@@ -133,7 +140,9 @@ def usable_chart(robot: Robot, level: str, chart: Chart | type[Chart] | None) ->
     from ...forms.charts import as_instance
 
     if level != "torque" or not robot.floating:
-        raise TaskError(f"a chart describes the base of a floating robot at level='torque'; got {robot.name} at level={level!r}")
+        raise TaskError(
+            f"a chart describes the base of a floating robot at level='torque'; got {robot.name} at level={level!r}"
+        )
     return as_instance(chart)
 
 

@@ -3,8 +3,8 @@
     controller = eq.WholeBodyController(robot, tasks, contacts, constraints)
     solution = controller(t, q, v)          # .torque .acceleration .forces .status .explain()
 
-Nothing raises in the loop: a step that cannot be solved as stated relaxes constraints in the order of their ranks, and what
-cannot be solved at all is answered by a fallback. Every step is counted by its status.
+Nothing raises in the loop: a step that cannot be solved as stated relaxes constraints in the order of their ranks, and
+what cannot be solved at all is answered by a fallback. Every step is counted by its status.
 """
 
 from __future__ import annotations
@@ -57,17 +57,21 @@ class WholeBodyController:
         contacts: where the robot touches. All are in force until `set_contacts` says otherwise.
         constraints: what must hold.
         level: "torque", "acceleration" or "velocity": which quantity is commanded.
-        priorities: "weighted" (all tasks in one sum of squares) or "strict" (each priority exactly, within those before it).
+        priorities: "weighted" (all tasks in one sum of squares) or "strict" (each priority exactly, within those before
+            it).
         dt: s, the step at which it will be called; barriers and limits are proven for it.
         force_weight: of the squares of the unknown contact forces, 1/N²; makes them unique.
         motion_weight: of the squares of the unknown accelerations or velocities, for those that no task determines.
-        hold_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, all alone.
+        hold_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, all
+            alone.
         slip_limit: m or rad; a contact that slipped farther is lost: it is taken out, and an event tells.
-        chart: of the base's orientation: the program is then [BK12, Eq. (37)], over accelerations of the chart's coordinates,
-            torques and contact forces, with the equations of motion as rows. None eliminates base and torques.
+        chart: of the base's orientation: the program is then [BK12, Eq. (37)], over accelerations of the chart's
+            coordinates, torques and contact forces, with the equations of motion as rows. None eliminates base and
+            torques.
 
     Attributes:
-        counts: how many steps ended in each status, were at limits, and how many contacts were lost and targets refused.
+        counts: how many steps ended in each status, were at limits, and how many contacts were lost and targets
+            refused.
         start_report: what cannot be promised from where the robot was at the first call, one sentence each.
     """
 
@@ -105,10 +109,18 @@ class WholeBodyController:
             raise unknown_name("kind of priorities", priorities, PRIORITIES)
         require_positive(dt=dt, force_weight=force_weight, motion_weight=motion_weight)
         if not (isfinite(hold_damping) and hold_damping >= 0 and slip_limit > 0):
-            raise TaskError(f"wanted hold_damping ≥ 0, finite, and slip_limit > 0; got {hold_damping!r} and {slip_limit!r}")
+            raise TaskError(
+                f"wanted hold_damping ≥ 0, finite, and slip_limit > 0; got {hold_damping!r} and {slip_limit!r}"
+            )
         weights = {"force_weight": force_weight, "motion_weight": motion_weight}
         self.chart = usable_chart(robot, level, chart)
-        self._options = {"dt": dt, "hold_damping": hold_damping, "slip_limit": slip_limit, "chart": self.chart, **weights}
+        self._options = {
+            "dt": dt,
+            "hold_damping": hold_damping,
+            "slip_limit": slip_limit,
+            "chart": self.chart,
+            **weights,
+        }
         self.robot, self.level, self.priorities, self.dt = robot, level, priorities, dt
         self.hold_damping, self.slip_limit = hold_damping, slip_limit
         self.items = Items(tuple(tasks), tuple(contacts), tuple(constraints))
@@ -127,7 +139,7 @@ class WholeBodyController:
         rows = [(kind, item.label, type(item).__name__) for kind, items in kinds.items() for item in items]
         return html_table(repr(self)[1:-1], ("", "label", "kind"), rows)
 
-    # --- before the loop ------------------------------------------------------------------------------------------------
+    # --- before the loop ----------------------------------------------------------------------------------------------
 
     def _build(self, force_weight: float, motion_weight: float) -> None:
         """Memory, once: the kernel writes where the solver reads."""
@@ -143,7 +155,9 @@ class WholeBodyController:
         self.settings.live_in(memory.arrays["p"])
         self._commands = Commands(layout, self.settings, self.hold_damping)
         regular = regularisation(layout, motion_weight, force_weight)
-        names, margins = ({label: getattr(x, word) for label, x in makers.items()} for word in ("names", "largest_margin"))
+        names, margins = (
+            {label: getattr(x, word) for label, x in makers.items()} for word in ("names", "largest_margin")
+        )
         self._structure = Structure(layout, kernel, memory, regular, names, margins)
         of_E, of_A = layout.classes
         self._solver = CompiledSolver(
@@ -190,14 +204,21 @@ class WholeBodyController:
         return self._structure.regularisation.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = self.robot, self.items.tasks, self.items.contacts, self.items.constraints, self.level, self.priorities
+        arguments = (
+            self.robot,
+            self.items.tasks,
+            self.items.contacts,
+            self.items.constraints,
+            self.level,
+            self.priorities,
+        )
         with self._lock:
             state = {"contacts": self._contacts, "anchor_next": set(self._anchor_next), "started": self._started}
             state |= {"settings": self.settings.state, "last_torque": self._commands.last_good.copy()}
             state |= {"counts": dict(self.counts), "start_report": self.start_report}
         return _restored, (arguments, self._options, state)
 
-    # --- while it runs --------------------------------------------------------------------------------------------------
+    # --- while it runs ------------------------------------------------------------------------------------------------
 
     def set(self, name: str, **settings: object) -> None:
         """Change settings of a task, contact or constraint from now on; nothing is compiled.
@@ -253,7 +274,7 @@ class WholeBodyController:
         self._solver.select(*(None, None, None) if s is None else (s.x, s.E, s.A))
         self._solver.forget()
 
-    # --- the loop ---------------------------------------------------------------------------------------------------------
+    # --- the loop -----------------------------------------------------------------------------------------------------
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
@@ -300,7 +321,8 @@ class WholeBodyController:
         except (TypeError, ValueError, OverflowError) as error:  # the last of times that are huge integers
             self._v[:] = 0.0
             return ControlStatus.BAD_STATE, (ControlEvent(ControlEventKind.BAD_STATE, detail=str(error)),)
-        if not good_time or not isfinite(self._state.dot(self._state)):  # squares beyond all numbers are no state either
+        # squares beyond all numbers are no state either
+        if not good_time or not isfinite(self._state.dot(self._state)):
             return ControlStatus.NOT_FINITE, ()
         for k in self.robot.tree.quaternions if not self._started or self._anchor_next else ():  # else the kernel looks
             if not abs(self._q[k : k + 4] @ self._q[k : k + 4] - 1) < QUATERNION_TOLERANCE:
@@ -336,9 +358,11 @@ class WholeBodyController:
         detail = f"it slipped more than {self.slip_limit:g}"
         return tuple(ControlEvent(ControlEventKind.CONTACT_LOST, name, detail) for name in lost)
 
-    # --- answers ----------------------------------------------------------------------------------------------------------
+    # --- answers ------------------------------------------------------------------------------------------------------
 
-    def _answered(self, t: float, answer: Result, outside: dict[str, Seen], events: tuple[ControlEvent, ...]) -> Solution:
+    def _answered(
+        self, t: float, answer: Result, outside: dict[str, Seen], events: tuple[ControlEvent, ...]
+    ) -> Solution:
         status = _STATUSES.get(answer.status, ControlStatus.FAILED)
         if status.fallback:
             return self._fallback(t, status, events, outside=outside)

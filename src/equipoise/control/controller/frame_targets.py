@@ -15,8 +15,8 @@ Array = np.ndarray
 def frame_targets(controller: object, robot: Robot, q: Array) -> dict[str, Array]:
     """Targets of the tasks that move frames, as of the last call, by frame: poses (4, 4) in the world.
 
-    Tasks without weight have none. A controller may say so itself by a method `references(q)`; one that holds another as
-    `controller` has those of the other.
+    Tasks without weight have none. A controller may say so itself by a method `references(q)`; one that holds another
+    as `controller` has those of the other.
     """
     own: Any = getattr(controller, "references", None)
     if callable(own):

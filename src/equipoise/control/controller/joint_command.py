@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from .solution import Solution
 
 Array = np.ndarray
-Gain = float | Array | Mapping[str, float]  # one number, one for each joint rate, or numbers by joint (0 for the others)
+# one number, one for each joint rate, or numbers by joint (0 for the others)
+Gain = float | Array | Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,8 @@ class JointCommander:
     Args:
         controller: called with (t, q, v), answers a `Solution`.
         kp, kd: gains of the drives.
-        leak: 1/s at which targets return to what was measured; the larger, the less the drives insist on the model's motion.
+        leak: 1/s at which targets return to what was measured; the larger, the less the drives insist on the model's
+            motion.
     """
 
     def __init__(self, controller: Commanding, kp: Gain, kd: Gain, *, leak: float = 10.0) -> None:

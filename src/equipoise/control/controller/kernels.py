@@ -1,7 +1,7 @@
 """The kernel of a controller, cached: a second start neither traces nor compiles, and does not import CasADi.
 
-A kernel is named by everything that the traced code reads: the robot's tree, its gravity and motors, the level, the step, the
-chart, and the structure of each item with the code of its class. Parameters and names have no part in it.
+A kernel is named by everything that the traced code reads: the robot's tree, its gravity and motors, the level, the
+step, the chart, and the structure of each item with the code of its class. Parameters and names have no part in it.
 """
 
 from __future__ import annotations
@@ -44,4 +44,15 @@ def controller_key(layout: Layout) -> str:
     places = [order[1].index(label) for label in order[0]]
     reserves = [list(layout.items.constraints).index(c) for c in layout.items.constraints if c.label in layout.reserves]
     chart = b"" if context.chart is None else context.chart.identity
-    return key("controller", sources_digest(), of_robot, context.level, context.dt, layout.strict, items, places, reserves, chart)
+    return key(
+        "controller",
+        sources_digest(),
+        of_robot,
+        context.level,
+        context.dt,
+        layout.strict,
+        items,
+        places,
+        reserves,
+        chart,
+    )

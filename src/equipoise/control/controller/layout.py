@@ -1,4 +1,5 @@
-"""Where everything is: numbers among the parameters, unknowns, and rows with their names. Known before anything is traced."""
+"""Where everything is: numbers among the parameters, unknowns, and rows with their names. Known before anything is
+traced."""
 
 from __future__ import annotations
 
@@ -55,11 +56,11 @@ class Items:
 class Layout:
     """Places and names of a controller.
 
-    Unknowns by level: velocities; accelerations; accelerations of the motors, then contact forces (with a chart: accelerations
-    of its coordinates, torques, contact forces). Rows of E: contacts hold, then hard tasks, then equations of motion where they
-    are rows. Rows of A: cones and normal forces of contacts, constraints, then the reserve of rows made outside. Rows of R: tasks
-    in the order of their priorities. The parameters of items are behind each other, then come the chart's; `feedback` is behind
-    all: torques of the last step, and whether there was one.
+    Unknowns by level: velocities; accelerations; accelerations of the motors, then contact forces (with a chart:
+    accelerations of its coordinates, torques, contact forces). Rows of E: contacts hold, then hard tasks, then
+    equations of motion where they are rows. Rows of A: cones and normal forces of contacts, constraints, then the
+    reserve of rows made outside. Rows of R: tasks in the order of their priorities. The parameters of items are behind
+    each other, then come the chart's; `feedback` is behind all: torques of the last step, and whether there was one.
     """
 
     context: Context
@@ -111,7 +112,7 @@ class Layout:
             return {}
         return _behind(((c.label, c.size) for c in self.items.contacts), self.context.first_force)
 
-    # --- cost -----------------------------------------------------------------------------------------------------------
+    # --- cost ---------------------------------------------------------------------------------------------------------
 
     @cached_property
     def priorities(self) -> list[int]:
@@ -145,7 +146,7 @@ class Layout:
         sizes = [(t.priority, t.rows(self.context)) for t in self.soft]
         return tuple(sum(n for priority, n in sizes if priority == level) for level in self.priorities)
 
-    # --- rows -----------------------------------------------------------------------------------------------------------
+    # --- rows ---------------------------------------------------------------------------------------------------------
 
     @cached_property
     def hard(self) -> tuple[Task, ...]:
@@ -164,7 +165,9 @@ class Layout:
         """In A, of contacts (torque level only) and constraints; those made outside last."""
         torque = self.context.level == "torque"
         contacts = [(c.label, len(c.cone) + 1) for c in self.items.contacts] if torque else []
-        rows = [(c.label, len(c.row_names(self.context))) for c in self.items.constraints if c.label not in self.reserves]
+        rows = [
+            (c.label, len(c.row_names(self.context))) for c in self.items.constraints if c.label not in self.reserves
+        ]
         return _behind([*contacts, *rows, *self.reserves.items()])
 
     @cached_property
@@ -184,8 +187,8 @@ class Layout:
     def classes(self) -> tuple[Array, Array]:
         """Relaxation class of each row of E and of A: 0 never, 1 last, the largest first.
 
-        Hard tasks are relaxed first, then constraints by their rank, contacts that should hold last; cones and what has rank 0
-        never.
+        Hard tasks are relaxed first, then constraints by their rank, contacts that should hold last; cones and what has
+        rank 0 never.
         """
         ranks = sorted({c.rank for c in self.items.constraints if c.rank > 0})
         of_rank = {rank: RELAXED_LAST + 1 + k for k, rank in enumerate(ranks)} | {0: NEVER_RELAXED}

@@ -25,7 +25,8 @@ class Outside:
     def __init__(self, makers: Mapping[str, OutsideRows], settings: Settings, solver: CompiledSolver) -> None:
         self.makers, self.settings, self.solver = makers, settings, solver
         self._numbers = {label: settings.numbers(label) for label in makers}
-        self._sides = {label: np.zeros(len(rows.names)) for label, rows in makers.items()}  # of everything that may be near
+        # of everything that may be near
+        self._sides = {label: np.zeros(len(rows.names)) for label, rows in makers.items()}
         self._keys: dict[str, Array] = {}
         context = settings.layout.context
         self._B, self._b = np.zeros((context.robot.nv, context.unknowns)), np.zeros(context.robot.nv)

@@ -152,7 +152,8 @@ class Scene:
         self._contacts = contacts
 
     def contact_push(self, frame: str, terms: ContactTerms) -> SX:
-        """Generalised force of unit forces of a contact on a frame, (nv, k); the reaction on another body is part of it."""
+        """Generalised force of unit forces of a contact on a frame, (nv, k); the reaction on another body is part of
+        it."""
         push = self.jacobian(frame).T @ terms.N
         return push if terms.other is None else push + self.jacobian(terms.other.frame).T @ terms.other.N
 
@@ -161,19 +162,25 @@ class Scene:
         J, rate, drift = (terms.S.T @ x for x in (self.jacobian(frame), self.twist(frame), self.drift(frame)))
         if terms.other is not None:
             frame, N = terms.other.frame, terms.other.N
-            J, rate, drift = J + N.T @ self.jacobian(frame), rate + N.T @ self.twist(frame), drift + N.T @ self.drift(frame)
+            J, rate, drift = (
+                J + N.T @ self.jacobian(frame),
+                rate + N.T @ self.twist(frame),
+                drift + N.T @ self.drift(frame),
+            )
         return J, rate, drift + terms.S_dot_V
 
     @cached_property
     def _dynamics(self) -> tuple[Affine, Affine, Affine]:
-        """Accelerations (or velocities) and torques of the motors as functions of the unknowns; what of them must vanish.
+        """Accelerations (or velocities) and torques of the motors as functions of the unknowns; what of them must
+        vanish.
 
-        Velocities without a motor (the base, free objects, passive joints) follow from those with one and from contact forces:
+        Velocities without a motor (the base, free objects, passive joints) follow from those with one and from contact
+        forces:
 
             a_u = M_uu⁻¹ (Σ N_uᵀ λ − h_u − M_um a_m),      τ = M_mu a_u + M_mm a_m + h_m − Σ J_mᵀ N λ,
 
-        so a = B x + b and τ = T x + t over x = (a_m, λ). M_uu is always invertible. Closed loops add forces of their own, see
-        `_closed`; springs of the description are in h. In a chart nothing is eliminated.
+        so a = B x + b and τ = T x + t over x = (a_m, λ). M_uu is always invertible. Closed loops add forces of their
+        own, see `_closed`; springs of the description are in h. In a chart nothing is eliminated.
         """
         context, nv = self.context, self.robot.nv
         nothing = Affine(zeros(0, context.unknowns), zeros(0))
@@ -188,7 +195,11 @@ class Scene:
         M, h = self.mass_matrix, self.bias_force + self._springs
         n = len(m)
         eye = beside(SX.eye(n), zeros(n, push.shape[1]))
-        solved = solve_positive_definite(M[u, u], beside(-M[u, m], push[u, :], -h[u])) if u else zeros(0, context.unknowns + 1)
+        solved = (
+            solve_positive_definite(M[u, u], beside(-M[u, m], push[u, :], -h[u]))
+            if u
+            else zeros(0, context.unknowns + 1)
+        )
         B_u, b_u = solved[:, :-1], solved[:, -1]
         B, b = SX(nv, context.unknowns), SX(nv, 1)
         B[m, :], B[u, :], b[u] = eye, B_u, b_u
@@ -205,7 +216,8 @@ class Scene:
         return forces
 
     def _closed(self, a: Affine, tau: Affine) -> tuple[Affine, Affine]:
-        """The same with the loops of the mechanism closed, by forces μ that act on what no motor moves [Fea08, Sec. 8.5].
+        """The same with the loops of the mechanism closed, by forces μ that act on what no motor moves [Fea08, Sec.
+        8.5].
 
         With W = M_uu⁻¹ and K a + γ = 0 the rows of the loops, stabilised as by Baumgarte,
 
@@ -259,8 +271,8 @@ class Scene:
 
     @cached_property
     def momentum_rate(self) -> Affine | None:
-        """Rate of momentum about the centre of mass from contact forces and gravity; None where other forces change it, and
-        in a chart, where tasks are rows over ÿ [BK12, Eq. (37)]."""
+        """Rate of momentum about the centre of mass from contact forces and gravity; None where other forces change it,
+        and in a chart, where tasks are rows over ÿ [BK12, Eq. (37)]."""
         if self.context.level != "torque" or not self.context.one_floating_tree or self.context.chart is not None:
             return None
         blocks = [zeros(6, len(self.context.motors))]
@@ -287,7 +299,8 @@ def rotation_error(R: SX, R_to: SX) -> SX:
     square = s.T @ s
     small = square < 1e-12
     sine = SYMBOLS.sqrt(SYMBOLS.where(small, 1.0, square))
-    usual = s * SYMBOLS.where(small, 1 + square / 6, SYMBOLS.atan2(sine, cosine) / sine)  # near zero θ/sin θ is 1 + sin²θ/6
+    # near zero θ/sin θ is 1 + sin²θ/6
+    usual = s * SYMBOLS.where(small, 1 + square / 6, SYMBOLS.atan2(sine, cosine) / sine)
     return SYMBOLS.where(small * (cosine < 0), np.pi * _axis_of_half_turn(D), usual)
 
 

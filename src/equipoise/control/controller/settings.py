@@ -1,7 +1,8 @@
-"""The user's settings of all items, and the numbers that follow from them: constants once, functions of time in every step.
+"""The user's settings of all items, and the numbers that follow from them: constants once, functions of time in every
+step.
 
-Outside of the loop a setting that cannot be used raises. In the loop nothing does: the last good numbers stay, and an event
-tells.
+Outside of the loop a setting that cannot be used raises. In the loop nothing does: the last good numbers stay, and an
+event tells.
 """
 
 from __future__ import annotations
@@ -102,7 +103,12 @@ class Settings:
                 self.p[place] = group.flat(item.label, values)
 
     def _write(
-        self, label: str, values: Mapping[str, Any], q: Array | None, changed: Collection[str] | None = None, first: bool = False
+        self,
+        label: str,
+        values: Mapping[str, Any],
+        q: Array | None,
+        changed: Collection[str] | None = None,
+        first: bool = False,
     ) -> None:
         """Numbers of the groups that follow from what changed; nothing is written where one cannot be used."""
         item, made = self._items[label], []
@@ -112,7 +118,9 @@ class Settings:
             given = [values[s] for s in group.settings]
             unplaced = item.placed in group.settings and values[item.placed] is None
             if unplaced and q is not None:
-                given = [item.here(self.layout.context.robot, q) if s == item.placed else values[s] for s in group.settings]
+                given = [
+                    item.here(self.layout.context.robot, q) if s == item.placed else values[s] for s in group.settings
+                ]
             elif unplaced or (item.placed in group.settings and callable(values[item.placed])):
                 continue  # known when the robot's place, or the time, is
             if any(varies(value) for value in given):
@@ -133,7 +141,7 @@ class Settings:
             if any(varies(value) for value in given):
                 self._varying.append((self._items[label], group, place, given))
 
-    # --- in the loop ----------------------------------------------------------------------------------------------------
+    # --- in the loop --------------------------------------------------------------------------------------------------
 
     def refresh(self, t: float) -> tuple[ControlEvent, ...]:
         """Numbers that follow from functions of time; those that cannot be used are refused, and the last ones stay."""
@@ -142,7 +150,11 @@ class Settings:
             try:
                 values = [value_at(value, t) for value in given]
                 new = values[0].numbers if type(values[0]) is Numbers else group.flat(item.label, values)
-                reason = "" if new.shape == (group.size,) and _usable(new, group) else "it is not finite, or of the wrong size"
+                reason = (
+                    ""
+                    if new.shape == (group.size,) and _usable(new, group)
+                    else "it is not finite, or of the wrong size"
+                )
             except Exception as error:  # a user's function may raise anything
                 reason = str(error) or type(error).__name__
             if reason:

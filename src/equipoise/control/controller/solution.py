@@ -54,7 +54,8 @@ _TEXTS = {
     ControlStatus.BAD_STATE: "fallback: the state is not one of this robot",
     ControlStatus.FAILED: "fallback: what is never relaxed cannot hold, or nothing was found",
 }
-COUNTED = ("at_limits", "contact_lost", "target_refused", "errors")  # beside the statuses: steps, contacts, targets, errors
+# beside the statuses: steps, contacts, targets, errors
+COUNTED = ("at_limits", "contact_lost", "target_refused", "errors")
 
 
 def counted() -> dict[str, int]:
@@ -143,22 +144,28 @@ class Solution:
     @cached_property
     def conflict(self) -> tuple[str, ...]:
         """A smallest set of rows that cannot hold together; empty where all can. Worked out when it is asked for."""
-        if self.status not in (ControlStatus.RELAXED, ControlStatus.FAILED) or not self.saw_state or not self.step.finite:
+        if (
+            self.status not in (ControlStatus.RELAXED, ControlStatus.FAILED)
+            or not self.saw_state
+            or not self.step.finite
+        ):
             return ()
         return tuple(qp.conflict(self.program))
 
-    def joint_command(self, kp: Gain, kd: Gain, *, previous: JointCommand | None = None, leak: float = 10.0) -> JointCommand:
+    def joint_command(
+        self, kp: Gain, kd: Gain, *, previous: JointCommand | None = None, leak: float = 10.0
+    ) -> JointCommand:
         """The same command for joint drives: position and velocity targets, the torque as feed-forward, and gains.
 
-        Targets are where the model has the joints in the middle of the step that the command is for. So over the step the
-        drives add nothing while the robot moves as the model has it, and resist what the model does not know. Of a fallback
-        there is no motion to follow: kp is zero, and drives damp.
+        Targets are where the model has the joints in the middle of the step that the command is for. So over the step
+        the drives add nothing while the robot moves as the model has it, and resist what the model does not know. Of a
+        fallback there is no motion to follow: kp is zero, and drives damp.
 
         Args:
             kp: N m/rad, one number, one for each joint rate, or numbers by joint.
             kd: N m s/rad, likewise.
-            previous: the last command. Targets then go on from its own, and what friction and a wrong model hold back adds up,
-                as in a leaky integrator; without it they start from what was measured.
+            previous: the last command. Targets then go on from its own, and what friction and a wrong model hold back
+                adds up, as in a leaky integrator; without it they start from what was measured.
             leak: 1/s at which targets return to what was measured.
         """
         return joint_command(self, kp, kd, previous, leak)
@@ -189,7 +196,9 @@ class Solution:
             lines.append(f"Active constraints: {', '.join(self.active)}.")
         outside = {} if self.status.fallback else {name: d for name, d in self.margins.items() if not d >= 0}
         if outside:
-            lines.append("Outside and coming back: " + ", ".join(f"{name} by {-d:.3g}" for name, d in outside.items()) + ".")
+            lines.append(
+                "Outside and coming back: " + ", ".join(f"{name} by {-d:.3g}" for name, d in outside.items()) + "."
+            )
         if not self.status.fallback and self.step.finite:
             lines += [
                 f"Task {name}: {100 * share:.3g} % of the cost; asked for {asked:.3g}, lacks {lacks:.3g}."

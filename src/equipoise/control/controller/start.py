@@ -1,7 +1,7 @@
 """What can be promised from where a robot starts: barriers by the exact condition of Lemma 4.1, joints by viability.
 
-Nothing is refused. From a start outside of the theory everything is brought back in; what is lost is the promise that it
-never was outside, and the controller says so at its first step.
+Nothing is refused. From a start outside of the theory everything is brought back in; what is lost is the promise that
+it never was outside, and the controller says so at its first step.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def dependent_contacts(layout: Layout, E: Array, contacts: Sequence[str]) -> Ite
         if missing > before:
             yield (
                 label,
-                f"{missing - before} of the rows of contact {label} depend on other contacts: they cannot move apart there",
+                f"{missing - before} of the rows of contact {label} depend on other contacts: they cannot move apart "
+                "there",
             )
         before = missing

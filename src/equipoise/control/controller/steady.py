@@ -26,7 +26,8 @@ class SteadyWatch:
         self._told: dict[str, float] = {}
 
     def look(self, t: float, step: Step) -> tuple[ControlEvent, ...]:
-        """Events of tasks that lack most of what they ask for and do not move; step is one that was solved without limits."""
+        """Events of tasks that lack most of what they ask for and do not move; step is one that was solved without
+        limits."""
         if t < self._next:
             return ()
         self._next = t + LOOK
@@ -50,7 +51,8 @@ class SteadyWatch:
         self._told[label] = size
         others = max((name for name in shares if name != label), key=lambda name: shares[name][0], default="others")
         detail = (
-            f"{label} stays {size:.3g} (m, rad) off its target: it asks for {asked:.3g} and lacks {lacks:.3g}, as {others} "
+            f"{label} stays {size:.3g} (m, rad) off its target: it asks for {asked:.3g} and lacks {lacks:.3g}, as "
+            f"{others} "
             "pulls the other way; give it more weight, or others less"
         )
         return [ControlEvent(ControlEventKind.OUTWEIGHED, label, detail)]

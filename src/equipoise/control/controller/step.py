@@ -1,4 +1,5 @@
-"""One step of control as data: what it saw, what it found. Everything else about the step can be made from it, at any time."""
+"""One step of control as data: what it saw, what it found. Everything else about the step can be made from it, at any
+time."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class Structure:
 
 
 def regularisation(layout: Layout, motion_weight: float, force_weight: float) -> Array:
-    """Weights of the squares of the unknowns, (n,). What the equations of motion decide needs none, but for the solver."""
+    """Weights of the squares of the unknowns, (n,). What the equations of motion decide needs none, but for the
+    solver."""
     weights = np.full(layout.unknowns, DECIDED if layout.context.chart is not None else motion_weight)
     weights[layout.context.motor_unknowns if layout.context.level == "torque" else slice(None)] = motion_weight
     for place in layout.forces.values():
@@ -193,7 +195,7 @@ class Step:
         numbers = all(np.isfinite(d[name]).all() for name in ("R", "r", "weights", "pulls", "E", "e", "A"))
         return numbers and not (np.isnan(d["lower"]).any() or np.isnan(d["upper"]).any())
 
-    # --- what was found -------------------------------------------------------------------------------------------------
+    # --- what was found -----------------------------------------------------------------------------------------------
 
     @cached_property
     def forces(self) -> dict[str, Array]:
@@ -202,7 +204,9 @@ class Step:
         if "wrench_maps" not in self.structure.memory.shapes:
             return {}
         maps = self._read("wrench_maps")
-        return {c: maps[:, layout.wrench_maps[c]] @ self.x[layout.forces[c]] for c in self.contacts if c in layout.forces}
+        return {
+            c: maps[:, layout.wrench_maps[c]] @ self.x[layout.forces[c]] for c in self.contacts if c in layout.forces
+        }
 
     @cached_property
     def errors(self) -> dict[str, Array]:
@@ -212,7 +216,8 @@ class Step:
 
     @cached_property
     def margins(self) -> dict[str, Array]:
-        """Of barriers their d; of pairs that are near each other the distance beyond the safe one, or the range if none is."""
+        """Of barriers their d; of pairs that are near each other the distance beyond the safe one, or the range if none
+        is."""
         if not self.saw_state:
             return {}
         made = {label: self._read("margins")[at] for label, at in self.structure.layout.margins.items()}
@@ -238,7 +243,8 @@ class Step:
 
     @cached_property
     def shares(self) -> dict[str, tuple[float, float, float]]:
-        """Of each task of the cost: (its part of the cost, 0 to 1; what it asked for; what it lacks), lengths in its own unit."""
+        """Of each task of the cost: (its part of the cost, 0 to 1; what it asked for; what it lacks), lengths in its
+        own unit."""
         d, layout = self.data, self.structure.layout
         costs: dict[str, tuple[float, float, float]] = {}
         for task in layout.soft:

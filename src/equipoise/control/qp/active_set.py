@@ -14,7 +14,8 @@ RANK_TOLERANCE = 1e-9  # equalities are taken as they are
 class ActiveSetSolver:
     """Solves with the compiled solver. H must be positive definite.
 
-    Memory, and the working set, stay while programs have the same structure: sizes, classes, and which rows are equalities.
+    Memory, and the working set, stay while programs have the same structure: sizes, classes, and which rows are
+    equalities.
     """
 
     def __init__(self) -> None:
@@ -52,10 +53,16 @@ class ActiveSetSolver:
             return
         self._structure = structure
         self._solver = CompiledSolver(
-            n, levels, n_E=int(equal.sum()), n_A=int((~equal).sum()), classes_E=classes[equal], classes_A=classes[~equal],
-            regularisation=1e-12 * max(float(problem.H.trace()), 1e-300) / n, strict=len(levels) > 1,
+            n,
+            levels,
+            n_E=int(equal.sum()),
+            n_A=int((~equal).sum()),
+            classes_E=classes[equal],
+            classes_A=classes[~equal],
+            regularisation=1e-12 * max(float(problem.H.trace()), 1e-300) / n,
+            strict=len(levels) > 1,
             rank_tolerance=RANK_TOLERANCE,
-        )  # fmt: skip
+        )
 
 
 def _stacked(problem: QuadraticProgram) -> tuple[Array, Array, Array, Array]:

@@ -4,11 +4,11 @@ Each program
 
     minimise  ½ xᵀ H x + fᵀ x   subject to   E x = e,   lower ≤ A x ≤ upper
 
-is reduced first. With H = L Lᵀ, Π the projector on the null space of E L⁻ᵀ and x₀ the minimiser under the equalities alone,
-x = x₀ + N w, N = L⁻ᵀ Π, leaves the shortest w with lower − A x₀ ≤ A N w ≤ upper − A x₀. Where w = 0 is one of those, x₀ is the
-answer and nothing is left to do. The others are solved together by the predictor-corrector interior-point method [Meh92],
-with multipliers held near their last values [FO12], which keeps every matrix invertible; whoever is done leaves the batch. At the
-end the rows that push are held exactly, where that helps.
+is reduced first. With H = L Lᵀ, Π the projector on the null space of E L⁻ᵀ and x₀ the minimiser under the equalities
+alone, x = x₀ + N w, N = L⁻ᵀ Π, leaves the shortest w with lower − A x₀ ≤ A N w ≤ upper − A x₀. Where w = 0 is one of
+those, x₀ is the answer and nothing is left to do. The others are solved together by the predictor-corrector
+interior-point method [Meh92], with multipliers held near their last values [FO12], which keeps every matrix invertible;
+whoever is done leaves the batch. At the end the rows that push are held exactly, where that helps.
 
 [Meh92] Mehrotra: On the Implementation of a Primal-Dual Interior Point Method, SIAM J. Optim. 2, 1992.
 [FO12] Friedlander, Orban: A Primal-Dual Regularized Interior-Point Method for Convex Quadratic Programs,
@@ -96,13 +96,15 @@ def solve_batch(programs: Programs, iterations: int = 30) -> tuple[Array, Array,
 def certificate(p: Programs, x: Array, mu: Array, lam: Array) -> tuple[Array, Array, Array]:
     """(primal, dual, gap): how well x and its multipliers solve each program as stated, whoever found them.
 
-    They are those of `qp.kkt_residuals`, but the gradient is measured by its own terms however small they are, and once more
-    in units in which every unknown costs the same: weights of forces are small, and so would be their errors.
+    They are those of `qp.kkt_residuals`, but the gradient is measured by its own terms however small they are, and once
+    more in units in which every unknown costs the same: weights of forces are small, and so would be their errors.
     """
     xp = library(x)
     Ax, Hx, push = times(p.A, x), times(p.H, x), turned_times(p.E, mu) + turned_times(p.A, lam)
     nearest = xp.clip(Ax, p.lower, p.upper)
-    off = xp.concatenate([(times(p.E, x) - p.e) / xp.maximum(1, xp.abs(p.e)), (Ax - nearest) / xp.maximum(1, xp.abs(nearest))], 1)
+    off = xp.concatenate(
+        [(times(p.E, x) - p.e) / xp.maximum(1, xp.abs(p.e)), (Ax - nearest) / xp.maximum(1, xp.abs(nearest))], 1
+    )
     scale = 1 / xp.sqrt(xp.diagonal(p.H, axis1=1, axis2=2))
     terms = xp.maximum(xp.maximum(xp.abs(Hx), xp.abs(p.f)), xp.abs(push))
     g = xp.abs(Hx + p.f + push)
@@ -132,7 +134,9 @@ def _reduced(xp: Any, p: Programs) -> Reduced:
     rows = p.A @ back
     G, length = _unit(xp, rows @ Pi)
     value = times(rows, z)
-    return Reduced(G, (p.lower - value) / length, (p.upper - value) / length, length, scale, inverse, Pi, z, V, gram, length_E)
+    return Reduced(
+        G, (p.lower - value) / length, (p.upper - value) / length, length, scale, inverse, Pi, z, V, gram, length_E
+    )
 
 
 def _unit(xp: Any, rows: Array) -> tuple[Array, Array]:
@@ -144,7 +148,8 @@ def _unit(xp: Any, rows: Array) -> tuple[Array, Array]:
 
 
 def _shortest(xp: Any, G: Array, below: Array, above: Array, iterations: int) -> tuple[Array, Array]:
-    """(w, multipliers): the shortest w with below ≤ G w ≤ above, of each program; the last one tried where none was found.
+    """(w, multipliers): the shortest w with below ≤ G w ≤ above, of each program; the last one tried where none was
+    found.
 
     Upper and lower bounds are two planes of one array: ± G w + s = b with s > 0, and λ > 0 where there is a bound.
     """

@@ -66,7 +66,9 @@ def _with_multipliers(problem: QuadraticProgram, beyond: Array, answer: CascadeR
     residuals = Residuals(max(answer.optimality), answer.violation, 0.0, 0.0)
     status = Status.RELAXED if answer.status is Status.OPTIMAL and beyond.any() else answer.status
     steps = answer.iterations + result.iterations
-    return result._replace(status=status, x=answer.x, excess=beyond, values=value, residuals=residuals, iterations=steps)
+    return result._replace(
+        status=status, x=answer.x, excess=beyond, values=value, residuals=residuals, iterations=steps
+    )
 
 
 def _crossed_apart(rows: Rows) -> Rows:
@@ -112,7 +114,8 @@ def solve_cascade(levels: Sequence[Rows], top: Rows, plain: Plain) -> CascadeRes
     status, x, iterations = _cascade(levels, top, plain)
     if status is not Status.OPTIMAL:
         return CascadeResult(status, np.full(levels[0].A.shape[1], np.nan), iterations=iterations)
-    x = _nearest_to_optimal([_polished(x, levels, top), x], levels, top)[0]  # proximal steps may have left a level by a hair
+    # proximal steps may have left a level by a hair
+    x = _nearest_to_optimal([_polished(x, levels, top), x], levels, top)[0]
     violation, optimality = _scaled_distance(top, x), level_optimality(x, levels, top)
     good = max(violation, *optimality) <= ACCURATE
     return CascadeResult(Status.OPTIMAL if good else Status.INACCURATE, x, violation, optimality, iterations)
@@ -211,7 +214,8 @@ def _least_squares_step(rows: Rows, x: Array, Z: Array) -> tuple[Array, Array]:
 
 
 def _level_step(level: Rows, higher: Rows, x: Array, Z: Array, plain: Plain) -> tuple[Status, Array, Array, int]:
-    """Minimise the distance from one level over x + range(Z), within rows of the levels above; what Z its equalities leave.
+    """Minimise the distance from one level over x + range(Z), within rows of the levels above; what Z its equalities
+    leave.
 
     In coordinates y = V (p / S, q) of the SVD of A Z the cost is ½‖p − p₀‖² + ½‖w‖², w the violation of inequality
     rows: the Hessian is the identity where the level decides and zero where it does not, however badly A is scaled.
@@ -236,7 +240,9 @@ def _level_step(level: Rows, higher: Rows, x: Array, Z: Array, plain: Plain) -> 
     both = stacked((higher, soft), x.size)
     slack = np.vstack((np.zeros((len(higher.A), s)), np.eye(s)))
     A, offset = np.hstack((both.A @ T, slack)), both.A @ x
-    program = QuadraticProgram(H, np.concatenate((-p0, np.zeros(d - rank + s))), A, both.lower - offset, both.upper - offset)
+    program = QuadraticProgram(
+        H, np.concatenate((-p0, np.zeros(d - rank + s))), A, both.lower - offset, both.upper - offset
+    )
     result = plain(program)
     return result.status, x + T @ result.x[:d], left, result.iterations
 
@@ -244,7 +250,8 @@ def _level_step(level: Rows, higher: Rows, x: Array, Z: Array, plain: Plain) -> 
 def _nearest_to_optimal(points: Sequence[Array], levels: Sequence[Rows], top: Rows) -> tuple[Array, float]:
     """The point with the best certificate, and its error; infinite where none satisfies the constraints."""
     errors = [
-        max(level_optimality(point, levels, top)) if _scaled_distance(top, point) <= FEASIBLE else np.inf for point in points
+        max(level_optimality(point, levels, top)) if _scaled_distance(top, point) <= FEASIBLE else np.inf
+        for point in points
     ]
     best = int(np.argmin(errors))
     return (points[best], errors[best]) if errors[best] < np.inf else (points[-1], np.inf)

@@ -50,17 +50,18 @@ class CompiledSolver:
         n_E, n_A: rows of E and of A.
         classes_E, classes_A: relaxation class of each row: 0, never, if left out; 1 is relaxed last.
         regularisation: weights of the squares of the unknowns, shape (n,) or a number; positive.
-        strict: whether each level is optimal within those before it and the regularisation comes last. If not, there is one
-            level, and the regularisation is part of it.
-        rank_tolerance: equalities of class 1, such as contacts, that others repeat but for this part of their length repeat them
-            exactly; of other equalities, rounding is all that does not count.
+        strict: whether each level is optimal within those before it and the regularisation comes last. If not, there is
+            one level, and the regularisation is part of it.
+        rank_tolerance: equalities of class 1, such as contacts, that others repeat but for this part of their length
+            repeat them exactly; of other equalities, rounding is all that does not count.
         iteration_limit: changes of the working set; at the limit the answer is the best point so far.
-        guesses: active sets that are tried by the fast way, which takes programs without strict priorities that are feasible.
+        guesses: active sets that are tried by the fast way, which takes programs without strict priorities that are
+            feasible.
 
     Attributes:
         data: R r weights pulls E e A lower upper, arrays to write into.
-        sides: of all rows of A, −1 or 1 if they are in the working set at their lower or upper bound, else 0; the next solve
-            starts from them.
+        sides: of all rows of A, −1 or 1 if they are in the working set at their lower or upper bound, else 0; the next
+            solve starts from them.
     """
 
     def __init__(
@@ -80,7 +81,9 @@ class CompiledSolver:
         guesses: int = GUESSES,
     ) -> None:
         if n < 1 or not levels or (len(levels) > 1 and not strict):
-            raise ShapeError(f"wanted n ≥ 1 and one level, or several with strict=True; got n = {n} and {len(levels)} levels.")
+            raise ShapeError(
+                f"wanted n ≥ 1 and one level, or several with strict=True; got n = {n} and {len(levels)} levels."
+            )
         self.n, self.n_E, self.n_A, self.strict = n, n_E, n_A, strict
         self.levels = _row_numbers(levels)
         self.n_R = sum(map(len, self.levels))
@@ -100,7 +103,10 @@ class CompiledSolver:
         self._at = dict(zip(RESULTS, map(slice, ends, ends[1:]), strict=False))
         start = self._at["info"].start
         self._info = slice(start, start + 6)
-        self._views = [self._at["x"], *(slice(self._at[f"{kind}_E"].start, self._at[f"{kind}_A"].stop) for kind in KINDS)]
+        self._views = [
+            self._at["x"],
+            *(slice(self._at[f"{kind}_E"].start, self._at[f"{kind}_A"].stop) for kind in KINDS),
+        ]
         self._results = np.zeros(ends[-1] + PADDING)  # side by side, so that one copy is enough
         self._no_bounds = read_only(np.zeros(self.n))
         kinds = {"array": np.float64, "indices": np.int64}
@@ -123,7 +129,9 @@ class CompiledSolver:
         The other unknowns are zero in the answer, and so is whatever belongs to the other rows.
         """
         wholes = (self.n, self.n_E, self.n_A)
-        chosen = [np.arange(k) if at is None else np.array(at, np.int64) for k, at in zip(wholes, (x, E, A), strict=True)]
+        chosen = [
+            np.arange(k) if at is None else np.array(at, np.int64) for k, at in zip(wholes, (x, E, A), strict=True)
+        ]
         for k, at, name in zip(wholes, chosen, ("unknowns", "rows of E", "rows of A"), strict=True):
             if at.ndim != 1 or (at < 0).any() or (at >= k).any() or (np.diff(at) <= 0).any():
                 raise ShapeError(f"{name} are selected by growing numbers from 0 to {k - 1}, got {at}.")
@@ -183,7 +191,8 @@ class CompiledSolver:
         x, multipliers, excess, values = self._views
         stationarity, primal, gap, tries, _, dependent = block[self._info].tolist()
         residuals = Residuals(stationarity, primal, 0.0, gap)
-        if code in USABLE and not primal < np.inf:  # a point that is no number, of a cost that is singular but for rounding
+        # a point that is no number, of a cost that is singular but for rounding
+        if code in USABLE and not primal < np.inf:
             code = Code.NOT_FOUND
         if code not in USABLE:
             block[:], residuals = np.nan, UNKNOWN

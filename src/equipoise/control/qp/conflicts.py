@@ -43,8 +43,8 @@ def feasible(solver: Solver, problem: QuadraticProgram) -> bool:
 def conflict(problem: QuadraticProgram) -> list[str]:
     """Names of rows that cannot hold together although they could if any one of them were dropped; empty if all can.
 
-    A vertex of the polyhedron of Farkas multipliers is an irreducible inconsistent set [GR90]; a deletion filter over its names
-    then makes sure of it for rows that share a name, and in finite precision.
+    A vertex of the polyhedron of Farkas multipliers is an irreducible inconsistent set [GR90]; a deletion filter over
+    its names then makes sure of it for rows that share a name, and in finite precision.
     """
     if ill_posed(problem):
         return []
@@ -63,7 +63,8 @@ def conflict(problem: QuadraticProgram) -> list[str]:
 
 
 def _farkas_support(problem: QuadraticProgram) -> Array:
-    """Which bounds and rows have a part in one proof of infeasibility: y ≥ 0, Mᵀ(y_u − y_l) = 0, uᵀ y_u − lᵀ y_l = −1."""
+    """Which bounds and rows have a part in one proof of infeasibility: y ≥ 0, Mᵀ(y_u − y_l) = 0, uᵀ y_u − lᵀ y_l =
+    −1."""
     from scipy.optimize import linprog
 
     M = np.vstack((np.eye(problem.f.size), problem.A))

@@ -19,7 +19,8 @@ from .program import (
 )
 
 Array = np.ndarray
-EQUALITY, ACTIVE, LOWER = 5, 1, 2  # DAQP's `sense` of a row: active and immutable; in the first guess; at its lower bound
+# DAQP's `sense` of a row: active and immutable; in the first guess; at its lower bound
+EQUALITY, ACTIVE, LOWER = 5, 1, 2
 REFINE = 1e-8  # largest residual that is left as it is
 ITERATION_LIMIT = 1000
 PROXIMAL_WEIGHT = 1e-6
@@ -39,14 +40,14 @@ FLAGS = {
 class DaqpSolver:
     """Solves problem after problem of one size; memory is allocated once and the active set carries over.
 
-    A problem of another size starts afresh, and so does the step after a failure. `solve` never raises for numbers: whatever
-    goes wrong is a `Status`.
+    A problem of another size starts afresh, and so does the step after a failure. `solve` never raises for numbers:
+    whatever goes wrong is a `Status`.
 
     Args:
         tolerance: violation of a row, scaled to length one, that counts as none.
         iteration_limit: changes of the active set per solve.
-        proximal: weight of the proximal-point steps that DAQP takes where H is singular. They converge to a minimiser of the
-            problem as stated, so this is not a regularisation of the answer; zero forbids them.
+        proximal: weight of the proximal-point steps that DAQP takes where H is singular. They converge to a minimiser
+            of the problem as stated, so this is not a regularisation of the answer; zero forbids them.
         refine: residual above which a Newton step on the active set is tried.
     """
 
@@ -122,7 +123,9 @@ class DaqpSolver:
             return failure(problem, status if status is not Status.OPTIMAL else Status.FAILED, iterations)
         n = x.size if problem.bounded else 0
         result = _certified(problem, status, x, info["lam"][n:], info["lam"][:n] if n else np.zeros(x.size), iterations)
-        return _refined(problem, result) if status is Status.OPTIMAL and result.residuals.worst > self._refine else result
+        return (
+            _refined(problem, result) if status is Status.OPTIMAL and result.residuals.worst > self._refine else result
+        )
 
     def _setup(self, problem: QuadraticProgram) -> int:
         """Fill the buffers, made anew only for a new size, and begin without an active set."""
@@ -143,7 +146,8 @@ class DaqpSolver:
         self._model = daqp.Model()
         self._model.settings = self._settings
         flag = self._model.setup(self._H, self._f, self._A, self._upper, self._lower, self._sense)[0]
-        if flag == -6:  # DAQP could not start from all equalities at once; as tight inequalities they come in one by one
+        # DAQP could not start from all equalities at once; as tight inequalities they come in one by one
+        if flag == -6:
             self._sense[:] = 0
             self._equal = np.zeros_like(self._equal)
             flag = self._model.setup(self._H, self._f, self._A, self._upper, self._lower, self._sense)[0]
@@ -182,7 +186,8 @@ def _certified(p: QuadraticProgram, status: Status, x: Array, lam: Array, mu: Ar
 
 
 def _refined(p: QuadraticProgram, result: Result) -> Result:
-    """One Newton step on the active set, kept if it helps: proximal steps end with an error that one linear solve removes."""
+    """One Newton step on the active set, kept if it helps: proximal steps end with an error that one linear solve
+    removes."""
     lam = np.concatenate((result.bound_multipliers, result.multipliers))
     lower, upper = p.limits
     active = np.flatnonzero((lam != 0) | (lower == upper))
@@ -217,7 +222,9 @@ def _falls_for_ever(p: QuadraticProgram, x: Array) -> bool:
         return False
     d, close = x / length, 1e-6
     flat = np.abs(p.H @ d).max() <= close * max(1.0, np.abs(p.H).max())
-    along = np.concatenate((d, p.A @ d)) / np.concatenate((np.ones(d.size), np.maximum(np.linalg.norm(p.A, axis=1), 1e-300)))
+    along = np.concatenate((d, p.A @ d)) / np.concatenate(
+        (np.ones(d.size), np.maximum(np.linalg.norm(p.A, axis=1), 1e-300))
+    )
     lower, upper = p.limits
     free = (np.isinf(upper) | (along <= close)) & (np.isinf(lower) | (along >= -close))
     return bool(flat and free.all() and p.f @ d < -close * np.abs(p.f).max())

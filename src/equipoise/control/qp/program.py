@@ -36,8 +36,14 @@ class Status(Enum):
 
 
 def read_only(values: ArrayLike) -> Array:
-    """A read-only float64 array: the same object if it is already one of ours, so that equal data can be known by identity."""
-    if isinstance(values, np.ndarray) and values.dtype == np.float64 and values.flags.owndata and not values.flags.writeable:
+    """A read-only float64 array: the same object if it is already one of ours, so that equal data can be known by
+    identity."""
+    if (
+        isinstance(values, np.ndarray)
+        and values.dtype == np.float64
+        and values.flags.owndata
+        and not values.flags.writeable
+    ):
         return values
     array = np.array(values, dtype=np.float64, order="C")
     array.flags.writeable = False
@@ -58,11 +64,12 @@ def require_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
 class QuadraticProgram:
     """minimise ½ xᵀ H x + fᵀ x subject to lower ≤ A x ≤ upper and x_lower ≤ x ≤ x_upper.
 
-    Rows of class 0, and bounds, hold. If not all rows can, the violations of class 1 are minimised in the sense of least
-    squares, then within their minimum those of class 2, and so on. Then come the levels, each within the minimisers of those
-    before it, and the cost last: one lexicographic problem.
+    Rows of class 0, and bounds, hold. If not all rows can, the violations of class 1 are minimised in the sense of
+    least squares, then within their minimum those of class 2, and so on. Then come the levels, each within the
+    minimisers of those before it, and the cost last: one lexicographic problem.
 
-    Arrays are copied and read-only. `dataclasses.replace` keeps those that do not change, and a `DaqpSolver` then skips them.
+    Arrays are copied and read-only. `dataclasses.replace` keeps those that do not change, and a `DaqpSolver` then skips
+    them.
 
     Args:
         H: symmetric and positive semidefinite, shape (n, n).
@@ -73,7 +80,8 @@ class QuadraticProgram:
         names: one per row; rows that share a name are one thing to `conflict`.
         bound_names: one per variable, for its bounds.
         classes: relaxation class of each row, shape (m,); 0, never relaxed, if left out.
-        levels: equalities that are to be met as well as possible before the cost, most important first; see `Rows.equal`.
+        levels: equalities that are to be met as well as possible before the cost, most important first; see
+            `Rows.equal`.
     """
 
     H: Array
@@ -114,7 +122,9 @@ class QuadraticProgram:
         for level in self.levels:
             require_shape("A of a level", level.A, (len(level.A), n))
             if not np.array_equal(level.lower, level.upper, equal_nan=True):
-                raise ShapeError("a level is a set of equalities (Rows.equal); inequalities are rows with a relaxation class.")
+                raise ShapeError(
+                    "a level is a set of equalities (Rows.equal); inequalities are rows with a relaxation class."
+                )
 
     @cached_property
     def limits(self) -> tuple[Array, Array]:
@@ -155,7 +165,8 @@ def _default_names(count: int, word: str) -> tuple[str, ...]:
 
 
 class Residuals(NamedTuple):
-    """By how much the conditions of Karush, Kuhn and Tucker fail; zero for an exact solution. Each is scaled by its own terms."""
+    """By how much the conditions of Karush, Kuhn and Tucker fail; zero for an exact solution. Each is scaled by its own
+    terms."""
 
     stationarity: float  # H x + f + Aᵀ λ + μ, by the largest of its terms
     primal: float  # rows and bounds, each by max(1, |bound|)
@@ -175,9 +186,9 @@ UNKNOWN = Residuals(np.nan, np.nan, np.nan, np.nan)
 class Result(NamedTuple):
     """What came of one problem: the point, its multipliers, how it ended, and the residuals that prove it.
 
-    Residuals are those of the problem as stated or, where rows are relaxed, of the one whose bounds are moved to the values
-    reached. With strict levels they are the worst of all levels, and `multipliers` are those of the first level that a row
-    limits. `x` is NaN where there is none to give (see `usable`); its arrays belong to whoever gets them.
+    Residuals are those of the problem as stated or, where rows are relaxed, of the one whose bounds are moved to the
+    values reached. With strict levels they are the worst of all levels, and `multipliers` are those of the first level
+    that a row limits. `x` is NaN where there is none to give (see `usable`); its arrays belong to whoever gets them.
     """
 
     status: Status
@@ -242,7 +253,8 @@ def kkt_residuals(problem: QuadraticProgram, x: Array, multipliers: Array, bound
 
 
 def _pushes(lam: Array, value: Array, lower: Array, upper: Array) -> tuple[float, float]:
-    """The largest multiplier that pushes where there is no bound, by the largest of all, and the largest |λ × distance|."""
+    """The largest multiplier that pushes where there is no bound, by the largest of all, and the largest |λ ×
+    distance|."""
     pushing = lam.nonzero()[0]
     if not pushing.size:
         return 0.0, 0.0
@@ -256,7 +268,8 @@ def _pushes(lam: Array, value: Array, lower: Array, upper: Array) -> tuple[float
 
 
 def ill_posed(p: QuadraticProgram) -> bool:
-    """Whether a number is NaN, or infinite where only a bound may be. Sums are enough: they keep every NaN and infinity."""
+    """Whether a number is NaN, or infinite where only a bound may be. Sums are enough: they keep every NaN and
+    infinity."""
     with np.errstate(invalid="ignore", over="ignore"):
         costs = p.H.sum() + p.f.sum() + p.A.sum() + sum(level.A.sum() + level.lower.sum() for level in p.levels)
         lower, upper = p.limits[0].sum(), p.limits[1].sum()
@@ -279,7 +292,8 @@ def excess(problem: QuadraticProgram, x: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """lower ≤ A x ≤ upper: as a constraint it holds; as a level, the distance of A x from [lower, upper] is minimised."""
+    """lower ≤ A x ≤ upper: as a constraint it holds; as a level, the distance of A x from [lower, upper] is
+    minimised."""
 
     A: Array
     lower: Array

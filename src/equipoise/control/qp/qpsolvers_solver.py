@@ -29,8 +29,8 @@ PROXIMAL, PROXIMAL_STEPS = 1e-5, 20  # weight of proximal steps, by the largest 
 class QpsolversSolver:
     """Solves with a solver of `qpsolvers`, by its name there; it needs the extra `qpsolvers`.
 
-    Solvers tell only whether they found a solution. One that none is found for is called infeasible if another program says so:
-    the point that violates the rows least violates them.
+    Solvers tell only whether they found a solution. One that none is found for is called infeasible if another program
+    says so: the point that violates the rows least violates them.
 
     Args:
         name: of the solver, one of `qpsolvers.available_solvers`; the first of them if left out.
@@ -119,9 +119,14 @@ class QpsolversSolver:
         """Whether the smallest violation of all rows together is none, by a program that always has a solution."""
         m, n = p.A.shape
         soft = QuadraticProgram(
-            np.diag(np.concatenate((np.full(n, 1e-9), np.ones(m)))), np.zeros(n + m), np.hstack((p.A, np.eye(m))),
-            p.lower, p.upper, np.concatenate((p.x_lower, np.full(m, -np.inf))), np.concatenate((p.x_upper, np.full(m, np.inf))),
-        )  # fmt: skip
+            np.diag(np.concatenate((np.full(n, 1e-9), np.ones(m)))),
+            np.zeros(n + m),
+            np.hstack((p.A, np.eye(m))),
+            p.lower,
+            p.upper,
+            np.concatenate((p.x_lower, np.full(m, -np.inf))),
+            np.concatenate((p.x_upper, np.full(m, np.inf))),
+        )
         found = self._found(soft)
         return found is not None and bool(np.abs(found.x[n:]).max(initial=0.0) <= 10 * FEASIBLE)
 

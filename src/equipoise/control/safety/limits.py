@@ -1,12 +1,13 @@
 """Limits of position, velocity and acceleration that never contradict each other at a sampled controller.
 
-Near a limit of position a joint must still be able to brake. States from which it can are *viable*; the bounds here keep
-viable states viable, and are as wide as that allows [DP18, docs/safety.md]:
+Near a limit of position a joint must still be able to brake. States from which it can are *viable*; the bounds here
+keep viable states viable, and are as wide as that allows [DP18, docs/safety.md]:
 
-    [DP18] A. Del Prete, "Joint position and velocity bounds in discrete-time acceleration/torque control of robot arms",
-           IEEE Robotics and Automation Letters 3(1), 2018.
+    [DP18] A. Del Prete, "Joint position and velocity bounds in discrete-time acceleration/torque control of robot
+           arms", IEEE Robotics and Automation Letters 3(1), 2018.
 
-All functions work on arrays of joints with leading dimensions as batches; the bounds are free of branches and take symbols.
+All functions work on arrays of joints with leading dimensions as batches; the bounds are free of branches and take
+symbols.
 """
 
 from __future__ import annotations
@@ -42,15 +43,19 @@ class Bounds:
 def require_compatible(lower: Any, upper: Any, velocity: Any, acceleration: Any, dt: float) -> None:
     """Raise unless viable states stay viable at this step: A dt ≤ V and A dt² ≤ upper − lower, for every joint."""
     lower, upper, velocity, acceleration = np.broadcast_arrays(*map(np.asarray, (lower, upper, velocity, acceleration)))
-    if not ((acceleration > 0).all() and np.isfinite(acceleration).all() and (velocity > 0).all() and (upper > lower).all()):
+    if not (
+        (acceleration > 0).all() and np.isfinite(acceleration).all() and (velocity > 0).all() and (upper > lower).all()
+    ):
         raise LimitError("wanted lower < upper, velocity > 0 and a finite acceleration > 0 for every joint")
     most = np.minimum(velocity / dt, (upper - lower) / dt**2)
     wrong = np.flatnonzero(acceleration > most * (1 + 1e-12))
     if wrong.size:
         i = wrong[0]
         raise LimitError(
-            f"joint {i}: an acceleration of {acceleration.flat[i]:.6g} held for {dt:.6g} s passes its limits of velocity "
-            f"({velocity.flat[i]:.6g}) or position ({lower.flat[i]:.6g} … {upper.flat[i]:.6g}) in one step. Count on at most "
+            f"joint {i}: an acceleration of {acceleration.flat[i]:.6g} held for {dt:.6g} s passes its limits of "
+            "velocity "
+            f"({velocity.flat[i]:.6g}) or position ({lower.flat[i]:.6g} … {upper.flat[i]:.6g}) in one step. Count on "
+            "at most "
             f"{most.flat[i]:.6g}, or run faster."
         )
 
@@ -105,7 +110,8 @@ class JointBounds:
 def acceleration_bounds(q: Any, v: Any, lower: Any, upper: Any, velocity: Any, acceleration: Any, dt: float) -> Bounds:
     """Accelerations, held for dt, during and after which all limits hold, and can be held for ever.
 
-    From viable states lower ≤ upper, if `require_compatible` holds. From others, the joint brakes or returns as hard as it may.
+    From viable states lower ≤ upper, if `require_compatible` holds. From others, the joint brakes or returns as hard as
+    it may.
 
     Args:
         lower, upper, velocity: limits; infinite where there are none.
@@ -131,7 +137,8 @@ def acceleration_interval(
 
 
 def _settled(low: Any, high: Any, v: Any, A: Any, dt: float, m: Piecewise) -> tuple[Any, Any]:
-    """Bounds that contradict each other, as only states that are not viable have them, become the stop nearest to both."""
+    """Bounds that contradict each other, as only states that are not viable have them, become the stop nearest to
+    both."""
     stop = m.smaller(m.larger(v * (-1 / dt), -A), A)
     return m.smaller(low, m.larger(high, m.smaller(low, stop))), m.larger(high, m.smaller(low, m.larger(high, stop)))
 
@@ -139,9 +146,9 @@ def _settled(low: Any, high: Any, v: Any, A: Any, dt: float, m: Piecewise) -> tu
 def _most(room: Any, v: Any, velocity: Any, A: Any, dt: float, m: Piecewise) -> Any:
     """The largest acceleration towards a limit that is `room` away.
 
-    With c = room − v dt / 2 ≥ 0 the joint may still move at the end of the step, with a velocity w for which the way so far
-    and the way to brake, dt (v + w) / 2 + w² / 2A, fill the room. With c < 0 it must turn back within the step, at the limit:
-    a = −v² / 2 room. Outside, it must come back.
+    With c = room − v dt / 2 ≥ 0 the joint may still move at the end of the step, with a velocity w for which the way so
+    far and the way to brake, dt (v + w) / 2 + w² / 2A, fill the room. With c < 0 it must turn back within the step, at
+    the limit: a = −v² / 2 room. Outside, it must come back.
     """
     half = v * (dt / 2)
     w = A * (m.sqrt(dt**2 / 4 + (2 / A) * m.larger(room - half, 0.0)) - dt / 2)
@@ -156,8 +163,8 @@ def velocity_bounds(
 ) -> tuple[Any, Any]:  # fmt: skip
     """Velocities, held for dt, after which all limits hold and can be held for ever.
 
-    A velocity that falls by A dt in each step needs the way max over n of dt (n v − A dt n (n − 1) / 2), so that the fastest
-    admissible one is piecewise linear in the room ahead: exact, not an estimate.
+    A velocity that falls by A dt in each step needs the way max over n of dt (n v − A dt n (n − 1) / 2), so that the
+    fastest admissible one is piecewise linear in the room ahead: exact, not an estimate.
 
     Args:
         previous: velocity of the step before, from which `acceleration` A lets it change by A dt; both or neither.
@@ -188,10 +195,10 @@ def braking_capability(M: Array, bias: Array, effort: Array, shape: Array | None
 
         A = λ · shape,    λ = min over rows i of (effort_i − |bias_i|) / Σ_j |M_ij| shape_j
 
-    Exact at the given states, and no more than that: viability needs an A that holds wherever the robot will be, so give a
-    batch of the states it may visit (the smallest λ of all is taken) and leave a reserve. At a single state it tells whether
-    the A that was chosen can be given *now*. Joints of infinite effort (a free base) have no row; of them the caller must
-    know that contacts can carry what the joints do.
+    Exact at the given states, and no more than that: viability needs an A that holds wherever the robot will be, so
+    give a batch of the states it may visit (the smallest λ of all is taken) and leave a reserve. At a single state it
+    tells whether the A that was chosen can be given *now*. Joints of infinite effort (a free base) have no row; of them
+    the caller must know that contacts can carry what the joints do.
 
     Args:
         M: mass matrices, shape (…, n, n). bias: C v + g, (…, n). effort: (n,).
@@ -206,6 +213,7 @@ def braking_capability(M: Array, bias: Array, effort: Array, shape: Array | None
     if not ratio.min() > 0:
         i = np.flatnonzero(limited)[int(np.argmin(ratio.reshape(-1, ratio.shape[-1]).min(axis=0)))]
         raise LimitError(
-            f"joint {i}: gravity and velocities alone take all of its effort of {effort[i]:.6g}; nothing is left to brake with"
+            f"joint {i}: gravity and velocities alone take all of its effort of {effort[i]:.6g}; nothing is left to "
+            "brake with"
         )
     return ratio.min() * shape

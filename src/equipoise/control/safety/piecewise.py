@@ -1,4 +1,5 @@
-"""The few functions that bounds are made of, for numbers and for symbols: each bound is written once, without branches."""
+"""The few functions that bounds are made of, for numbers and for symbols: each bound is written once, without
+branches."""
 
 from __future__ import annotations
 

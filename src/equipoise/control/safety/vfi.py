@@ -1,12 +1,13 @@
 """Vector field inequalities that hold between samples [QO21, Eqs. (4.1)–(4.19)]. Theorems and proofs: docs/safety.md.
 
-Everything here is about one number, the clearance x = d − d_safe, which must stay at or above zero. The controller adds a row
+Everything here is about one number, the clearance x = d − d_safe, which must stay at or above zero. The controller adds
+a row
 
     velocity level        J v ≥ bound − ζ_safe                  bound = first_order_bound(x, …)
     acceleration level    J a ≥ bound − J̇ v − ζ̇_safe            bound = second_order_bound(x, ẋ, …)
 
-and `Clearance` brings distances, moving safe distances and keep-in regions to this shape. Rates of decay are positive here:
-`slow` = −r₁ and `fast` = −r₂ with r₁ ≥ r₂ the roots of the thesis.
+and `Clearance` brings distances, moving safe distances and keep-in regions to this shape. Rates of decay are positive
+here: `slow` = −r₁ and `fast` = −r₂ with r₁ ≥ r₂ the roots of the thesis.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class GainError(EquipoiseError, ValueError):
     """Gains, steps or starts for which a vector field inequality promises nothing."""
 
 
-# --- gains and Lemma 4.1 --------------------------------------------------------------------------------------------------
+# --- gains and Lemma 4.1 ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,8 @@ class Gains:
         discriminant = eta_d**2 - 4 * eta_p
         if (discriminant < -DOUBLE_ROOT * eta_d**2).any():
             raise GainError(
-                f"eta_d = {self.eta_d} and eta_p = {self.eta_p} give complex roots: eta_d² − 4 eta_p = {discriminant.min():.3g} "
+                f"eta_d = {self.eta_d} and eta_p = {self.eta_p} give complex roots: eta_d² − 4 eta_p = "
+                f"{discriminant.min():.3g} "
                 "is negative, and the distance would swing through zero. Raise eta_d to at least 2 √eta_p = "
                 f"{2 * np.sqrt(eta_p).max():.6g}, or give the rates themselves: Gains.of_rates(slow, fast)."
             )
@@ -74,7 +76,8 @@ class Gains:
         slow, fast = np.asarray(slow, dtype=float), np.asarray(fast, dtype=float)
         gains = cls(_plain(slow + fast), _plain(slow * fast))
         low, high = np.broadcast_arrays(np.minimum(slow, fast), np.maximum(slow, fast))
-        gains._set(slow=_plain(low), fast=_plain(high), fastest=float(high.max()))  # as given, not through a square root
+        # as given, not through a square root
+        gains._set(slow=_plain(low), fast=_plain(high), fastest=float(high.max()))
         return gains
 
     @classmethod
@@ -89,7 +92,8 @@ class Gains:
         return -self.slow, -self.fast
 
     def admits(self, d: ArrayLike, d_rate: ArrayLike) -> Array | np.bool_:
-        """Whether x stays ≥ 0 for ever from here, by (4.3) alone: d ≥ 0 and ḋ ≥ r₂ d, which is necessary and sufficient.
+        """Whether x stays ≥ 0 for ever from here, by (4.3) alone: d ≥ 0 and ḋ ≥ r₂ d, which is necessary and
+        sufficient.
 
         [QO21, Lemma 4.1] asks for more: see `admits_by_thesis`.
         """
@@ -108,7 +112,8 @@ class Gains:
         if self.fastest * dt > 1:
             raise GainError(
                 f"gains with fast rate {self.fastest:.6g} 1/s are too fast for a step of {dt:.6g} s: fast · dt = "
-                f"{self.fastest * dt:.3g} must be at most 1. Lower the gains to a fast rate of {1 / dt:.6g} 1/s or run faster."
+                f"{self.fastest * dt:.3g} must be at most 1. Lower the gains to a fast rate of {1 / dt:.6g} 1/s or run "
+                "faster."
             )
 
     def require_start(self, d: ArrayLike, d_rate: ArrayLike, names: Iterable[str] | None = None) -> None:
@@ -132,13 +137,15 @@ def _refusal(name: str, d: float, d_rate: float, fast: float) -> str:
     if d == 0:
         return f"{name} touches and approaches at {-d_rate:.4g} 1/s of its unit: no gains can stop it."
     return (
-        f"{name} approaches at {-d_rate:.4g} from {d:.4g} away: that needs a fast rate of at least {-d_rate / d:.6g} 1/s, "
+        f"{name} approaches at {-d_rate:.4g} from {d:.4g} away: that needs a fast rate of at least {-d_rate / d:.6g} "
+        "1/s, "
         f"its gains have {fast:.6g} 1/s. gains_for(d, d_rate) makes gains that admit a start."
     )
 
 
 def gains_for(d: float, d_rate: float, decay: float = 5.0, dt: float | None = None) -> Gains:
-    """The mildest gains that admit a start: slow rate `decay`, fast rate as fast as the start needs, at least twice the slow.
+    """The mildest gains that admit a start: slow rate `decay`, fast rate as fast as the start needs, at least twice the
+    slow.
 
     Args:
         decay: 1/s, how quickly an obstacle may be approached from afar.
@@ -155,7 +162,7 @@ def gains_for(d: float, d_rate: float, decay: float = 5.0, dt: float | None = No
     return gains
 
 
-# --- velocity level -------------------------------------------------------------------------------------------------------
+# --- velocity level ---------------------------------------------------------------------------------------------------
 
 
 def first_order_bound(d: Any, eta: Any, dt: float = 0.0, curvature: Any = 0.0) -> Any:
@@ -171,16 +178,18 @@ def first_order_bound(d: Any, eta: Any, dt: float = 0.0, curvature: Any = 0.0) -
     """
     if np.max(eta) * dt > 1:
         raise GainError(
-            f"eta = {np.max(eta):.6g} 1/s at a step of {dt:.6g} s: eta · dt must be at most 1. Lower eta to {1 / dt:.6g} 1/s."
+            f"eta = {np.max(eta):.6g} 1/s at a step of {dt:.6g} s: eta · dt must be at most 1. Lower eta to "
+            f"{1 / dt:.6g} 1/s."
         )
     return -eta * d + curvature * (dt / 2)
 
 
-# --- acceleration and torque level ----------------------------------------------------------------------------------------
+# --- acceleration and torque level ------------------------------------------------------------------------------------
 
 
 def continuous_bound(d: Any, d_rate: Any, gains: Gains) -> Any:
-    """Least d̈ in continuous time: −η_d ḋ − η_p d [QO21, Eq. (4.3)]. A sampled controller wants `second_order_bound`."""
+    """Least d̈ in continuous time: −η_d ḋ − η_p d [QO21, Eq. (4.3)]. A sampled controller wants
+    `second_order_bound`."""
     return -gains.eta_d * d_rate - gains.eta_p * d
 
 
@@ -199,10 +208,10 @@ def second_order_bound(
 
     Without `braking` it is the thesis's bound, softened for the held step and raised by what may happen within it,
 
-        d̈ ≥ (−η_d ḋ − η_p d + margin) / (1 + fast · dt / 2),    margin = Ω₁ / dt + fast · Ω₂ / dt    [docs/safety.md, Thm 2]
+        d̈ ≥ (−η_d ḋ − η_p d + margin) / (1 + fast · dt / 2),  margin = Ω₁ / dt + fast · Ω₂ / dt  [docs/safety.md, Thm 2]
 
-    With `braking`, approach is slowed from afar, so that no more than `braking + Ω₁ / dt` is ever asked for (Thm 3); from
-    states outside of the theory exactly that is asked for.
+    With `braking`, approach is slowed from afar, so that no more than `braking + Ω₁ / dt` is ever asked for (Thm 3);
+    from states outside of the theory exactly that is asked for.
 
     Args:
         d, d_rate: numbers, arrays, or symbols with their arithmetic `m`.
@@ -255,19 +264,21 @@ def admits(d: Any, d_rate: Any, gains: Gains, braking: Any = None) -> Any:
     return (d >= 0) & (d_rate >= -approach_speed(d, gains.fast, braking))
 
 
-# --- how much d̈ varies within a step --------------------------------------------------------------------------------------
+# --- how much d̈ varies within a step ---------------------------------------------------------------------------------
 
 
 def chain_rates(reach: Any, turn: Any, turn_rate: Any, slide: Any = 0.0, slide_rate: Any = 0.0) -> tuple[Any, Any, Any]:
     """Bounds of speed, acceleration and jerk of a point of a robot while joint accelerations are held.
 
-    Each derivative of a point by a joint angle is a turn of an arm no longer than `reach`, each further angle turns it again:
+    Each derivative of a point by a joint angle is a turn of an arm no longer than `reach`, each further angle turns it
+    again:
 
         V = l₁ + L ω,   A = l₂ + 2 l₁ ω + L (α + ω²),   j = 3 l₁ (α + ω²) + 3 l₂ ω + L (3 ω α + ω³)
 
     Args:
         reach: L, m, longest distance of the point from an axis that moves it.
-        turn, turn_rate: ω and α, sums over those joints of |q̇| and |q̈| (of a free base: lengths of its angular vectors).
+        turn, turn_rate: ω and α, sums over those joints of |q̇| and |q̈| (of a free base: lengths of its angular
+            vectors).
         slide, slide_rate: l₁ and l₂, the same of prismatic joints and the base's linear motion, m/s and m/s².
     """
     curl = turn_rate + turn**2
@@ -280,17 +291,19 @@ def chain_rates(reach: Any, turn: Any, turn_rate: Any, slide: Any = 0.0, slide_r
 def rigid_variation(
     speed: Any, acceleration: Any, jerk: Any, radius: Any, *, ends: bool = False
 ) -> tuple[float | Array, float | Array]:
-    """(jump, variation) of the distance of two points, spheres, or a point and a plane, from how they move to each other.
+    """(jump, variation) of the distance of two points, spheres, or a point and a plane, from how they move to each
+    other.
 
     With r the vector between the cores, n = r / |r| and ṙ = ḋ n + ṙ_⊥,
 
         d⃛ = n·r⃛ + 3 ṙ_⊥·r̈ / |r| − 3 |ṙ_⊥|² ḋ / |r|²   hence   |d⃛| ≤ j + 3 V A / ϱ + (2 / √3) V³ / ϱ²
 
     Args:
-        speed, acceleration, jerk: V, A, j, bounds during the step of the relative motion of the closest points, measured in
-            the frame of the plane, line or segment if there is one.
+        speed, acceleration, jerk: V, A, j, bounds during the step of the relative motion of the closest points,
+            measured in the frame of the plane, line or segment if there is one.
         radius: ϱ, m, least distance of the cores: sum of the radii and d_safe; infinite for planes.
-        ends: whether the closest point may pass from the side of a segment to its end: d̈ may then drop by V² / ϱ at once.
+        ends: whether the closest point may pass from the side of a segment to its end: d̈ may then drop by V² / ϱ at
+            once.
     """
     variation = jerk + 3 * speed * acceleration / radius + (2 / np.sqrt(3)) * speed**3 / radius**2
     return (speed**2 / radius if ends else 0.0 * variation), variation
@@ -301,15 +314,16 @@ def squared_variation(distance: Any, speed: Any, acceleration: Any, jerk: Any) -
     return 2 * distance * jerk + 6 * speed * acceleration
 
 
-# --- from distances to rows -----------------------------------------------------------------------------------------------
+# --- from distances to rows -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """x = ±(d − d_safe) with ẋ = J v + residual and ẍ = J a + drift [QO21, Eqs. (4.2), (4.4), (4.5)]; minus for keep-in.
+    """x = ±(d − d_safe) with ẋ = J v + residual and ẍ = J a + drift [QO21, Eqs. (4.2), (4.4), (4.5)]; minus for
+    keep-in.
 
-    The rows are J v ≥ first_order_bound(x, …) − residual, and J a ≥ second_order_bound(x, ẋ, …) − drift: that is (4.1) and
-    (4.6), and for keep-in (4.7) and (4.8).
+    The rows are J v ≥ first_order_bound(x, …) − residual, and J a ≥ second_order_bound(x, ẋ, …) − drift: that is (4.1)
+    and (4.6), and for keep-in (4.7) and (4.8).
     """
 
     value: Array

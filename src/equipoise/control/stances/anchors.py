@@ -14,7 +14,8 @@ Array = np.ndarray
 
 
 class Anchors(dict[str, Array]):
-    """Poses (4×4) of the frames of contacts in force where the contacts were made, by name; the controller is told of changes."""
+    """Poses (4×4) of the frames of contacts in force where the contacts were made, by name; the controller is told of
+    changes."""
 
     def __init__(self, track: Tracker, forces: ContactForces) -> None:
         super().__init__()

@@ -65,6 +65,7 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{'task done' if self.success else 'task failed'} after {len(self.attempts)} of 4 attempts"]
         lines += [
-            f"  {a.name}: {a.reason} (error {a.error:.3g}, support {a.area:.3g} m², {a.seconds:.1f} s)" for a in self.attempts
+            f"  {a.name}: {a.reason} (error {a.error:.3g}, support {a.area:.3g} m², {a.seconds:.1f} s)"
+            for a in self.attempts
         ]
         return "\n".join(lines)

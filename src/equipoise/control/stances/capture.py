@@ -1,9 +1,10 @@
-"""Whether a robot can still stop on the contacts it has: the capture point, its margin, and how fast weight may be shifted.
+"""Whether a robot can still stop on the contacts it has: the capture point, its margin, and how fast weight may be
+shifted.
 
 Seen as a point mass at height h above its support, a robot whose centre of mass c moves with ċ comes to rest above the
-capture point ξ = c + ċ √(h/g). While ξ is inside the support polygon, ankles can stop it there; outside, only a step can. By
-the same model an acceleration a of the centre of mass moves the centre of pressure by −a h/g, which must stay within the
-soles as well.
+capture point ξ = c + ċ √(h/g). While ξ is inside the support polygon, ankles can stop it there; outside, only a step
+can. By the same model an acceleration a of the centre of mass moves the centre of pressure by −a h/g, which must stay
+within the soles as well.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from ...robot import Robot
 
 Array = np.ndarray
-UPRIGHT = 0.7  # least vertical part of a normal: on steeper surfaces contacts hold in ways that this model does not know
+# least vertical part of a normal: on steeper surfaces contacts hold in ways that this model does not know
+UPRIGHT = 0.7
 ROOM = 0.8  # part of the room around the centre of mass that the centre of pressure may use
 LEAST_ROOM = 0.01  # m
 LOWEST = 0.05  # m, of a centre of mass above its support
@@ -62,8 +64,9 @@ class Support:
         return self.polygon.rows
 
     def shortest_time(self, com: Array, com_to: Array) -> float:
-        """Time (s) in which ankles can bring the centre of mass from one place to another with minimum jerk; 0 where the model
-        does not tell. The centre of pressure goes behind the one to start it and ahead of the other to stop it."""
+        """Time (s) in which ankles can bring the centre of mass from one place to another with minimum jerk; 0 where
+        the model does not tell. The centre of pressure goes behind the one to start it and ahead of the other to stop
+        it."""
         way = (com_to - com)[:2]
         distance = length(way)
         if distance < 1e-6 or not min(self.polygon.margin(com), self.polygon.margin(com_to)) > 0:
@@ -83,7 +86,8 @@ class Support:
 
 
 def support_of(robot: Robot, contacts: Mapping[str, Contact], poses: Iterable[tuple[str, Array]]) -> Support | None:
-    """What carries the robot with contacts' frames at given poses; None where some surface is not level, or nothing carries."""
+    """What carries the robot with contacts' frames at given poses; None where some surface is not level, or nothing
+    carries."""
     placed = [(contacts[name], X) for name, X in poses]
     if not placed or any(contact.normal_at(X)[2] < UPRIGHT for contact, X in placed):
         return None

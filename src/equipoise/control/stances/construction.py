@@ -28,7 +28,9 @@ def tracked_label(name: str) -> str:
     return f"{name} tracked"
 
 
-def tracked_frames(contacts: Sequence[Contact], stances: Sequence[Stance]) -> tuple[dict[str, str], list[frozenset[str]]]:
+def tracked_frames(
+    contacts: Sequence[Contact], stances: Sequence[Stance]
+) -> tuple[dict[str, str], list[frozenset[str]]]:
     """(frames that may be tracked, by contact or by their own name; of each stance, those for which it has targets)."""
     frames = {contact.label: contact.frame for contact in contacts}  # several may be on one frame
     names = {frame: name for name, frame in frames.items()}
@@ -66,7 +68,8 @@ def make_controller(
     dt: float,
     chart: Chart | type[Chart] | None = None,
 ) -> WholeBodyController:
-    """A controller of torques with tasks for the centre of mass, posture, spin, base and every frame that may be tracked."""
+    """A controller of torques with tasks for the centre of mass, posture, spin, base and every frame that may be
+    tracked."""
     own: list[Task] = [
         CoMTask(name=COM, weight=weights[COM]),
         PostureTask(name=POSTURE, weight=weights[POSTURE]),

@@ -75,7 +75,7 @@ class ContactForces:
             return False
         return t - self._away.setdefault(name, t) >= PATIENCE
 
-    # --- bounds -------------------------------------------------------------------------------------------------------------
+    # --- bounds -------------------------------------------------------------------------------------------------------
 
     def allow(self, name: str) -> None:
         """A contact may carry what it can."""
@@ -97,7 +97,8 @@ class ContactForces:
         self._limit(name, min(1.0 - part, FULL), self._loads[name])
 
     def shift(self, step: Step, part: float) -> None:
-        """Bounds of normal forces while load goes to or from contacts: at the begin of the step (part 0) to its end (1)."""
+        """Bounds of normal forces while load goes to or from contacts: at the begin of the step (part 0) to its end
+        (1)."""
         for name in sorted(step.changed):
             if step.kind is StepKind.LOAD:
                 self.load(name, part)

@@ -1,4 +1,5 @@
-"""What may happen to a machine over contacts, and how it may end: kinds are enums, texts are made of them where people read."""
+"""What may happen to a machine over contacts, and how it may end: kinds are enums, texts are made of them where people
+read."""
 
 from __future__ import annotations
 

@@ -60,7 +60,9 @@ def tell_contacts_off(log: EventLog, t: float, anchors: Anchors, planned: Array)
 def _heights(anchors: Anchors) -> dict[str, float]:
     """Of level contacts above the plane that fits the points of all others best, where these span one."""
     contacts = anchors.track.contacts
-    points = {name: touching_points(contacts[name], X) for name, X in anchors.items()} if anchors.support is not None else {}
+    points = (
+        {name: touching_points(contacts[name], X) for name, X in anchors.items()} if anchors.support is not None else {}
+    )
     found = {}
     for name, X in anchors.items():
         others = [x for other, x in points.items() if other != name]

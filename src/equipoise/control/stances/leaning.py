@@ -44,7 +44,8 @@ def area_slopes(polygon: SupportPolygon, k: int, first: int) -> Array:
 
 
 def returning(offsets: Array, outside: Array, rate: float, late: float) -> Array:
-    """Where walls stand for points that began `outside` (m) of them: first at the points, then at their own offsets (m).
+    """Where walls stand for points that began `outside` (m) of them: first at the points, then at their own offsets
+    (m).
 
     Args:
         rate: 1/s.

@@ -3,9 +3,10 @@
     walk = eq.Stances(robot, [both_feet, left_foot_alone, both_feet], contacts)
     run = eq.simulate(robot, walk, q0=walk.q0, duration=walk.seconds)
 
-Load is shifted before a contact is released and after one is made; what ends a step is an event: the centre of mass arrived,
-a contact was made, a force vanished, or time ran out. A contact that is lost is made again, a stance that cannot be reached is
-given up for the one before it, and where neither helps the robot is held with damping. Nothing raises in the loop.
+Load is shifted before a contact is released and after one is made; what ends a step is an event: the centre of mass
+arrived, a contact was made, a force vanished, or time ran out. A contact that is lost is made again, a stance that
+cannot be reached is given up for the one before it, and where neither helps the robot is held with damping. Nothing
+raises in the loop.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ class Stances:
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
-        stances: `Stance` each, the first is where the robot starts. Postures that are not given are found here; a sequence
-            that has none raises `StanceError` with the reason.
-        contacts: all that any stance names; a frame may turn on a point contact, which still counts as staying. Or the robot's
-            `Body`: its feet and hands by their roles.
+        stances: `Stance` each, the first is where the robot starts. Postures that are not given are found here; a
+            sequence that has none raises `StanceError` with the reason.
+        contacts: all that any stance names; a frame may turn on a point contact, which still counts as staying. Or the
+            robot's `Body`: its feet and hands by their roles.
         start: q near which the first posture is looked for; that of the body, or `robot.standing()`, if not given.
         tasks, constraints: more of both. Torque and joint limits are there unless `constraints` brings its own.
         dt: s, of a step.
@@ -61,13 +62,16 @@ class Stances:
         load_time: s, in which load goes to or from a contact.
         shortest: s of a motion; short ways would else be gone as fast as long ones, and with a jerk.
         time_out: s, by which a step may take longer than planned.
-        slip_limit: m, and five times that in rad; a contact that slipped farther is anchored where it is then, or given up.
-        capture_margin: m; a capture point nearer to the edge of the support counts as pushed: references start anew from there.
-        off_limit: m; the same for a centre of mass farther from its reference, where contacts are not level and the capture point
-            does not tell.
+        slip_limit: m, and five times that in rad; a contact that slipped farther is anchored where it is then, or given
+            up.
+        capture_margin: m; a capture point nearer to the edge of the support counts as pushed: references start anew
+            from there.
+        off_limit: m; the same for a centre of mass farther from its reference, where contacts are not level and the
+            capture point does not tell.
         retries: how often contacts are made again and pushes are answered before the motion is ended.
         postures: options of `find_posture`.
-        weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about the centre of mass) and "frames".
+        weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about the centre of mass) and
+            "frames".
         chart: as of `WholeBodyController`.
     """
 
@@ -118,10 +122,11 @@ class Stances:
         self._contact_watch = ContactWatch(self._track, self._forces, slip_limit)
         self._anchors = Anchors(self._track, self._forces)
         self._balance = BalanceWatch(self._anchors, capture_margin, off_limit)
-        self.seconds: float = self._track.seconds(self.plan, load_time) + HOLDING  # how long it should take, if nothing happens
+        # how long it should take, if nothing happens
+        self.seconds: float = self._track.seconds(self.plan, load_time) + HOLDING
         self.reset()
 
-    # --- what is known before and after -----------------------------------------------------------------------------------
+    # --- what is known before and after -------------------------------------------------------------------------------
 
     @property
     def q0(self) -> Array:
@@ -153,7 +158,7 @@ class Stances:
         """Contacts in force now."""
         return frozenset(self._anchors)
 
-    # --- the loop -----------------------------------------------------------------------------------------------------------
+    # --- the loop -----------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Start anew at the first stance."""
@@ -171,7 +176,8 @@ class Stances:
         self._balance.reset()
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
-        """Measured contact wrenches (force, torque; on the robot at the contacts' frames, world axes) before the next call."""
+        """Measured contact wrenches (force, torque; on the robot at the contacts' frames, world axes) before the next
+        call."""
         self._forces.measured = wrenches or None
 
     def correct_com(self, offset: Array) -> None:
@@ -200,7 +206,7 @@ class Stances:
         self._anchors.start(self.plan[0].contacts, q)
         tell_contacts_off(self.log, t, self._anchors, self.q0)
 
-    # --- steps --------------------------------------------------------------------------------------------------------------
+    # --- steps --------------------------------------------------------------------------------------------------------
 
     def _advance(self, t: float, q: Array, v: Array) -> None:
         """End the step whose event came, begin the next."""
@@ -222,7 +228,9 @@ class Stances:
         if held < HOLDING:
             return
         if self._anchors.margin(q, v) > 0 and length(self.robot.com_jacobian(q) @ v) < SLOW:
-            self.outcome = Outcome.STOPPED if self._stopped else Outcome.RETURNED if self._route.returning else Outcome.COMPLETED
+            self.outcome = (
+                Outcome.STOPPED if self._stopped else Outcome.RETURNED if self._route.returning else Outcome.COMPLETED
+            )
             self.log.tell(ENDINGS[self.outcome], t, stance=self.stance)
         elif held > HOLDING + self.time_out:
             self._end(t, q, Reason.UNSTEADY)
@@ -261,7 +269,8 @@ class Stances:
         return self._arrived(t, q, v, step)
 
     def _arrived(self, t: float, q: Array, v: Array, step: Step) -> bool:
-        """Whether a motion is over: its references ended and the centre of mass rests there, or its contacts touch already."""
+        """Whether a motion is over: its references ended and the centre of mass rests there, or its contacts touch
+        already."""
         now = self._track.now
         end = now.start + now.T
         early = step.changed and t > now.start + EARLY * now.T
@@ -309,7 +318,7 @@ class Stances:
             self._tries = 0
             self.log.tell(EventKind.REACHED, t, stance=self.stance)
 
-    # --- what may go wrong ----------------------------------------------------------------------------------------------------
+    # --- what may go wrong --------------------------------------------------------------------------------------------
 
     def _watch(self, t: float, q: Array, v: Array) -> None:
         """Slips, lost contacts, pushes."""
@@ -320,7 +329,11 @@ class Stances:
             if not margin > -FALLING:
                 self._fail(t, Reason.FALLING)
             return
-        shifting = self._route.step.changed if self._route.step is not None and self._route.step.kind.shifts_load else frozenset()
+        shifting = (
+            self._route.step.changed
+            if self._route.step is not None and self._route.step.kind.shifts_load
+            else frozenset()
+        )
         trouble = self._contact_watch.trouble(t, q, self._anchors, shifting)
         if trouble is not None:
             if trouble.slipped:

@@ -1,4 +1,5 @@
-"""The multi-contact strategy of [QO21, Fig. 4.13]: try; make contact and try; enlarge the support and try; slide and try.
+"""The multi-contact strategy of [QO21, Fig. 4.13]: try; make contact and try; enlarge the support and try; slide and
+try.
 
     machine = eq.MultiContact(robot, eq.FrameTask("right_hand", ball, axes="position"), feet, hand, table)
     report = machine.run(q0)                 # kinematic, as in the thesis
@@ -56,18 +57,20 @@ class MultiContact:
         surface: the plane it is made on, normal towards the robot.
         region: corners (n, 3) of a convex polygon on the surface in which the hand may be; everywhere if not given.
         tasks, constraints: more of both; limits of joints and torques are there unless given.
-        level: "velocity", or "torque" for a plant with dynamics. The centre of mass above its support is enough for slow motions
-            only: give torques a near target or one that moves there, and a CoMTask of small weight among `tasks`.
-        cooperative: hold two supports by their relative and absolute pose [QO21, Eqs. (4.58), (4.59)] instead of one by one;
-            only where velocities are commanded.
+        level: "velocity", or "torque" for a plant with dynamics. The centre of mass above its support is enough for
+            slow motions only: give torques a near target or one that moves there, and a CoMTask of small weight among
+            `tasks`.
+        cooperative: hold two supports by their relative and absolute pose [QO21, Eqs. (4.58), (4.59)] instead of one by
+            one; only where velocities are commanded.
         tolerance: of the main task's error; contact_tolerance: of the hand's plane, m and sine of the tilt.
         patience: s without progress that end an attempt; time_out: s for one.
         margin: m, kept by the centre of mass from the edges of its support.
         growth: 1/s, how fast the area should grow.
-        damping: λ of the damped least squares of [QO21, Eq. (3.1)], for velocities only; three numbers are those of contact,
-            area and task [QO21, Table 6.2].
-        posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is tried;
-            a hundred times more (ten, for torques) between attempts, which brings the robot back to where more can be reached.
+        damping: λ of the damped least squares of [QO21, Eq. (3.1)], for velocities only; three numbers are those of
+            contact, area and task [QO21, Table 6.2].
+        posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is
+            tried; a hundred times more (ten, for torques) between attempts, which brings the robot back to where more
+            can be reached.
     """
 
     robot: Robot
@@ -136,7 +139,11 @@ class MultiContact:
             PostureTask(name="posture", weight=posture_weight, gain=1.0 if self.level == "velocity" else 2.0),
         ]
         if robot.base_link is not None:
-            own.append(FrameTask(robot.base_link, name="base", axes="orientation", weight=10 * posture_weight, gain=own[-1].gain))
+            own.append(
+                FrameTask(
+                    robot.base_link, name="base", axes="orientation", weight=10 * posture_weight, gain=own[-1].gain
+                )
+            )
         if self.level == "torque":
             own.append(MomentumTask(name="momentum", weight=1e-3))
         if self.cooperative:
@@ -160,7 +167,7 @@ class MultiContact:
             motion_weight=damping**2 if self.level == "velocity" else 1e-6,
         )  # fmt: skip
 
-    # --- state --------------------------------------------------------------------------------------------------------------
+    # --- state --------------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Start anew with the first attempt."""
@@ -207,7 +214,7 @@ class MultiContact:
     def _offsets_now(self, t: float) -> Array:
         return self._walls_at
 
-    # --- the loop -----------------------------------------------------------------------------------------------------------
+    # --- the loop -----------------------------------------------------------------------------------------------------
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
@@ -247,7 +254,7 @@ class MultiContact:
         step = len(self.attempts) if success else 0
         return Report(success, step, tuple(self.attempts), frozen(q), np.zeros(0) if t is None else t, path)
 
-    # --- what is measured ---------------------------------------------------------------------------------------------------
+    # --- what is measured ---------------------------------------------------------------------------------------------
 
     def _touching(self, q: Array) -> Array:
         """Points of all contacts in force, those of the hand last."""
@@ -271,7 +278,7 @@ class MultiContact:
             return np.zeros(2 * k + 1)
         return np.append(area_slopes(polygon, k, self._first).ravel(), self.growth * polygon.area)
 
-    # --- states -------------------------------------------------------------------------------------------------------------
+    # --- states -------------------------------------------------------------------------------------------------------
 
     def _begin(self, t: float, q: Array, state: State) -> None:
         """Enter a state: which tasks count, which contact the hand has."""
@@ -343,7 +350,9 @@ class MultiContact:
         name = list(Kind)[len(self.attempts)]
         begun = sum(a.seconds for a in self.attempts)
         area = self._polygon.area if self._polygon is not None else 0.0
-        self.attempts.append(Attempt(name, success, float(min(error, self._best) if success else error), t - begun, area, reason))
+        self.attempts.append(
+            Attempt(name, success, float(min(error, self._best) if success else error), t - begun, area, reason)
+        )
         self.log.tell(EventKind.ATTEMPTED, t, stance=str(name), note=reason, distance=error)
 
     def _next(self, t: float, q: Array) -> None:
@@ -374,4 +383,6 @@ def replace_as_sliding(hand: FlatContact) -> SlidingContact:
     """The same polygon, free along the surface and about its normal [QO21, Eq. (4.61)]; without friction."""
     still = (0.0, 0.0, 0.0)
     name = f"{hand.label} sliding"
-    return SlidingContact(hand.frame, name=name, corners=hand.corners, normal=hand.normal, friction=0.0, direction=still)
+    return SlidingContact(
+        hand.frame, name=name, corners=hand.corners, normal=hand.normal, friction=0.0, direction=still
+    )

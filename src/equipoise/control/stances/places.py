@@ -1,4 +1,5 @@
-"""Where contacts are, and how far they have moved: a frame may turn on a contact that pivots, and has not moved then."""
+"""Where contacts are, and how far they have moved: a frame may turn on a contact that pivots, and has not moved
+then."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def moved(contact: Contact, X: Array, Y: Array) -> tuple[float, float]:
 
 
 def is_beyond(contact: Contact, X: Array, Y: Array, distance: float, angle: float) -> bool:
-    """Whether it has moved by more than a distance (m) or turned by more than an angle (rad): what `moved` says, but quick.
+    """Whether it has moved by more than a distance (m) or turned by more than an angle (rad): what `moved` says, but
+    quick.
 
     A turn by θ has |ΔR|² = 4 (1 − cos θ).
     """

@@ -1,9 +1,9 @@
 """From a list of stances to the steps that lead from one to the next.
 
-Between stances A and B some contacts stay. The robot first goes to a posture in which those alone carry it while
-the others still touch; then load is taken from those, they let go, and their frames move; at a posture in which the new ones
-touch and still nothing depends on them, load is given to them; last comes the posture of B. [BK12, Sec. VI] walks static
-postures in this way; each of these is one, found by `find_posture`.
+Between stances A and B some contacts stay. The robot first goes to a posture in which those alone carry it while the
+others still touch; then load is taken from those, they let go, and their frames move; at a posture in which the new
+ones touch and still nothing depends on them, load is given to them; last comes the posture of B. [BK12, Sec. VI] walks
+static postures in this way; each of these is one, found by `find_posture`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ class Planner:
         if isinstance(stance.posture, np.ndarray | list | tuple):
             q = np.array(stance.posture, dtype=float)
             if q.shape != (self.robot.nq,):
-                raise StanceError(f"stance {stance.name or k!r}: a posture is q of {self.robot.nq} numbers; got shape {q.shape}")
+                raise StanceError(
+                    f"stance {stance.name or k!r}: a posture is q of {self.robot.nq} numbers; got shape {q.shape}"
+                )
             return q
         at = {self.contacts[name]: stance.places.get(name, self._pose(before, name)) for name in stance.contacts}
         if isinstance(stance.posture, Mapping):
@@ -78,7 +80,9 @@ class Planner:
         more = {"start": before, "com": stance.com}
         return self._found(stance.name or f"stance {k}", at, dict(stance.targets), wanted, **more)
 
-    def _found(self, what: str, at: Mapping[Contact, Any], targets: Mapping[str, Any], wanted: Array, **more: Any) -> Array:
+    def _found(
+        self, what: str, at: Mapping[Contact, Any], targets: Mapping[str, Any], wanted: Array, **more: Any
+    ) -> Array:
         result = find_posture(self.robot, at, targets, posture=wanted, **{"start": wanted, **self.options, **more})
         if not result.converged:
             raise StanceError(f"{what}: {result.reason}")
@@ -101,13 +105,16 @@ class Planner:
         leaving, coming = before.contacts - carrying, contacts - carrying
         if not carrying:
             raise StanceError(
-                f"between {before.name!r} and {stance.name or k!r} no contact stays where it is; put a stance in between"
+                f"between {before.name!r} and {stance.name or k!r} no contact stays where it is; put a stance in "
+                "between"
             )
         what = f"on the way from {before.name!r} to {stance.name or k!r}"
         steps: list[Step] = []
         back: list[Step] = []
         if leaving:
-            q_leave = self._between(f"{what}, carried by {', '.join(sorted(carrying))} alone", carrying, leaving, before.q)
+            q_leave = self._between(
+                f"{what}, carried by {', '.join(sorted(carrying))} alone", carrying, leaving, before.q
+            )
             steps += [
                 Step(StepKind.MOVE, q_leave, before.contacts, frozenset(), k),
                 Step(StepKind.UNLOAD, q_leave, before.contacts, leaving, k),
@@ -127,5 +134,7 @@ class Planner:
 
     def _between(self, what: str, carrying: frozenset[str], touching: frozenset[str], q: Array) -> Array:
         """A posture near q, carried by `carrying`, with the other contacts where they are at q."""
-        at, light = ({self.contacts[name]: self._pose(q, name) for name in sorted(names)} for names in (carrying, touching))
+        at, light = (
+            {self.contacts[name]: self._pose(q, name) for name in sorted(names)} for names in (carrying, touching)
+        )
         return self._found(what, at, {}, q, touching=light)

@@ -92,7 +92,9 @@ def touch(robot: Robot, contact: Contact, where: Place, start: Array, support: f
     """
     contact.check(robot)
     if not contact.rests:
-        raise TaskError(f"{contact.label}: a {type(contact).__name__} cannot carry a robot at rest; give one that sticks")
+        raise TaskError(
+            f"{contact.label}: a {type(contact).__name__} cannot carry a robot at rest; give one that sticks"
+        )
     if where is None:
         where = robot.pose(start, contact.frame)
     if isinstance(where, Plane):

@@ -1,7 +1,7 @@
 """From a start to the nearest posture: steps of a quadratic program within a trust region.
 
-Each step solves the problem to first order: first with the wanted posture and light torques as a faint preference, then the
-rows alone, to rounding. A step counts only if the rows themselves, or near a solution the preference, get better.
+Each step solves the problem to first order: first with the wanted posture and light torques as a faint preference, then
+the rows alone, to rounding. A step counts only if the rows themselves, or near a solution the preference, get better.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class Descent:
             delta, forces = self._step(point, radius, polishing)
             new = self.problem.at(self.problem.within(self.robot.integrate(point.q, delta)), forces)
             inside = new.violation <= NEAR and point.violation <= NEAR and not polishing
-            better = new.preference < point.preference - 1e-6 if inside else new.violation < point.violation * (1 - 1e-3)
+            better = (
+                new.preference < point.preference - 1e-6 if inside else new.violation < point.violation * (1 - 1e-3)
+            )
             if better:
                 grown = np.abs(delta).max() > 0.9 * radius
                 point, radius = new, min(2 * radius, 1.0) if grown else radius
@@ -68,7 +70,8 @@ class Descent:
     def _step(self, point: Point, radius: float, polishing: bool) -> tuple[Array, Array]:
         """(change of configuration, new forces): equalities as least squares, inequalities as rows.
 
-        Rows that hold now must hold to first order, which no step at all does too; rows that do not get a slack of their own.
+        Rows that hold now must hold to first order, which no step at all does too; rows that do not get a slack of
+        their own.
         """
         nv, count, q = self.robot.nv, self.problem.unknown_forces, point.q
         equal, error, rows, lower, upper = self._first_order(point)
@@ -142,7 +145,8 @@ class Descent:
         return A, np.concatenate([away, light * torque_room, np.zeros(count)])
 
     def _hard(self, q: Array, radius: float) -> tuple[Array, Array, Array, Array, Array]:
-        """Bounds of x by joint limits and the trust region; forces push; rows of what each contact bears with their bounds."""
+        """Bounds of x by joint limits and the trust region; forces push; rows of what each contact bears with their
+        bounds."""
         nv, count = self.robot.nv, self.problem.unknown_forces
         lower, upper = np.full(nv, -radius), np.full(nv, radius)
         in_v, in_q = self.problem.joint_positions

@@ -95,13 +95,21 @@ class Problem:
         effort = next(rest.effort for rest in (*rests, *usual) if rest.effort is not None)
         measured = [(label, rest, rest.distance) for label, rest in named if rest.distance is not None]
         return cls(
-            robot, touches, _targets(robot, given.targets), _three(given.com), wanted, start, strength * effort, lower, upper,
+            robot,
+            touches,
+            _targets(robot, given.targets),
+            _three(given.com),
+            wanted,
+            start,
+            strength * effort,
+            lower,
+            upper,
             tuple((rest.pairs, rest.safe) for rest in rests if rest.pairs is not None),
             distances_kernel(robot, [d for *_, d in measured]) if measured else None,
             np.array([rest.least for _, rest, _ in measured]),
             np.array([-1.0 if rest.inside else 1.0 for _, rest, _ in measured]),
             tuple(label for label, *_ in measured),
-        )  # fmt: skip
+        )
 
     @property
     def weight(self) -> float:
@@ -159,7 +167,7 @@ class Problem:
         q[3:7] = from_rotation(R @ X[:3, :3])
         return q
 
-    # --- rows -----------------------------------------------------------------------------------------------------------
+    # --- rows ---------------------------------------------------------------------------------------------------------
 
     def static(self, q: Array, forces: Array) -> Array:
         """g − Σ Jᵀ F at configurations (…, nq), (…, nv)."""
@@ -239,14 +247,15 @@ class Problem:
         return Point(q, forces, max(scaled), float(away @ away + LIGHT * (light @ light)), tuple(kinds))
 
 
-# --- what is given -------------------------------------------------------------------------------------------------------
+# --- what is given ----------------------------------------------------------------------------------------------------
 
 
 def _touches(robot: Robot, given: Given, start: Array) -> tuple[Touch, ...]:
     """All contacts: those that carry with the bounds of their forces, those that touch without edges for any force.
 
-    `support` draws soles to their middle. Point feet have no size; where most of what carries are points, each contact must
-    bear a share of the weight instead, and for three feet on a plane that draws their triangle to its middle just the same.
+    `support` draws soles to their middle. Point feet have no size; where most of what carries are points, each contact
+    must bear a share of the weight instead, and for three feet on a plane that draws their triangle to its middle just
+    the same.
     """
     weight = float(robot.mass * np.linalg.norm(robot.model.gravity))
     carrying = [touch(robot, contact, where, start, given.support) for contact, where in given.contacts_at.items()]
@@ -275,7 +284,9 @@ def _wanted(robot: Robot, posture: Posture, rest: Array) -> Array:
         return q
     given = np.asarray(posture, dtype=float)
     if given.shape != q.shape or not np.isfinite(given).all():
-        raise ShapeError(f"posture must be q of shape {q.shape}, finite, or a mapping from joints; got shape {given.shape}")
+        raise ShapeError(
+            f"posture must be q of shape {q.shape}, finite, or a mapping from joints; got shape {given.shape}"
+        )
     return given
 
 

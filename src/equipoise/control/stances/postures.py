@@ -1,11 +1,12 @@
 """Static postures: a configuration with given contacts in which the robot rests, and the forces that hold it.
 
-Unknown are the configuration q and forces λ ≥ 0 along the edges of the friction pyramids at the corners of all contacts. In
+Unknown are the configuration q and forces λ ≥ 0 along the edges of the friction pyramids at the corners of all
+contacts. In
 
     g(q) − Σ J_p(q)ᵀ f_p(λ) = (0, τ)
 
-the base rows must vanish and the joint rows are the motors' torques, within their limits. Contacts, targets, joint limits and
-distances are rows of the same problem. [BK12, Sec. VI] takes such postures as its input.
+the base rows must vanish and the joint rows are the motors' torques, within their limits. Contacts, targets, joint
+limits and distances are rows of the same problem. [BK12, Sec. VI] takes such postures as its input.
 """
 
 from __future__ import annotations
@@ -35,11 +36,13 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class PostureResult:
-    """What `find_posture` found. Where it did not converge, q is the best attempt and `reason` says what is wrong with it."""
+    """What `find_posture` found. Where it did not converge, q is the best attempt and `reason` says what is wrong with
+    it."""
 
     q: Array
     converged: bool
-    residuals: Mapping[str, float]  # by kind: contacts and targets (m, rad), balance (N, N m), and how far beyond limits
+    # by kind: contacts and targets (m, rad), balance (N, N m), and how far beyond limits
+    residuals: Mapping[str, float]
     torques: Array  # (nv,) N m, the base part zero
     forces: Mapping[str, Array]  # wrench (force, torque) on each contact's frame, world axes
     reason: str
@@ -68,10 +71,10 @@ def find_posture(
     """A configuration at rest on given contacts.
 
     Args:
-        robot: or its `Body`: feet and hands are then contacts by their roles ("left foot"), roles are targets, and the wanted
-            posture is the one in which the body stands.
-        contacts_at: each contact with the pose (4×4) of its frame in the world, a place (3 numbers, m) for a point contact, a
-            `Plane` on which it may be anywhere, or None: where it is at `start`.
+        robot: or its `Body`: feet and hands are then contacts by their roles ("left foot"), roles are targets, and the
+            wanted posture is the one in which the body stands.
+        contacts_at: each contact with the pose (4×4) of its frame in the world, a place (3 numbers, m) for a point
+            contact, a `Plane` on which it may be anywhere, or None: where it is at `start`.
         targets: frames with poses (4×4) or places (3 numbers) that they must have.
         touching: contacts that touch, at places given in the same way, and carry nothing.
         com: where the centre of mass must be, three numbers, m; NaN leaves a coordinate free.
@@ -79,14 +82,16 @@ def find_posture(
             as the body stands. What is found is the nearest one that holds.
         start: q to begin with; by default the wanted posture, brought to the contacts as a rigid body.
         constraints: distances to keep are heeded; limits of joints and torques overrule the robot's.
-        support: part of each contact's size that forces may use, from its middle: how far from tipping the posture is. Where
-            most contacts are points, each bears at least the part 1 − support of its share of the weight.
+        support: part of each contact's size that forces may use, from its middle: how far from tipping the posture is.
+            Where most contacts are points, each bears at least the part 1 − support of its share of the weight.
         strength: part of the torque limits that may be used.
         attempts: starts tried; from the third on with random joints.
         iterations: of each start.
         seed: of the random joints.
     """
-    robot, rest, body = (robot.robot, robot.standing, robot) if isinstance(robot, Body) else (robot, robot.standing(), None)
+    robot, rest, body = (
+        (robot.robot, robot.standing, robot) if isinstance(robot, Body) else (robot, robot.standing(), None)
+    )
     carrying, light = contacts_by_role(body, contacts_at), contacts_by_role(body, touching or {})
     aims = {body.frames.get(aim, aim) if body else aim: target for aim, target in (targets or {}).items()}
     asked = Given(carrying, light, aims, com, posture, start, constraints, support, strength, rest)
@@ -114,7 +119,9 @@ def _result(descent: Descent, point: Point, attempts: int) -> PostureResult:
     static[: problem.first] = 0.0
     converged = point.violation <= 10 * CONVERGED
     reason = f"found after {attempts} attempt{'s' if attempts > 1 else ''}" if converged else _why(problem, point)
-    wrenches = {touch.contact.label: _wrench(problem, touch, part, point.q) for touch, part in problem.split(point.forces)}
+    wrenches = {
+        touch.contact.label: _wrench(problem, touch, part, point.q) for touch, part in problem.split(point.forces)
+    }
     return PostureResult(frozen(point.q), converged, dict(point.kinds), frozen(static), wrenches, reason, attempts)
 
 
@@ -125,7 +132,7 @@ def _wrench(problem: Problem, touch: Touch, part: Array, q: Array) -> Array:
     return np.concatenate([f.sum(0), np.cross(arms, f).sum(0)])
 
 
-# --- in words --------------------------------------------------------------------------------------------------------------
+# --- in words ---------------------------------------------------------------------------------------------------------
 
 
 def _why(problem: Problem, point: Point) -> str:

@@ -37,7 +37,8 @@ def minimum_jerk(x: float) -> tuple[float, float, float]:
 
 
 def bump(x: float) -> tuple[float, float, float]:
-    """0 at both ends, 1 in the middle, smooth to the second derivative at the ends; with its derivatives: 64 x³ (1 − x)³."""
+    """0 at both ends, 1 in the middle, smooth to the second derivative at the ends; with its derivatives: 64 x³ (1 −
+    x)³."""
     if not 0.0 < x < 1.0:
         return 0.0, 0.0, 0.0
     y, d = x * (1 - x), 1 - 2 * x
@@ -54,7 +55,8 @@ def turn(X: Array, Y: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PoseTrajectory:
-    """A frame from one pose to another, with a lift in the middle; then it may look for the ground at constant speed."""
+    """A frame from one pose to another, with a lift in the middle; then it may look for the ground at constant
+    speed."""
 
     X: Array
     Y: Array
@@ -82,8 +84,8 @@ class PoseTrajectory:
         object.__setattr__(self, "_shares", G)
 
     def numbers(self, t: float, start: float, T: float) -> Array:
-        """Pose (row by row), twist and rate of the twist at time t of a motion that begins at `start` and takes T: 28 numbers,
-        each a sum of functions of time."""
+        """Pose (row by row), twist and rate of the twist at time t of a motion that begins at `start` and takes T: 28
+        numbers, each a sum of functions of time."""
         x = (t - start) / T
         s, ds, dds = minimum_jerk(x)
         b, db, ddb = bump(x)

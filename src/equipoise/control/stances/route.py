@@ -54,7 +54,11 @@ class Route:
         step = self.step
         if step is None:
             return self.stance.staying(self.reached)
-        return step if step.kind is StepKind.MOVE else replace(step, kind=StepKind.MOVE, changed=frozenset(), arrives=False)
+        return (
+            step
+            if step.kind is StepKind.MOVE
+            else replace(step, kind=StepKind.MOVE, changed=frozenset(), arrives=False)
+        )
 
     def end_step(self) -> Step | None:
         """The step that was under way; its stance is reached if it leads there."""

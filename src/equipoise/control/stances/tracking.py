@@ -116,7 +116,9 @@ class Tracker:
         q_from = q if from_here else old.posture_at(t)
         com = self.robot.com(q) if from_here else old.com_at(t)[0]
         frames = {name: self._trajectory(t, q, name, step, from_here) for name in self.targets}
-        self.reference = Reference(self.robot, t, self.time(step, q_from, com, com_to), q_from, step.q, com, com_to, frames)
+        self.reference = Reference(
+            self.robot, t, self.time(step, q_from, com, com_to), q_from, step.q, com, com_to, frames
+        )
         for name in frames:
             self.controller.set_weight(tracked_label(name), self.weight)
             self.controller.set_target(tracked_label(name), partial(self._tracked, name))
@@ -134,7 +136,8 @@ class Tracker:
         return PoseTrajectory(X, to, self.pace.clearance * self.contacts[name].normal_at(to) if far else np.zeros(3))
 
     def hold(self, t: float, q: Array, com_to: Array) -> None:
-        """Stay in the posture q with the centre of mass brought to a place (m) within a second; frames are tracked no longer."""
+        """Stay in the posture q with the centre of mass brought to a place (m) within a second; frames are tracked no
+        longer."""
         for name in tuple(self.targets):
             self.release(name, q)
         self.reference = Reference(self.robot, t, 1.0, q, q, self.robot.com(q), com_to, {})
@@ -153,17 +156,24 @@ class Tracker:
             self.now.frames[name] = replace(trajectory, descent=down, since=t, until=t + SEARCH / DESCENT)
 
     def time(self, step: Step, q: Array, com: Array, com_to: Array) -> float:
-        """How long the motion of a step takes from q, s: no faster than its pace, and than ankles can shift the weight."""
+        """How long the motion of a step takes from q, s: no faster than its pace, and than ankles can shift the
+        weight."""
         if step.seconds is not None:
             return max(step.seconds, self.pace.dt)
         joints = np.abs(self.robot.difference(q, step.q)[6 if self.robot.floating else 0 :]).max(initial=0.0)
-        way = max((length(self.pose(q, name)[:3, 3] - self.pose(step.q, name)[:3, 3]) for name in step.changed), default=0.0)
+        way = max(
+            (length(self.pose(q, name)[:3, 3] - self.pose(step.q, name)[:3, 3]) for name in step.changed), default=0.0
+        )
         if way > SMALL_STEP:
             way += 2 * self.pace.clearance
         ways = (length(com_to - com), self.pace.com), (way, self.pace.frames), (float(joints), self.pace.joints)
-        support = support_of(self.robot, self.contacts, ((name, self.pose(step.q, name)) for name in sorted(step.contacts)))
+        support = support_of(
+            self.robot, self.contacts, ((name, self.pose(step.q, name)) for name in sorted(step.contacts))
+        )
         ankles = 0.0 if support is None else support.shortest_time(com, com_to)
-        return max([PEAK * distance / speed for distance, speed in ways] + [10 * self.pace.dt, self.pace.shortest, ankles])
+        return max(
+            [PEAK * distance / speed for distance, speed in ways] + [10 * self.pace.dt, self.pace.shortest, ankles]
+        )
 
     def seconds(self, plan: Sequence[Planned], load_time: float) -> float:
         """How long a plan should take, s, with `load_time` for load to go to or from a contact."""

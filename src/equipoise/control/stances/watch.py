@@ -44,8 +44,8 @@ class ContactWatch:
     slip_limit: float
 
     def trouble(self, t: float, q: Array, anchors: Mapping[str, Array], shifting: Collection[str]) -> Trouble | None:
-        """The first contact that slipped from its anchor, or carries nothing for a while; those that are loaded or unloaded now
-        need not carry."""
+        """The first contact that slipped from its anchor, or carries nothing for a while; those that are loaded or
+        unloaded now need not carry."""
         for name, X in sorted(anchors.items()):
             contact, Y = self.track.contacts[name], self.track.pose(q, name)
             slipped = is_beyond(contact, X, Y, self.slip_limit, TURNS * self.slip_limit)
@@ -74,7 +74,8 @@ class Push:
 
 
 class BalanceWatch:
-    """Looks at the capture point in each step; where contacts are not level and that does not tell, at the centre of mass.
+    """Looks at the capture point in each step; where contacts are not level and that does not tell, at the centre of
+    mass.
 
     Args:
         anchors: the contacts in force.

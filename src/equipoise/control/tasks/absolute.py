@@ -84,11 +84,13 @@ def _half_way(R_a: Array, R_b: Array) -> Array:
 
 
 def half_way_symbols(R_a: SX, R_b: SX) -> SX:
-    """R_a D^½ with D = R_aᵀ R_b: half of the rotation with quaternion (w, x, y, z) is (1 + w, x, y, z), not normalised."""
+    """R_a D^½ with D = R_aᵀ R_b: half of the rotation with quaternion (w, x, y, z) is (1 + w, x, y, z), not
+    normalised."""
     from ...algebra.quaternions import rotation
     from ...equations.symbols import SYMBOLS
 
     D = R_a.T @ R_b
-    w = SYMBOLS.sqrt((1 + D[0, 0] + D[1, 1] + D[2, 2]) / 4 + 1e-300)  # a half turn has no middle; the quotient then is NaN
+    # a half turn has no middle; the quotient then is NaN
+    w = SYMBOLS.sqrt((1 + D[0, 0] + D[1, 1] + D[2, 2]) / 4 + 1e-300)
     x, y, z = ((D[i, j] - D[j, i]) / (4 * w) for i, j in ((2, 1), (0, 2), (1, 0)))
     return R_a @ rotation((1 + w, x, y, z), SYMBOLS)

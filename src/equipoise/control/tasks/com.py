@@ -59,7 +59,10 @@ class CoMTask(Task):
         return VectorReference(self.label, 3)
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
-        return {**super().parameters(context), "offset": Parameters(("offset",), {"offset": (3,)}, lambda offset: [offset])}
+        return {
+            **super().parameters(context),
+            "offset": Parameters(("offset",), {"offset": (3,)}, lambda offset: [offset]),
+        }
 
     def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
         from ...equations.symbols import beside, constant, zeros

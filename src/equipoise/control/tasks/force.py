@@ -26,7 +26,8 @@ class ForceTask(Task):
 
     Args:
         contact: its name.
-        target: N and N m, in the contact's axes, on the robot; one number per unknown force of the contact, or one for all.
+        target: N and N m, in the contact's axes, on the robot; one number per unknown force of the contact, or one for
+            all.
     """
 
     contact: str

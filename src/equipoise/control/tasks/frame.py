@@ -26,8 +26,8 @@ class FrameTask(Task):
 
     Args:
         frame: which.
-        target: pose 4×4, or a place (3 numbers, m) where no axis turns; rates are twists (linear, angular) in world axes, those
-            of a place may be 3 numbers too.
+        target: pose 4×4, or a place (3 numbers, m) where no axis turns; rates are twists (linear, angular) in world
+            axes, those of a place may be 3 numbers too.
         axes: "pose", "position", "orientation", or names such as "x y rz" (world axes).
     """
 

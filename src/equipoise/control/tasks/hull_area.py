@@ -34,7 +34,9 @@ class GradientReference:
     def numbers(self, target: object) -> Sequence[Array]:
         given = np.asarray(target, dtype=float)
         if given.shape != (2 * self.count + 1,):
-            raise TaskError(f"{self.label}: wanted {2 * self.count + 1} numbers, gradients and error; got shape {given.shape}")
+            raise TaskError(
+                f"{self.label}: wanted {2 * self.count + 1} numbers, gradients and error; got shape {given.shape}"
+            )
         return given[:-1], given[-1:]
 
 
@@ -42,9 +44,9 @@ class GradientReference:
 class HullAreaTask(Task):
     """The area of a support polygon of which some corners are points of one frame grows [QO21, Eq. (4.54)].
 
-    Ȧ = Σ g_i · ẋ_i with g_i = ∂A/∂x_i, which a function gives in each step together with the error: 2 k + 1 numbers, zeros for
-    points that are no corners. The part of Ä that is quadratic in velocities of several corners is left out: it vanishes where
-    one corner moves. `SupportAreaTask` measures the hull itself.
+    Ȧ = Σ g_i · ẋ_i with g_i = ∂A/∂x_i, which a function gives in each step together with the error: 2 k + 1 numbers,
+    zeros for points that are no corners. The part of Ä that is quadratic in velocities of several corners is left out:
+    it vanishes where one corner moves. `SupportAreaTask` measures the hull itself.
 
     Args:
         frame: that carries the points.

@@ -21,7 +21,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class MomentumTask(Task):
-    """Momentum about the centre of mass (linear N s, angular N m s, world axes) to a value: rates only, places do not matter.
+    """Momentum about the centre of mass (linear N s, angular N m s, world axes) to a value: rates only, places do not
+    matter.
 
     `gain` is how fast: ḣ = ḣ_to + gain (h_to − h).
 
@@ -51,7 +52,9 @@ class MomentumTask(Task):
     def reference(self, context: Context) -> Reference:
         return VectorReference(self.label, self.rows(context), spread=True)
 
-    def _gains(self, level: str, n: int, weight: Any, gain: Any, stiffness: Any, damping: Any) -> tuple[Array, Array, Array]:
+    def _gains(
+        self, level: str, n: int, weight: Any, gain: Any, stiffness: Any, damping: Any
+    ) -> tuple[Array, Array, Array]:
         root = np.sqrt(column(self.label, "weight", weight, n))
         return root, np.zeros(n), column(self.label, "gain", gain, n)
 
@@ -61,4 +64,6 @@ class MomentumTask(Task):
         at = axes_of(self.label, self.axes)
         A = scene.momentum_matrix[at, :]
         share = type(A).eye(6)[at, :]
-        return Terms(zeros(len(at)), A, A @ scene.v, scene.momentum_drift[at, :], reference.value, reference.rate, share)
+        return Terms(
+            zeros(len(at)), A, A @ scene.v, scene.momentum_drift[at, :], reference.value, reference.rate, share
+        )

@@ -23,8 +23,8 @@ Array = np.ndarray
 class PostureTask(Task):
     """Every joint with a motor to its position in a configuration q; the base part is not looked at.
 
-    Weights and gains are one number, or one per velocity of those joints. Its J is a selection of velocities, which costs the
-    controller next to nothing: it makes every problem well-posed.
+    Weights and gains are one number, or one per velocity of those joints. Its J is a selection of velocities, which
+    costs the controller next to nothing: it makes every problem well-posed.
 
     Args:
         target: q, (nq,).

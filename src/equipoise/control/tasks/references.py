@@ -1,7 +1,7 @@
 """References of tasks: a target with its rate and acceleration, as users give it and as numbers that rows read.
 
-A target is a value, a tuple (value, rate) or (value, rate, acceleration), or a function of time that returns one of these;
-None means the place where the robot is when the controller is first called.
+A target is a value, a tuple (value, rate) or (value, rate, acceleration), or a function of time that returns one of
+these; None means the place where the robot is when the controller is first called.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Reference(Protocol):
 def moment(value: object, scalar: bool = False) -> tuple[Any, Any, Any]:
     """(target, rate, acceleration) of what was given as a target; None where not given.
 
-    A tuple is such a list, unless it starts with a number and the target is more than one: then it is the target itself.
+    A tuple is such a list, unless it starts with a number and the target is more than one: then it is the target
+    itself.
     """
     parts: tuple[Any, ...] = (value,)
     if isinstance(value, tuple) and 1 <= len(value) <= 3 and (scalar or np.ndim(value[0]) > 0):
@@ -65,7 +66,8 @@ class VectorReference:
 
 @dataclass(frozen=True)
 class PoseReference:
-    """A pose in the world: `pose` 4×4, its `twist` (linear, angular; world axes) and the twist's rate, `acceleration`."""
+    """A pose in the world: `pose` 4×4, its `twist` (linear, angular; world axes) and the twist's rate,
+    `acceleration`."""
 
     label: str
     place: bool = False  # whether three numbers, a place, will do
@@ -136,7 +138,8 @@ def flat(label: str, what: str, value: Any, n: int, spread: bool = False) -> Arr
 
 
 def is_pose(rows: list[list[float]]) -> bool:
-    """Whether a 4×4 matrix is a rigid motion, within 1e-6: `algebra.rigid.is_pose` on plain numbers, for control loops."""
+    """Whether a 4×4 matrix is a rigid motion, within 1e-6: `algebra.rigid.is_pose` on plain numbers, for control
+    loops."""
     (a, b, c, x), (d, e, f, y), (g, h, i, z), last = rows
     units = (a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1)
     across = (a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i)

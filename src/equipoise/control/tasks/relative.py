@@ -52,7 +52,8 @@ class RelativeTask(Task):
         return PoseReference(self.label)
 
     def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
-        """Twist of b less that of a carried to b; the drift keeps the terms that products of both turning rates bring."""
+        """Twist of b less that of a carried to b; the drift keeps the terms that products of both turning rates
+        bring."""
         from ...equations.symbols import beside, constant, cross, skew, stack, zeros
         from ..controller.scene import pose_error
 
@@ -61,7 +62,9 @@ class RelativeTask(Task):
         R_a, r, w = X_a[:3, :3], X_b[:3, 3] - X_a[:3, 3], V_a[3:6]
         carry = stack(beside(constant(np.eye(3)), -skew(r)), beside(zeros(3, 3), constant(np.eye(3))))
         J = scene.jacobian(self.frame) - carry @ scene.jacobian(self.seen_from)
-        drift = scene.drift(self.frame) - carry @ scene.drift(self.seen_from) - stack(cross(w, V_b[:3] - V_a[:3]), zeros(3))
+        drift = (
+            scene.drift(self.frame) - carry @ scene.drift(self.seen_from) - stack(cross(w, V_b[:3] - V_a[:3]), zeros(3))
+        )
         turn = stack(R_a @ reference.twist[:3], R_a @ reference.twist[3:])
         spin = stack(cross(w, turn[:3]), cross(w, turn[3:]))  # the target's rate is given in axes that turn with a
         acceleration_to = stack(R_a @ reference.acceleration[:3], R_a @ reference.acceleration[3:]) + spin

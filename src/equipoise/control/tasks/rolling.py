@@ -23,8 +23,9 @@ Array = np.ndarray
 class Rolling(Task):
     """Wheels of a differential drive do not slip sideways, −sin φ ẋ + cos φ ẏ = 0 [QO21, Eq. (5.48)].
 
-    For robots whose first joint is planar (x, y, φ) and whose wheels turn about the platform's y axis. The constraint is one of
-    rates: there is no target, `damping` is how fast a slip that is there dies out at acceleration and torque level.
+    For robots whose first joint is planar (x, y, φ) and whose wheels turn about the platform's y axis. The constraint
+    is one of rates: there is no target, `damping` is how fast a slip that is there dies out at acceleration and torque
+    level.
     """
 
     hard: bool = field(default=True, kw_only=True)

@@ -24,7 +24,8 @@ ALIGNED = 1e-9  # m²: cross products below count as points on one line
 
 @dataclass(frozen=True, eq=False)
 class SupportAreaTask(Task):
-    """The area (m²) of the convex hull of given points, in the ground plane, to a value: enlarges the support [QO21, Sec. 4.4].
+    """The area (m²) of the convex hull of given points, in the ground plane, to a value: enlarges the support [QO21,
+    Sec. 4.4].
 
     Which points are corners of the hull, and in which order, is found anew in each step.
 
@@ -63,7 +64,8 @@ class SupportAreaTask(Task):
         return VectorReference(self.label, 1, scalar=True)
 
     def terms(self, scene: Scene, reference: NamedNumbers) -> Terms:
-        """A = ½ Σ (x_i y_j − x_j y_i) over the edges i → j of the hull; which they are does not change within a step."""
+        """A = ½ Σ (x_i y_j − x_j y_i) over the edges i → j of the hull; which they are does not change within a
+        step."""
         from ...equations.symbols import constant, zeros
 
         points = [scene.point(frame, constant(point)) for frame, point in self.corners]

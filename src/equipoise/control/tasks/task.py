@@ -5,8 +5,8 @@ The same task serves three levels. With y the task's coordinates, ẏ = J v and 
     velocity level               J v = ẏ_to + k e
     acceleration, torque level   J a + J̇ v = ÿ_to + damping (ẏ_to − ẏ) + stiffness e.
 
-`gain` k (1/s) sets all three: stiffness k² and damping 2k make e decay as fast as e^(−kt) without overshoot; `stiffness` and
-`damping` overrule. Targets: see `references`.
+`gain` k (1/s) sets all three: stiffness k² and damping 2k make e decay as fast as e^(−kt) without overshoot;
+`stiffness` and `damping` overrule. Targets: see `references`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Terms:
         drift: J̇ v, (k,).
         rate_to: ẏ_to, (k,).
         acceleration_to: ÿ_to, (k,).
-        share: how J a + J̇ v follows from the rate of momentum about the centre of mass, (k, 6), if it does: the controller may
-            then use contact forces instead of accelerations.
+        share: how J a + J̇ v follows from the rate of momentum about the centre of mass, (k, 6), if it does: the
+            controller may then use contact forces instead of accelerations.
     """
 
     error: SX
@@ -80,15 +80,17 @@ class DirectTerms:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task(Item):
-    """What all tasks share. A task of one's own has a field `target` and three methods: `reference`, `here` and `terms`.
+    """What all tasks share. A task of one's own has a field `target` and three methods: `reference`, `here` and
+    `terms`.
 
     Args:
         weight: of the squares of its rows, one number or one per row; counts among tasks of one priority.
         gain: k, 1/s, one number or one per row.
         stiffness: 1/s²; k² if not given.
         damping: 1/s; 2 k if not given.
-        per: what the weight counts: "acceleration" (what the task asks for less what it gets, so that influence goes with
-            weight · gain⁴) or "error" (the same as an error that would ask for it: influence does not depend on the gain).
+        per: what the weight counts: "acceleration" (what the task asks for less what it gets, so that influence goes
+            with weight · gain⁴) or "error" (the same as an error that would ask for it: influence does not depend on
+            the gain).
         priority: 0 is served before 1 where priorities are strict.
         hard: whether the task is an equality that must hold, instead of a term of the cost.
     """
@@ -146,7 +148,9 @@ class Task(Item):
         if self.per not in PER:
             raise TaskError(f"{self.label}: a weight is per {' or '.join(map(repr, PER))}; got {self.per!r}")
 
-    def _gains(self, level: str, n: int, weight: Any, gain: Any, stiffness: Any, damping: Any) -> tuple[Array, Array, Array]:
+    def _gains(
+        self, level: str, n: int, weight: Any, gain: Any, stiffness: Any, damping: Any
+    ) -> tuple[Array, Array, Array]:
         """(square roots of the weights, gain on the error, damping), one each per row."""
         k = column(self.label, "gain", gain, n)
         k_p = k**2 if stiffness is None else column(self.label, "stiffness", stiffness, n)

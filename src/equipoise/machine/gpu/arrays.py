@@ -33,7 +33,9 @@ def common_kind(arrays: tuple[Any, ...]) -> str | None:
     """The kind of the arrays that are on a GPU, or None if none is."""
     kinds = {found for x in arrays if type(x) is not np.ndarray and (found := kind(x)) is not None}
     if len(kinds) > 1:
-        raise ShapeError(f"arrays of {' and '.join(sorted(kinds))} in one call: convert them to one kind first (DLPack)")
+        raise ShapeError(
+            f"arrays of {' and '.join(sorted(kinds))} in one call: convert them to one kind first (DLPack)"
+        )
     return kinds.pop() if kinds else None
 
 

@@ -38,7 +38,11 @@ def _launch(program: Program, names: c.Names, threads: int, shared: int) -> list
         places.append(f"({kind}){name}, count * (unsigned)sizeof(real), (long long)sizeof(real)")
     grow = f"cudaFuncSetAttribute({names.function}_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, {shared});"
     return [
-        *([f"  const cudaError_t error = {grow}", "  if (error != cudaSuccess) return error;"] if shared > 48 << 10 else []),
+        *(
+            [f"  const cudaError_t error = {grow}", "  if (error != cudaSuccess) return error;"]
+            if shared > 48 << 10
+            else []
+        ),
         f"  {names.function}_kernel<<<(count + {threads - 1}u) / {threads}u, {threads}, {shared}, stream>>>(",
         f"    {', '.join(places)}, count, 0u);",
     ]
@@ -51,7 +55,8 @@ def _main(program: Program, dtype: str, names: c.Names) -> str:
         size = argument.size
         lines += [
             f"  real *{name}, host_{name}[{max(size, 1) * n}];",
-            f"  for (int i = 0; i < {size}; ++i) for (int s = 0; s < {n}; ++s) host_{name}[i * {n} + s] = test_{name}[s][i];",
+            f"  for (int i = 0; i < {size}; ++i) for (int s = 0; s < {n}; ++s) host_{name}[i * {n} + s] = "
+            f"test_{name}[s][i];",
             f"  if (!error) error = cudaMalloc((void **)&{name}, sizeof host_{name});",
             f"  if (!error) error = cudaMemcpy({name}, host_{name}, sizeof host_{name}, cudaMemcpyHostToDevice);",
         ]
@@ -62,7 +67,9 @@ def _main(program: Program, dtype: str, names: c.Names) -> str:
         ]
     lines.append(f"  if (!error) error = {names.function}({', '.join([*names.inputs, *names.outputs])}, {n}u, 0);")
     for name in names.outputs:
-        lines.append(f"  if (!error) error = cudaMemcpy(got_{name}, {name}, sizeof got_{name}, cudaMemcpyDeviceToHost);")
+        lines.append(
+            f"  if (!error) error = cudaMemcpy(got_{name}, {name}, sizeof got_{name}, cudaMemcpyDeviceToHost);"
+        )
     lines.append('  if (error) { printf("CUDA: %s\\n", cudaGetErrorString(error)); return 2; }')
     for name, output in zip(names.outputs, program.outputs, strict=True):
         lines.append(f"  for (int s = 0; s < {n}; ++s) check(got_{name} + s, test_{name}[s], {output.size}, {n});")

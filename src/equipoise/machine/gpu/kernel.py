@@ -25,8 +25,9 @@ _MOST = 1 << 28  # states of one launch
 class DeviceKernel:
     """Call it with arrays of CuPy, PyTorch or JAX on a GPU; leading dimensions are batches. float32 in, float32 out.
 
-    The fast layout is the one where neighbouring states are neighbours in memory: `x.T` of an array of shape (n, B). Results
-    come in the layout of the arguments. States are not checked, since that would make the caller wait: NaN propagates.
+    The fast layout is the one where neighbouring states are neighbours in memory: `x.T` of an array of shape (n, B).
+    Results come in the layout of the arguments. States are not checked, since that would make the caller wait: NaN
+    propagates.
     """
 
     def __init__(self, program: Program) -> None:
@@ -40,7 +41,9 @@ class DeviceKernel:
         library = device_arrays.common_kind((*arrays, out)) or "cupy"
         if len(arrays) != len(self.program.inputs):
             names = ", ".join(argument.name for argument in self.program.inputs)
-            raise ShapeError(f"{self.program.name} takes {len(self.program.inputs)} arrays ({names}), got {len(arrays)}")
+            raise ShapeError(
+                f"{self.program.name} takes {len(self.program.inputs)} arrays ({names}), got {len(arrays)}"
+            )
         home = next((x for x in arrays if device_arrays.kind(x)), None)
         if home is None:
             cupy()
@@ -56,7 +59,8 @@ class DeviceKernel:
         return exported[0] if len(exported) == 1 else tuple(exported)
 
     def usage(self, dtype: str, *, rows: bool) -> Usage:
-        """Registers, local and shared memory, and warps at the same time, for arguments that are rows or in the fast layout."""
+        """Registers, local and shared memory, and warps at the same time, for arguments that are rows or in the fast
+        layout."""
         layout = self._layout(dtype, (rows,) * len(self.program.inputs), rows)
         return self._function(dtype, layout).usage
 
@@ -87,12 +91,18 @@ class DeviceKernel:
 
     def _target(self, out: Any, library: str, batch: tuple[int, ...], dtype: str) -> Any:
         if len(self.program.outputs) > 1:
-            raise ShapeError(f"{self.program.name}: out= is for one result; this kernel has {len(self.program.outputs)}")
+            raise ShapeError(
+                f"{self.program.name}: out= is for one result; this kernel has {len(self.program.outputs)}"
+            )
         if library == "jax" or device_arrays.kind(out) is None:
-            raise ShapeError(f"{self.program.name}: out must be an array of CuPy or PyTorch on the GPU (JAX's never change)")
+            raise ShapeError(
+                f"{self.program.name}: out must be an array of CuPy or PyTorch on the GPU (JAX's never change)"
+            )
         into, shape = device_arrays.imported(out, library, "out"), (*batch, *self.program.outputs[0].shape)
         if into.shape != shape or into.dtype != dtype:
-            raise ShapeError(f"{self.program.name}: out must be {dtype} of shape {shape}, got {into.dtype} of shape {into.shape}")
+            raise ShapeError(
+                f"{self.program.name}: out must be {dtype} of shape {shape}, got {into.dtype} of shape {into.shape}"
+            )
         return into
 
     # --- running ------------------------------------------------------------------------------------------------
@@ -111,7 +121,9 @@ class DeviceKernel:
             self._by_way_of_scratch(flat, results, dtype, layout)
         elif count:
             self._launch(dtype, layout, flat, results)
-        return [_shaped(result, batch, output.shape) for result, output in zip(results, self.program.outputs, strict=True)]
+        return [
+            _shaped(result, batch, output.shape) for result, output in zip(results, self.program.outputs, strict=True)
+        ]
 
     def _launch(self, dtype: str, layout: MemoryLayout, flat: Sequence[Any], results: Sequence[Any]) -> None:
         """`flat` and `results` are of shape (count, size) with any strides."""
@@ -128,7 +140,9 @@ class DeviceKernel:
         part = max(_SCRATCH // (slots * np.dtype(dtype).itemsize) // 4096 * 4096, 4096)
         gather = self._helper(dtype, "gather", gather_source)
         for start in range(0, count, part):
-            some = [self._turned(x[start : start + part], dtype) if layout.turned else x[start : start + part] for x in flat]
+            some = [
+                self._turned(x[start : start + part], dtype) if layout.turned else x[start : start + part] for x in flat
+            ]
             n = len(some[0])
             scratch = cp.empty((slots, n), dtype)
             self._launch(dtype, layout, some, [scratch.T])
@@ -145,7 +159,8 @@ class DeviceKernel:
         device = cupy().cuda.Device()
         name = (device.id, dtype, rows, result_rows)
         if name not in self._layouts:
-            shared = device.attributes["MaxSharedMemoryPerMultiprocessor"] - (2 << 10)  # each block takes 1 kB for itself
+            # each block takes 1 kB for itself
+            shared = device.attributes["MaxSharedMemoryPerMultiprocessor"] - (2 << 10)
             self._layouts[name] = layout_for(self.program, dtype, rows, result_rows, shared)
         return self._layouts[name]
 
@@ -197,7 +212,8 @@ def _empty(count: int, size: int, dtype: str, columns: bool, cp: Any) -> Any:
 
 
 def _shaped(result: Any, batch: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """(count, size) as (…, *shape), still the same memory: axes of states and of entries are each split on their own."""
+    """(count, size) as (…, *shape), still the same memory: axes of states and of entries are each split on their
+    own."""
     if result.flags.c_contiguous:
         return result.reshape(*batch, *shape)
     split = result.T.reshape(*shape, *batch)

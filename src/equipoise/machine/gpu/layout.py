@@ -1,9 +1,9 @@
 """How a kernel uses a multiprocessor: the choices that were measured to be best (docs/gpu.md has the figures).
 
-A multiprocessor has 65,536 registers and about 227 kB of shared memory for all its threads. Programs whose values fit into
-168 registers run with three blocks of 128 threads. Crowded ones run with two: as many values as possible in registers, those
-that wait longest in shared memory, and what is left over in the thread's own memory, which is slow. Programs with very many
-results wait for memory anyway and want many threads.
+A multiprocessor has 65,536 registers and about 227 kB of shared memory for all its threads. Programs whose values fit
+into 168 registers run with three blocks of 128 threads. Crowded ones run with two: as many values as possible in
+registers, those that wait longest in shared memory, and what is left over in the thread's own memory, which is slow.
+Programs with very many results wait for memory anyway and want many threads.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def layout_for(
 def _rows_through_shared_memory(
     program: Program, dtype: str, rows: tuple[bool, ...], result_rows: bool, shared: int
 ) -> MemoryLayout:
-    """All rows if they fit; else the inputs alone, and results spread over their rows at the end, if that fits; else not."""
+    """All rows if they fit; else the inputs alone, and results spread over their rows at the end, if that fits; else
+    not."""
     room = (shared // 3 - 2048) // bytes_of(dtype)  # three blocks should fit
     if not result_rows:
         tries = [MemoryLayout(rows, "strided", threads) for threads in (128, 64, 32)]
@@ -85,7 +86,8 @@ def _rows_through_shared_memory(
         tries = [MemoryLayout(rows, "staged", threads) for threads in (128, 64, 32)]
         for threads in (128, 64):
             spread = MemoryLayout(rows, "spread", threads)
-            if 128 // threads * stage_numbers(program, spread) * bytes_of(dtype) <= shared:  # four warps is the least that pays
+            # four warps is the least that pays
+            if 128 // threads * stage_numbers(program, spread) * bytes_of(dtype) <= shared:
                 tries.append(spread)
         tries += [MemoryLayout(rows, "compact", threads) for threads in (128, 64, 32)]
     for layout in tries:

@@ -1,9 +1,10 @@
 """A program as a CUDA kernel: one thread for each state.
 
-Neighbouring threads work on neighbouring states, so memory is fast where the same number of neighbouring states stands side
-by side: the fast layout is (n, B), seen as (B, n) with strides. Rows of states, (B, n), come through shared memory, which a
-block of threads fills and empties together. Where that memory is needed for something better, or is too small, kernels of
-their own turn inputs into the fast layout (`turn`) and spread results, written once each, over their rows (`gather`).
+Neighbouring threads work on neighbouring states, so memory is fast where the same number of neighbouring states stands
+side by side: the fast layout is (n, B), seen as (B, n) with strides. Rows of states, (B, n), come through shared
+memory, which a block of threads fills and empties together. Where that memory is needed for something better, or is too
+small, kernels of their own turn inputs into the fast layout (`turn`) and spread results, written once each, over their
+rows (`gather`).
 """
 
 from __future__ import annotations
@@ -50,27 +51,31 @@ def cuda_source(program: Program, dtype: str, layout: MemoryLayout, name: str = 
     staged, waiting = stage_numbers(program, layout), min(body.waiting_places, layout.waiting)
     numbers = staged + waiting * layout.threads
     bounds = f"{layout.threads}, {layout.blocks}" if layout.blocks else f"{layout.threads}"
-    text = "\n".join([
-        _PRELUDE,
-        f"#define STORE(place, value) {'__stcs(place, value)' if layout.streaming else '*(place) = (value)'}",
-        helpers(dtype, polynomials=True),
-        *_waiting_room(staged, layout.threads, waiting, body.waiting_places),
-        *writer.tables(),
-        f'extern "C" __global__ void __launch_bounds__({bounds})',
-        f"{name}({', '.join(arrays)}, unsigned count, unsigned leave) {{",
-        "extern __shared__ real stage[];" if numbers else "",
-        f"real more[{body.waiting_places - waiting}];" if body.waiting_places > waiting else "",
-        f"const unsigned first = blockIdx.x * {layout.threads}u, lane = threadIdx.x, state = first + lane;",
-        f"const unsigned rows = count - first < {layout.threads}u ? count - first : {layout.threads}u;" if staged else "",
-        *writer.loads(),
-        "if (state < count) {",
-        *writer.pointers(),
-        *lines,
-        "}",
-        *writer.stores(),
-        "}",
-        "",
-    ])  # fmt: skip
+    text = "\n".join(
+        [
+            _PRELUDE,
+            f"#define STORE(place, value) {'__stcs(place, value)' if layout.streaming else '*(place) = (value)'}",
+            helpers(dtype, polynomials=True),
+            *_waiting_room(staged, layout.threads, waiting, body.waiting_places),
+            *writer.tables(),
+            f'extern "C" __global__ void __launch_bounds__({bounds})',
+            f"{name}({', '.join(arrays)}, unsigned count, unsigned leave) {{",
+            "extern __shared__ real stage[];" if numbers else "",
+            f"real more[{body.waiting_places - waiting}];" if body.waiting_places > waiting else "",
+            f"const unsigned first = blockIdx.x * {layout.threads}u, lane = threadIdx.x, state = first + lane;",
+            f"const unsigned rows = count - first < {layout.threads}u ? count - first : {layout.threads}u;"
+            if staged
+            else "",
+            *writer.loads(),
+            "if (state < count) {",
+            *writer.pointers(),
+            *lines,
+            "}",
+            *writer.stores(),
+            "}",
+            "",
+        ]
+    )
     return Source(text, layout.threads, numbers * bytes_of(dtype))
 
 
@@ -128,7 +133,9 @@ class _Writer:
         lines = []
         for k, argument in enumerate(self.p.inputs):
             if self.layout.staged[k]:
-                lines.append(f"const real *i{k}_row = stage + {self.offsets[f'i{k}']} + lane * {padded(argument.size)}u;")
+                lines.append(
+                    f"const real *i{k}_row = stage + {self.offsets[f'i{k}']} + lane * {padded(argument.size)}u;"
+                )
             else:
                 lines.append(f"const char *i{k}_at = i{k} + (long long)state * is{k};")
         for k in range(self.n_outputs):
@@ -175,7 +182,8 @@ class _Writer:
                 f"  const real *value = stage + {self.spread_at} + (slot - 1) * {T + 1};",
                 f"  char *place = o{k} + first * os{k} + e * (unsigned)sizeof(real);",
                 "#pragma unroll 8",
-                f"  for (unsigned row = 0; row < rows; ++row) *(real *)(place + row * os{k}) = slot ? value[row] : (real)0;",
+                f"  for (unsigned row = 0; row < rows; ++row) *(real *)(place + row * os{k}) = slot ? value[row] : "
+                "(real)0;",
                 "}",
             ]
         return lines
@@ -192,14 +200,16 @@ class _Writer:
         return [
             "#pragma unroll 8",
             f"for (unsigned turn = 0; turn < {size}u; ++turn) {{",
-            f"  const unsigned place = turn * {self.layout.threads}u + lane, row = place / {size}u, column = place % {size}u;",
+            f"  const unsigned place = turn * {self.layout.threads}u + lane, row = place / {size}u, column = place % "
+            f"{size}u;",
             f"  if (row < rows) {statement}",
             "}",
         ]
 
 
 def gather_source(dtype: str) -> str:
-    """`gather(values, table, out, entries, chunks of a row, count)`: row b of `out` gets values[table[e] − 1][b], or zero."""
+    """`gather(values, table, out, entries, chunks of a row, count)`: row b of `out` gets values[table[e] − 1][b], or
+    zero."""
     return f"""typedef {"double" if dtype == "float64" else "float"} real;
 extern "C" __global__ void __launch_bounds__(256)
 gather(const real *values, const int *table, real *out, unsigned entries, unsigned chunks, unsigned count) {{

@@ -56,7 +56,8 @@ class Body:
     Args:
         read: an expression for an input, by its number.
         write: statements that store a value wherever it goes, by its number and its name.
-        cut: instructions between branches that are never taken; a compiler does not stretch the lives of values across them.
+        cut: instructions between branches that are never taken; a compiler does not stretch the lives of values across
+            them.
         fast_division: by the inverse always, not only where a divisor has several dividends.
         registers: values to keep in registers at once; the others wait in `WAIT(place)`. None: the compiler decides.
     """

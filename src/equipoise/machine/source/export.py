@@ -23,9 +23,12 @@ from .functions import helpers, literal
 TESTED = 3  # states of the self-test
 TOLERANCE = {"float64": 1e-9, "float32": 1e-3}  # of the largest number; a wrong sign or place is far larger
 _KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register restrict "
-    "return short signed sizeof static struct switch typedef union unsigned void volatile while real main asm bool catch class "
-    "delete explicit export false friend mutable namespace new operator private protected public template this throw true try "
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict "
+    "return short signed sizeof static struct switch typedef union unsigned void volatile while real main asm bool "
+    "catch class "
+    "delete explicit export false friend mutable namespace new operator private protected public template this throw "
+    "true try "
     "typename using virtual count stream state first lane rows leave stage more".split()
 )
 
@@ -65,7 +68,11 @@ def names_of(program: Program) -> Names:
 
     def name(text: str, default: str) -> str:
         word = re.sub(r"[^A-Za-z0-9_]", "_", text).strip("_") or default
-        if word[0].isdigit() or word in _KEYWORDS or re.fullmatch(r"eq_.*|[twxr]\d.*|(sin|cos)\d*|[io]\d+.*|table\d+", word):
+        if (
+            word[0].isdigit()
+            or word in _KEYWORDS
+            or re.fullmatch(r"eq_.*|[twxr]\d.*|(sin|cos)\d*|[io]\d+.*|table\d+", word)
+        ):
             word = f"{default}_{word}"
         while word in taken:
             word += "_"
@@ -86,8 +93,11 @@ def about(program: Program, names: Names) -> str:
     for output, name in zip(program.outputs, names.outputs, strict=True):
         shape = "".join(f"[{n}]" for n in output.shape) or "[1]"
         lines.append(f"out  {name}{shape}, row by row" if len(output.shape) > 1 else f"out  {name}{shape}")
-    lines += ["", "SI units, radians; base first: position, quaternion (w, x, y, z). Numbers are not checked: NaN gives NaN.",
-              "Inputs and outputs must not overlap."]  # fmt: skip
+    lines += [
+        "",
+        "SI units, radians; base first: position, quaternion (w, x, y, z). Numbers are not checked: NaN gives NaN.",
+        "Inputs and outputs must not overlap.",
+    ]
     return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */", ""])
 
 
@@ -97,10 +107,23 @@ def _header(program: Program, names: Names, prototype: str, includes: str) -> st
              for argument, name in zip(program.inputs, names.inputs, strict=True)]  # fmt: skip
     sizes += [f"#define {names.function.upper()}_{name.upper()} {output.size}"
               for output, name in zip(program.outputs, names.outputs, strict=True)]  # fmt: skip
-    return "\n".join([
-        about(program, names) + f"#ifndef {guard}", f"#define {guard}", includes.rstrip(), *sizes,
-        "#ifdef __cplusplus", 'extern "C" {', "#endif", f"{prototype};", "#ifdef __cplusplus", "}", "#endif", "#endif", "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            about(program, names) + f"#ifndef {guard}",
+            f"#define {guard}",
+            includes.rstrip(),
+            *sizes,
+            "#ifdef __cplusplus",
+            'extern "C" {',
+            "#endif",
+            f"{prototype};",
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
+            "#endif",
+            "",
+        ]
+    )
 
 
 def _c_prototype(names: Names, dtype: str) -> str:
@@ -112,7 +135,9 @@ def _c_prototype(names: Names, dtype: str) -> str:
 def c_file(program: Program, dtype: str, names: Names) -> str:
     """The C99 file."""
     goes = places(program)
-    entries = [(name, e) for argument, name in zip(program.inputs, names.inputs, strict=True) for e in range(argument.size)]
+    entries = [
+        (name, e) for argument, name in zip(program.inputs, names.inputs, strict=True) for e in range(argument.size)
+    ]
 
     def read(number: int) -> str:
         name, entry = entries[number]
@@ -125,12 +150,27 @@ def c_file(program: Program, dtype: str, names: Names) -> str:
     lines = Body(program, dtype, read, write).lines()
     text = "\n".join(lines)
     unused = [f"(void){name};" for name in (*names.inputs, *names.outputs) if f"{name}[" not in text]
-    return "\n".join([
-        about(program, names) + "#include <math.h>", "#define FUNCTION static inline", helpers(dtype, polynomials=False),
-        "", f"{prototype};", "", f"{prototype} {{", *unused, *lines, "}", "",
-        "#ifdef EQUIPOISE_SELF_TEST", "#include <stdio.h>", *test_data(program, dtype, names), c_main(program, dtype, names),
-        "#endif", "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            about(program, names) + "#include <math.h>",
+            "#define FUNCTION static inline",
+            helpers(dtype, polynomials=False),
+            "",
+            f"{prototype};",
+            "",
+            f"{prototype} {{",
+            *unused,
+            *lines,
+            "}",
+            "",
+            "#ifdef EQUIPOISE_SELF_TEST",
+            "#include <stdio.h>",
+            *test_data(program, dtype, names),
+            c_main(program, dtype, names),
+            "#endif",
+            "",
+        ]
+    )
 
 
 # --- self-test ------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Functions that programs need and C does not have as we want them: text for C99 and CUDA alike.
 
 `FUNCTION` is `static` in C and `__device__` in CUDA. Sine and cosine in double precision use the polynomials of
-`machine/sincos.py`; in single precision shorter ones, fitted the same way. There is no branch, which lets the compiler order
-the whole program. Angles so large that neighbouring numbers are several degrees apart give NaN.
+`machine/sincos.py`; in single precision shorter ones, fitted the same way. There is no branch, which lets the compiler
+order the whole program. Angles so large that neighbouring numbers are several degrees apart give NaN.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def helpers(dtype: str, *, polynomials: bool) -> str:
     if polynomials:
         return "\n".join([*lines, *_inverse(dtype), *_sincos(dtype)])
     lines.append("FUNCTION real eq_inverse(real x) { return 1 / x; }")
-    return "\n".join([*lines, f"FUNCTION void eq_sincos(real x, real *s, real *c) {{ *s = sin{f}(x); *c = cos{f}(x); }}"])
+    return "\n".join(
+        [*lines, f"FUNCTION void eq_sincos(real x, real *s, real *c) {{ *s = sin{f}(x); *c = cos{f}(x); }}"]
+    )
 
 
 def _inverse(dtype: str) -> list[str]:

@@ -1,8 +1,9 @@
 """An order of instructions that keeps few values alive.
 
-A traced program comes level by level: all bodies outwards, then all inwards, with hundreds of values waiting. A processor
-with registers for each of thousands of threads has no room for them. The order is free as long as operands come first, so
-list scheduling takes what was made ready most recently, which walks the robot branch by branch, or what ends the most lives.
+A traced program comes level by level: all bodies outwards, then all inwards, with hundreds of values waiting. A
+processor with registers for each of thousands of threads has no room for them. The order is free as long as operands
+come first, so list scheduling takes what was made ready most recently, which walks the robot branch by branch, or what
+ends the most lives.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Joint types. Each is one small file; `JOINT_TYPES` lists them by name.
 
-A joint type says how a child frame C stands and moves in its parent frame P. To add one, write a frozen dataclass with the
-members of `JointType` and, if files shall be able to name it, enter it in `JOINT_TYPES`.
+A joint type says how a child frame C stands and moves in its parent frame P. To add one, write a frozen dataclass with
+the members of `JointType` and, if files shall be able to name it, enter it in `JOINT_TYPES`.
 """
 
 from __future__ import annotations

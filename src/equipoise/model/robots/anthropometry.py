@@ -1,9 +1,10 @@
 """Mass, size and inertia of the segments of the human body.
 
-The figures are those for men in P. de Leva, "Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters", Journal of
-Biomechanics 29(9), 1996, pp. 1223–1230, Table 4: one hundred young men, on average 1.741 m tall and of 73.0 kg, measured by
-gamma rays. Where the table has several pairs of end points we take those at the joints of our tree: vertex–cervicale for the
-head, cervicale–xiphion for the upper trunk, wrist–fingertip for the hand, knee–ankle centres for the shank.
+The figures are those for men in P. de Leva, "Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters", Journal
+of Biomechanics 29(9), 1996, pp. 1223–1230, Table 4: one hundred young men, on average 1.741 m tall and of 73.0 kg,
+measured by gamma rays. Where the table has several pairs of end points we take those at the joints of our tree:
+vertex–cervicale for the head, cervicale–xiphion for the upper trunk, wrist–fingertip for the hand, knee–ankle centres
+for the shank.
 """
 
 from __future__ import annotations
@@ -65,8 +66,9 @@ class Measured:
 class Person:
     """The segments of a person of given height (m) and mass (kg).
 
-    Laid end to end, the segments and the height of the ankle are 2 % longer than the stature, because their end points are
-    not on one vertical line. We do put them on one line, so one factor shrinks all lengths until the head is at `height`.
+    Laid end to end, the segments and the height of the ankle are 2 % longer than the stature, because their end points
+    are not on one vertical line. We do put them on one line, so one factor shrinks all lengths until the head is at
+    `height`.
     """
 
     height: float

@@ -28,7 +28,8 @@ def snake(n: int = 50, *, length: float = 0.08, mass: float = 0.25) -> Model:
 
 
 def planar_chain(n: int = 3, lengths: Sequence[float] | None = None, masses: Sequence[float] | None = None) -> Model:
-    """n revolute joints about −y, links along x at zero: the textbook arm, in the vertical xz plane so that gravity acts.
+    """n revolute joints about −y, links along x at zero: the textbook arm, in the vertical xz plane so that gravity
+    acts.
 
     Angles are counter-clockwise from x towards z, each relative to the link before. Fixed base, frame "tool".
 

@@ -26,7 +26,8 @@ class Range(NamedTuple):
     effort: float  # N m, of a man of 75 kg and 1.75 m
 
 
-# Of the body's middle and left side; on the right, roll and yaw are mirrored. Ranges are those of a supple adult, efforts
+# Of the body's middle and left side; on the right, roll and yaw are mirrored. Ranges are those of a supple adult,
+# efforts
 # those of a strong one: a handstand is within them.
 RANGES = {
     "lumbar_pitch": Range(-0.5, 1.0, 6.0, 250.0),
@@ -62,11 +63,11 @@ def human(height: float = 1.75, mass: float = 75.0) -> Model:
     Mass, centre of mass and inertia of every segment are those of de Leva (1996), Table 4; see `anthropometry` for the
     figures. Their mass fractions sum to one. The limits of the joints are ours, efforts growing with mass · height.
 
-    At neutral he stands upright, arms hanging, palms towards the thighs; x is forward, y left, z up. Angles turn about these
-    axes: roll about x, pitch about y, yaw about z. Links "left_foot" and "right_foot" have their frames on the sole, in its
-    middle, with x to the toes and z into the foot; "left_hand" and "right_hand" on the palm, with x to the fingers and z
-    into the hand. Corners "left_foot_corner_0" to "_3" (and of right_foot, left_hand, right_hand) go round the sole or palm
-    counter-clockwise about z from the front left; "head_top" is the crown.
+    At neutral he stands upright, arms hanging, palms towards the thighs; x is forward, y left, z up. Angles turn about
+    these axes: roll about x, pitch about y, yaw about z. Links "left_foot" and "right_foot" have their frames on the
+    sole, in its middle, with x to the toes and z into the foot; "left_hand" and "right_hand" on the palm, with x to the
+    fingers and z into the hand. Corners "left_foot_corner_0" to "_3" (and of right_foot, left_hand, right_hand) go
+    round the sole or palm counter-clockwise about z from the front left; "head_top" is the crown.
     """
     require_positive("human", height=height, mass=mass)
     person = Person(float(height), float(mass))
@@ -80,7 +81,8 @@ def human(height: float = 1.75, mass: float = 75.0) -> Model:
 
 
 class _Body:
-    """Adds the parts of one person to a builder. Radii of the capsules are ours: they only collide; `HumanLook` draws."""
+    """Adds the parts of one person to a builder. Radii of the capsules are ours: they only collide; `HumanLook`
+    draws."""
 
     def __init__(self, person: Person) -> None:
         self.person, self.look = person, HumanLook(person)
@@ -117,7 +119,9 @@ class _Body:
         self._attach("thorax", f"{side}_upper_arm", joints, shoulder, _hanging(upper), self._along(upper, 0.026), side)
         joints = ["elbow", "forearm_yaw"]
         turned = _hanging(fore, order=(1, 0, 2))  # the table's man shows his palms, ours turns them to his thighs
-        self._attach(f"{side}_upper_arm", f"{side}_forearm", joints, _down(upper), turned, self._along(fore, 0.019), side)
+        self._attach(
+            f"{side}_upper_arm", f"{side}_forearm", joints, _down(upper), turned, self._along(fore, 0.019), side
+        )
         self._hand(side, left)
 
     def _hand(self, side: str, left: float) -> None:
@@ -170,8 +174,9 @@ class _Body:
     ) -> None:
         """Hang a segment on joints that meet in one point.
 
-        Between two of them stands a small ball, taken out of the segment and centred where the axes meet. However it turns,
-        ball and rest together are the segment of the table; and where axes line up, the mass matrix stays positive definite.
+        Between two of them stands a small ball, taken out of the segment and centred where the axes meet. However it
+        turns, ball and rest together are the segment of the table; and where axes line up, the mass matrix stays
+        positive definite.
         """
         names = [f"{side}_{joint}" if side else joint for joint in joints]
         chain = [parent, *(f"{name}_link" for name in names[:-1]), link]
@@ -199,7 +204,12 @@ class _Body:
             self.builder.link(link, mass=mass, inertia=ball, virtual=True)
         rest = combined([inertia], less=[Inertia(mass, centre, ball)] * (len(links) - 1))
         self.builder.link(
-            links[-1], mass=rest.mass, com=rest.com, inertia=rest.matrix, shapes=[shape], visuals=self.look.of(links[-1])
+            links[-1],
+            mass=rest.mass,
+            com=rest.com,
+            inertia=rest.matrix,
+            shapes=[shape],
+            visuals=self.look.of(links[-1]),
         )
 
     def _limits(self, joint: str, side: str) -> JointBounds:

@@ -1,7 +1,8 @@
-"""How the human is drawn: capsules and balls of his own dimensions that meet at the joints, so that he looks like one body.
+"""How the human is drawn: capsules and balls of his own dimensions that meet at the joints, so that he looks like one
+body.
 
-All numbers are fractions of his height or of the segment's length; they draw, and nothing else: collisions and soles have
-simpler shapes, masses and inertias come from tables.
+All numbers are fractions of his height or of the segment's length; they draw, and nothing else: collisions and soles
+have simpler shapes, masses and inertias come from tables.
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ class HumanLook:
         """Palm down on z = 0, fingers along x; the thumb is on the right of a left hand that lies so."""
         length = self._length("hand")
         palm = [
-            self._rod((-0.45 * length, y, 0.0085), (0.02 * length, 1.2 * y, 0.0085), 0.0085, SKIN) for y in (-0.012, 0, 0.012)
+            self._rod((-0.45 * length, y, 0.0085), (0.02 * length, 1.2 * y, 0.0085), 0.0085, SKIN)
+            for y in (-0.012, 0, 0.012)
         ]
         tips = (0.42, 0.48, 0.475, 0.40)[:: 1 if left < 0 else -1]
         fingers = [
@@ -131,8 +133,13 @@ class HumanLook:
         length, ankle = self._length("foot"), self.person.ankle_height / self.height
         heel, toe = -0.5 * length, 0.5 * length
         at = heel + HEEL_TO_ANKLE * length
-        ball = [self._rod((0.1 * length, y, 0.0155), (0.22 * length, y, 0.0145), 0.0145, SHOES) for y in (-0.013, 0.013)]
-        toes = [self._rod((0.25 * length, y, 0.0115), (toe - 0.012, 0.8 * y, 0.0115), 0.0115, SHOES) for y in (-0.014, 0.014)]
+        ball = [
+            self._rod((0.1 * length, y, 0.0155), (0.22 * length, y, 0.0145), 0.0145, SHOES) for y in (-0.013, 0.013)
+        ]
+        toes = [
+            self._rod((0.25 * length, y, 0.0115), (toe - 0.012, 0.8 * y, 0.0115), 0.0115, SHOES)
+            for y in (-0.014, 0.014)
+        ]
         return [
             self._ball((at, 0.0, ankle), 0.0225, SHOES),
             self._rod((heel + 0.022, 0.0, 0.0205), (0.0, 0.0, 0.019), 0.0190, SHOES),

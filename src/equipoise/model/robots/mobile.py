@@ -1,4 +1,5 @@
-"""The six-joint arm on a platform that drives: freely, or on two wheels that do not slip sideways [QO21, Sec. 6.3.2]."""
+"""The six-joint arm on a platform that drives: freely, or on two wheels that do not slip sideways [QO21, Sec.
+6.3.2]."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ def holonomic_arm() -> Model:
 def nonholonomic_arm() -> Model:
     """The same arm on a differential drive: nine coordinates, of whose nine velocities eight are independent.
 
-    The tree has the planar joint "platform" with its three velocities; it cannot express that wheels do not slip sideways.
-    That is the constraint of `rolling_constraint`, which leaves the eight: forward speed, turning speed, six joints. The
-    wheels, `WHEEL_RADIUS` and `WHEEL_TRACK`, turn about the y axis of the platform through its origin.
+    The tree has the planar joint "platform" with its three velocities; it cannot express that wheels do not slip
+    sideways. That is the constraint of `rolling_constraint`, which leaves the eight: forward speed, turning speed, six
+    joints. The wheels, `WHEEL_RADIUS` and `WHEEL_TRACK`, turn about the y axis of the platform through its origin.
     """
     wheels = [_rolling(WHEEL_RADIUS, 0.0, y) for y in (WHEEL_TRACK / 2, -WHEEL_TRACK / 2)]
     casters = [_rolling(CASTER_RADIUS, x, 0.0) for x in (0.25, -0.25)]
@@ -40,7 +41,8 @@ def nonholonomic_arm() -> Model:
 def nonholonomic_bimanual() -> Model:
     """Two seven-joint arms on a differential drive [QO21, Fig. 6.11]: seventeen coordinates, sixteen free velocities.
 
-    Frames "left_tool" and "right_tool"; the first three coordinates are those of `nonholonomic_arm`, and so is the constraint.
+    Frames "left_tool" and "right_tool"; the first three coordinates are those of `nonholonomic_arm`, and so is the
+    constraint.
     """
     builder = ModelBuilder("nonholonomic_bimanual", floating=False)
     wheels = [_rolling(WHEEL_RADIUS, 0.0, y) for y in (WHEEL_TRACK / 2, -WHEEL_TRACK / 2)]

@@ -20,9 +20,9 @@ STANDING_PITCH = 0.7  # rad; with the knee at minus twice that, the foot is belo
 def quadruped() -> Model:
     """Twelve joints, 27 kg, floating base "trunk".
 
-    Each leg, "front_left" to "hind_right", has hip_roll (about x), hip_pitch and knee (about y). At neutral the legs hang
-    straight down; `standing` bends the knees backward, feet on z = 0. Frames "front_left_foot", … are the lowest points of
-    the ball feet, and have the axes of the trunk, in that posture.
+    Each leg, "front_left" to "hind_right", has hip_roll (about x), hip_pitch and knee (about y). At neutral the legs
+    hang straight down; `standing` bends the knees backward, feet on z = 0. Frames "front_left_foot", … are the lowest
+    points of the ball feet, and have the axes of the trunk, in that posture.
     """
     builder = ModelBuilder("quadruped")
     builder.link("trunk", mass=14.0, shapes=[box(0.6, 0.2, 0.14)])

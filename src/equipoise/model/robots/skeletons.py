@@ -1,4 +1,5 @@
-"""Plane figures for posture design after [EB98, Fig. 10–12]: a flower and a bird. The paper gives no numbers; these are ours."""
+"""Plane figures for posture design after [EB98, Fig. 10–12]: a flower and a bird. The paper gives no numbers; these are
+ours."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ Direction = tuple[float, float, float]
 
 
 def flower(stem: int = 5, petals: int = 4) -> Model:
-    """A stem that grows thinner upwards, with petals of two links around its top; in the xz plane, rooted at the origin.
+    """A stem that grows thinner upwards, with petals of two links around its top; in the xz plane, rooted at the
+    origin.
 
     Fixed base "root"; frames "tip_1", "tip_2", … at the ends of the petals, from front to back.
 
@@ -39,8 +41,8 @@ def flower(stem: int = 5, petals: int = 4) -> Model:
 def bird(neck: int = 8) -> Model:
     """A duck on one foot, in the xz plane: leg, a trunk of four rigid pieces, a neck of many vertebrae, a head.
 
-    Fixed base "foot"; frame "beak" at its end. The pieces of the trunk do not move: they spread the mass, about 1.1 kg, as the
-    thick part of [EB98, Fig. 11] does. It stands with its centre of mass above the foot.
+    Fixed base "foot"; frame "beak" at its end. The pieces of the trunk do not move: they spread the mass, about 1.1 kg,
+    as the thick part of [EB98, Fig. 11] does. It stands with its centre of mass above the foot.
 
     Args:
         neck: number of vertebrae.

@@ -13,8 +13,8 @@ from .parameters import require_positive
 def cart_pendulum(half_length: float = 0.5, cart_mass: float = 1.0, pendulum_mass: float = 1.0) -> Model:
     """A cart that slides along x and a rod that swings from it; fixed base.
 
-    Coordinates x and φ as on the slides: the rod, of length 2l with l = `half_length`, hangs at φ = 0; positive φ swings its
-    end, frame "tip", towards +x (axis −y). So its velocity is (ẋ + 2l cos φ φ̇, 0, 2l sin φ φ̇).
+    Coordinates x and φ as on the slides: the rod, of length 2l with l = `half_length`, hangs at φ = 0; positive φ
+    swings its end, frame "tip", towards +x (axis −y). So its velocity is (ẋ + 2l cos φ φ̇, 0, 2l sin φ φ̇).
     """
     require_positive("cart_pendulum", half_length=half_length, cart_mass=cart_mass, pendulum_mass=pendulum_mass)
     end = (0.0, 0.0, -2 * half_length)
@@ -29,8 +29,8 @@ def cart_pendulum(half_length: float = 0.5, cart_mass: float = 1.0, pendulum_mas
 def wheel(radius: float = 0.3, axle_mass: float = 1.0, wheel_mass: float = 2.0) -> Model:
     """A wheel whose axle slides along x at the height of its radius; fixed base.
 
-    Coordinates x and φ as on the slides; frame "rim" is the point P = (x + r sin φ, 0, r + r cos φ): the top at φ = 0 and
-    the ground at φ = π. There its velocity is (ẋ − r φ̇, 0, 0), so that rolling is ẋ = r φ̇.
+    Coordinates x and φ as on the slides; frame "rim" is the point P = (x + r sin φ, 0, r + r cos φ): the top at φ = 0
+    and the ground at φ = π. There its velocity is (ẋ − r φ̇, 0, 0), so that rolling is ẋ = r φ̇.
     """
     require_positive("wheel", radius=radius, axle_mass=axle_mass, wheel_mass=wheel_mass)
     turned = (pi / 2, 0.0, 0.0)  # axle along y

@@ -153,7 +153,9 @@ def free_part(scope: Scope, q: Number) -> Number:
     with f.loop(q, f["count"][Count.DIMENSION]) as k:
         free.value = free.value + f["d"][k] * f["d"][k]
     return f.choose(
-        free.value > (whole.value + free.value) * f["settings"][Setting.ENTER] * f["settings"][Setting.ENTER], free.value, 0.0
+        free.value > (whole.value + free.value) * f["settings"][Setting.ENTER] * f["settings"][Setting.ENTER],
+        free.value,
+        0.0,
     )
 
 

@@ -19,7 +19,8 @@ from ....machine.store import shared_cache
 from . import changes, descend, exact, gather, guess, hold, levels, rows, search, settle, signs
 from .workspace import ACCURATE, Code, Count, Info, Scope
 
-WARM, PROVE = 2, (6, 2)  # working sets that are looked at after the last one, and after one searched from nothing or from it
+# working sets that are looked at after the last one, and after one searched from nothing or from it
+WARM, PROVE = 2, (6, 2)
 VERSION = 2
 INFINITY = float("inf")
 
@@ -38,7 +39,9 @@ def compiled() -> tuple[Any, Any]:
     texts = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
     name = key("loops", VERSION, cpu.fingerprint(), *texts, Path(str(loops.__file__)).read_bytes())
     code = cpu.LoadedCode(shared_cache().get(name, _object))
-    solve, collect = (code.function(f"{name}_with", ctypes.c_void_p, release_lock=False) for name in ("solve", "gather"))
+    solve, collect = (
+        code.function(f"{name}_with", ctypes.c_void_p, release_lock=False) for name in ("solve", "gather")
+    )
     return solve, collect
 
 
@@ -62,7 +65,9 @@ def _object() -> bytes:
     return optimised_object(module)
 
 
-def _solve(module: Any, guessed: Function, prepare: Function, settled: Function, found: Function, finish: Function) -> Function:
+def _solve(
+    module: Any, guessed: Function, prepare: Function, settled: Function, found: Function, finish: Function
+) -> Function:
     """`solve`: count[RELAXED] tells whether the last program was feasible."""
     scope = Scope(module, "solve")
     f = scope.f
@@ -101,12 +106,15 @@ def _solve(module: Any, guessed: Function, prepare: Function, settled: Function,
 
 
 def _guess(scope: Scope, guessed: Function) -> Number:
-    """The fast way, if it succeeds; else why not, and sides as they were. All rows hold then, as in the last program."""
+    """The fast way, if it succeeds; else why not, and sides as they were. All rows hold then, as in the last
+    program."""
     f = scope.f
     f.copy(f["value"], f["sides"], 0, f["n_A"])
     code = f.call(guessed)
     with f.when(code.equals(Code.DONE)):
-        worst = f.larger(f["info"][Info.STATIONARITY], f.larger(f["info"][Info.PRIMAL], f["info"][Info.COMPLEMENTARITY]))
+        worst = f.larger(
+            f["info"][Info.STATIONARITY], f.larger(f["info"][Info.PRIMAL], f["info"][Info.COMPLEMENTARITY])
+        )
         with f.when(worst <= ACCURATE):  # NaN is not
             f.answer(Code.DONE)
     f.copy(f["sides"], f["value"], 0, f["n_A"])
@@ -147,7 +155,9 @@ def _finish(module: Any) -> Function:
     f["info"][Info.DEPENDENT] = f.as_real(f["count"][Count.DEPENDENT])
     f["count"][Count.RELAXED] = f.choose(first.value > f["classes"], 0, 1)
     f["info"][Info.STATIONARITY] = f.larger(f["info"][Info.STATIONARITY], f["info"][Info.SEARCHED])
-    worst.value = f.larger(f["info"][Info.STATIONARITY], f.larger(f["info"][Info.PRIMAL], f["info"][Info.COMPLEMENTARITY]))
+    worst.value = f.larger(
+        f["info"][Info.STATIONARITY], f.larger(f["info"][Info.PRIMAL], f["info"][Info.COMPLEMENTARITY])
+    )
     with f.when(f["code"].equals(Code.INFEASIBLE)):
         f.answer(Code.INFEASIBLE)
     with f.unless(length < INFINITY):
@@ -174,7 +184,15 @@ def _size_of_cost(scope: Scope) -> Number:
 
 
 def _excess(
-    scope: Scope, i: Number, value: Number, low: Number, high: Number, length: Number, first: Any, name: str, place: Number
+    scope: Scope,
+    i: Number,
+    value: Number,
+    low: Number,
+    high: Number,
+    length: Number,
+    first: Any,
+    name: str,
+    place: Number,
 ) -> None:
     """How far a row is beyond its bounds; its part in the residuals where that is nothing."""
     f = scope.f

@@ -87,7 +87,8 @@ def _truncate(scope: Scope, level: Function) -> None:
 
     The part is settings[REPEATED] of rows that are relaxed last, as contacts are, and settings[ROUNDING] of all others.
 
-    What such a row asks for beyond the others could only be had by unknowns that are 1 / settings[REPEATED] times larger.
+    What such a row asks for beyond the others could only be had by unknowns that are 1 / settings[REPEATED] times
+    larger.
     """
     f, n_E = scope.f, scope.n_E
     f["count"][Count.DEPENDENT] = 0
@@ -106,7 +107,12 @@ def _truncate(scope: Scope, level: Function) -> None:
     with f.loop(0, f["classes"] + 1) as c:
         t0, t1 = f["first"][c], f["first"][c + 1]
         found.value = f.call(
-            level, t0=t0, t1=t1, total=n_E, c0=found.value, rank=f.choose(c.equals(LAST), Setting.REPEATED, Setting.ROUNDING)
+            level,
+            t0=t0,
+            t1=t1,
+            total=n_E,
+            c0=found.value,
+            rank=f.choose(c.equals(LAST), Setting.REPEATED, Setting.ROUNDING),
         )
         with f.loop(t0, t1) as t, f.when(f["pivoted"][t].equals(0)):
             _repeat(scope, t, found.value)

@@ -21,7 +21,9 @@ INFINITY = float("inf")
 class Tools:
     """The functions that a search calls."""
 
-    def __init__(self, enter: Function, leave: Function, pin: Function, hold: Function, reduce: Function, down: Function):
+    def __init__(
+        self, enter: Function, leave: Function, pin: Function, hold: Function, reduce: Function, down: Function
+    ):
         self.enter, self.leave, self.pin, self.hold, self.reduce, self.down = enter, leave, pin, hold, reduce, down
 
 
@@ -86,7 +88,8 @@ def _begin(scope: Scope, tools: Tools, warm: Number, code: Any) -> None:
             _take_up(scope, tools, after)
     with f.unless(warm):
         f.fill(f["x"], 0.0, 0, scope.wide)
-        with f.when(scope.length(f["last"]) < INFINITY):  # NaN is not; the last answer violates little that has not changed
+        # NaN is not; the last answer violates little that has not changed
+        with f.when(scope.length(f["last"]) < INFINITY):
             f.copy(f["x"], f["last"], 0, n)
         f.copy(f["kept"], f["x"], 0, n)
         f.call(tools.pin, below=0)

@@ -111,7 +111,9 @@ def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> di
 
 
 ARRAYS = tuple(name for name in sizes(1, 1, 1, 1, 1, 0))
-ARGUMENTS: dict[str, str] = dict.fromkeys(SIZES, "integer") | {name: kind for name, (kind, _) in sizes(1, 1, 1, 1, 1, 0).items()}
+ARGUMENTS: dict[str, str] = dict.fromkeys(SIZES, "integer") | {
+    name: kind for name, (kind, _) in sizes(1, 1, 1, 1, 1, 0).items()
+}
 
 
 class Scope:
