@@ -16,7 +16,7 @@ from equipoise.control.stances.construction import tracked_frames
 from equipoise.control.stances.contact_forces import PATIENCE, ContactForces
 from equipoise.control.stances.events import EventKind, Outcome, Reason
 from equipoise.control.stances.places import is_beyond, moved
-from equipoise.control.stances.references import PoseTrajectory, Reference, bump, minimum_jerk
+from equipoise.control.stances.references import PoseTrajectory, StanceReference, bump, minimum_jerk
 from equipoise.control.stances.stance import StanceError, Step, StepKind
 from equipoise.control.stances.tracking import Pace, Tracker
 
@@ -96,7 +96,7 @@ def test_references_are_the_numbers_that_tasks_read(human, rng):
     differences."""
     (q, _), (to, _) = human.random_state(rng), human.random_state(rng)
     com, com_to, base = rng.normal(size=3), rng.normal(size=3), human.base_link
-    now, h = Reference(human, 0.2, 1.3, q, to, com, com_to, {}), 1e-6
+    now, h = StanceReference(human, 0.2, 1.3, q, to, com, com_to, {}), 1e-6
     for t in (0.1, 0.4, 1.0, 1.6):
         before, here, after = (now.posture_at(t + k * h) for k in (-1, 0, 1))
         v = human.difference(before, after) / (2 * h)

@@ -402,7 +402,7 @@ def test_rows_are_those_of_the_thesis(rng):
 # --- many starts ------------------------------------------------------------------------------------------------------
 
 
-def check(outcome: safety.Outcome, admitted: float) -> None:
+def check(outcome: safety.SafetyOutcome, admitted: float) -> None:
     assert outcome.admitted >= admitted * outcome.starts
     assert outcome.worst >= -1e-9, outcome  # the theory gives 0; 1e-9 m is for rounding over thousands of steps
     assert outcome.demand <= 1 + 1e-9, outcome

@@ -22,7 +22,7 @@ from equipoise.machine.gpu.kernel import DeviceKernel
 from equipoise.machine.gpu.layout import SHARED_BYTES, MemoryLayout, layout_for, stage_numbers
 from equipoise.machine.gpu.source import ENTRIES, STATES, Source, cuda_source, gather_source, turn_source
 from equipoise.machine.program import Program
-from equipoise.machine.source.body import Body
+from equipoise.machine.source.body import SourceBody
 from equipoise.machine.source.functions import FAR, helpers
 from equipoise.machine.source.order import most_alive
 from equipoise.machine.target import compact_slots
@@ -209,7 +209,7 @@ def test_chosen_layouts_on_robots(tmp_path, rng, name, quantity, dtype):
 
 def test_values_that_wait_share_their_places():
     program = random_program(1, outputs=((5,), (3, 4)))
-    body = Body(program, "float64", lambda n: f"in[{n}]", lambda n, name: [], registers=6)
+    body = SourceBody(program, "float64", lambda n: f"in[{n}]", lambda n, name: [], registers=6)
     body.lines()
     assert 0 < body.waiting_places <= most_alive(program)
 

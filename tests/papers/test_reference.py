@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from equipoise import convert
 from equipoise.model.urdf_writer import write_urdf
 from equipoise.papers import reference
-from equipoise.papers.reference import Reference, axial, path, rate, second_rate
+from equipoise.papers.reference import ReferenceState, axial, path, rate, second_rate
 
 pin = pytest.importorskip("pinocchio")
 
@@ -26,17 +26,17 @@ def test_velocities_and_accelerations_are_derivatives_of_poses(name, rng):
     robot = support.load(name)
     q, v = robot.random_state(rng)
     a = rng.normal(size=robot.nv)
-    at, now = path(robot, q, v, a), Reference(robot, q, v)
+    at, now = path(robot, q, v, a), ReferenceState(robot, q, v)
     for frame in list(robot.frames)[::5]:
         motion = now.frame(frame, (0.1, -0.2, 0.3))
         J, bias = motion.J, motion.A
-        turning = rate(lambda t, frame=frame: Reference(robot, at(t)).frame(frame).R)
+        turning = rate(lambda t, frame=frame: ReferenceState(robot, at(t)).frame(frame).R)
         assert_allclose(motion.V, J @ v, atol=1e-12)
         assert_allclose(axial(turning @ motion.R.T), J[3:] @ v, atol=1e-9)
         assert_allclose(
-            rate(lambda t, f=frame: Reference(robot, at(t)).frame(f, (0.1, -0.2, 0.3)).p), J[:3] @ v, atol=1e-9
+            rate(lambda t, f=frame: ReferenceState(robot, at(t)).frame(f, (0.1, -0.2, 0.3)).p), J[:3] @ v, atol=1e-9
         )
-        place = second_rate(lambda t, f=frame: Reference(robot, at(t)).frame(f, (0.1, -0.2, 0.3)).p)
+        place = second_rate(lambda t, f=frame: ReferenceState(robot, at(t)).frame(f, (0.1, -0.2, 0.3)).p)
         assert_allclose(place, J[:3] @ a + bias[:3], atol=1e-6)
 
 
@@ -45,10 +45,10 @@ def test_power_is_the_rate_of_energy(name, rng):
     robot = support.load(name)
     q, v = robot.random_state(rng)
     a = rng.normal(size=robot.nv)
-    at, now = path(robot, q, v, a), Reference(robot, q, v)
+    at, now = path(robot, q, v, a), ReferenceState(robot, q, v)
 
     def energy(t):
-        there = Reference(robot, at(t), v + t * a)
+        there = ReferenceState(robot, at(t), v + t * a)
         return there.kinetic_energy + there.potential_energy
 
     assert_allclose(rate(energy), now.force(a) @ v, rtol=1e-7, atol=1e-7)
@@ -66,7 +66,7 @@ def test_against_pinocchio(name, rng):
     model.gravity.linear = np.array(robot.model.gravity)
     data = model.createData()
     q, v = robot.random_state(rng)
-    a, now = rng.normal(size=robot.nv), Reference(robot, q, v)
+    a, now = rng.normal(size=robot.nv), ReferenceState(robot, q, v)
     there = convert.to_pinocchio(robot, model, q, v)
     T = convert.velocity_map_pinocchio(robot, model, q)
     force = pin.rnea(model, data, *there, convert.acceleration_to_pinocchio(robot, model, q, v, a))

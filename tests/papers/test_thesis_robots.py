@@ -7,14 +7,14 @@ import pytest
 import support
 
 import equipoise as eq
-from equipoise.papers.qo21_contacts import CONTACT, MARGIN, Place, followed, reacher_of, strategy
+from equipoise.papers.qo21_contacts import CONTACT, MARGIN, Surroundings, followed, reacher_of, strategy
 
 pytestmark = [pytest.mark.paper("Q8"), pytest.mark.slow]
 
 
 def table(height, near, far, right, left, ball, step):
     corners = ((near, right, height), (far, right, height), (far, left, height), (near, left, height))
-    return Place((0, 0, 1), height, corners, ball, step, "Sec. 6.2")
+    return Surroundings((0, 0, 1), height, corners, ball, step, "Sec. 6.2")
 
 
 ROBOTS = {

@@ -21,7 +21,7 @@ from equipoise.show import command, who
 from equipoise.show import live as live_module
 from equipoise.show.live import Live, OwnAccelerations, draggable, set_target
 from equipoise.show.moments import Moment
-from equipoise.show.scene import Scene, quiet_viser, server
+from equipoise.show.scene import RobotScene, quiet_viser, server
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_forces_and_polygon_appear_with_the_contacts(opened):
     run = samples.squat(
         forces={"left_foot": np.full((61, 6), np.nan), "right_foot": samples.squat().forces["right_foot"]}
     )
-    scene = Scene(opened, run.robot, contacts=run.contacts, frames=["left_hand"])
+    scene = RobotScene(opened, run.robot, contacts=run.contacts, frames=["left_hand"])
     from equipoise.show.viewer import moment_of
 
     scene.show(moment_of(run, 0))
@@ -158,7 +158,7 @@ def test_forces_and_polygon_appear_with_the_contacts(opened):
 
 def test_a_target_far_away_has_a_ghost_and_a_planned_step_an_outline(opened):
     run = samples.squat()
-    scene, q = Scene(opened, run.robot, contacts=run.contacts), run.robot.standing()
+    scene, q = RobotScene(opened, run.robot, contacts=run.contacts), run.robot.standing()
     hand, foot = run.robot.pose(q, "left_hand"), run.robot.pose(q, "left_foot")
     ahead = foot.copy()
     ahead[0, 3] += 0.3
@@ -175,7 +175,7 @@ def test_a_target_far_away_has_a_ghost_and_a_planned_step_an_outline(opened):
 
 
 def test_a_click_names_a_link_and_takes_the_name_away_again(opened):
-    scene = Scene(opened, samples.human())
+    scene = RobotScene(opened, samples.human())
     scene.toggle_name("left_hand")
     assert scene._named["left_hand"].text == "left_hand"
     scene.toggle_name("left_hand")
@@ -199,7 +199,7 @@ def test_live_steps_move_the_robot_towards_a_dragged_target(opened):
     robot, servo = samples.human(), Servo()
     q, v = robot.standing(), np.zeros(robot.nv)
     v[1] = 0.1
-    live = Live(Scene(opened, robot), servo, None, q, v, 2e-3)
+    live = Live(RobotScene(opened, robot), servo, None, q, v, 2e-3)
     X = robot.pose(q, "left_hand")
     X[2, 3] += 0.1
     set_target(servo, servo.tasks[0], X)
@@ -218,7 +218,7 @@ def test_live_steps_move_the_robot_towards_a_dragged_target(opened):
 def test_pausing_and_the_clock(opened, monkeypatch):
     monkeypatch.setattr(live_module, "BUSY", 60.0)  # however slow the machine is
     robot = samples.human()
-    live = Live(Scene(opened, robot), Servo(), None, robot.standing(), np.zeros(robot.nv), 1e-2)
+    live = Live(RobotScene(opened, robot), Servo(), None, robot.standing(), np.zeros(robot.nv), 1e-2)
     assert not live.advance(1.0)
     assert live.t == 0.0
     live.toggle()
@@ -258,7 +258,12 @@ def test_a_plant_gets_torques(opened):
             return SimpleNamespace(q=self.q, v=self.v, t=0.0, wrenches={"left_foot": np.array([0, 0, 400.0, 0, 0, 0])})
 
     live = Live(
-        Scene(opened, robot, contacts=samples.contacts()), Servo(), Plant(), robot.standing(), np.zeros(robot.nv), 1e-3
+        RobotScene(opened, robot, contacts=samples.contacts()),
+        Servo(),
+        Plant(),
+        robot.standing(),
+        np.zeros(robot.nv),
+        1e-3,
     )
     live.step(3)
     assert len(taken) == 3
@@ -286,7 +291,7 @@ def test_a_state_that_is_not_finite_is_not_shown(opened):
     bad = SimpleNamespace(
         reset=lambda q, v: None, step=lambda tau, dt: SimpleNamespace(q=robot.neutral() * np.nan, v=tau)
     )
-    live = Live(Scene(opened, robot), Servo(), bad, robot.standing(), np.zeros(robot.nv), 1e-3)
+    live = Live(RobotScene(opened, robot), Servo(), bad, robot.standing(), np.zeros(robot.nv), 1e-3)
     with pytest.raises(eq.StateError, match="not finite any more at t = 0.0010 s"):
         live.step()
     assert np.isfinite(live.q).all()

@@ -23,7 +23,7 @@ Tensor = Any  # a tensor of PyTorch, an array of JAX, or a tracer of either
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class ArrayFunction:
     """One function of arrays, each with one row per state."""
 
     name: str
@@ -48,7 +48,7 @@ class DifferentiableRobot:
 
     robot: Robot
     _call: Callable[..., Any]
-    _functions: dict[Any, Function] = field(default_factory=dict)
+    _functions: dict[Any, ArrayFunction] = field(default_factory=dict)
 
     def inverse_dynamics(self, q: Tensor, v: Tensor, a: Tensor) -> Tensor:
         """Generalised force for acceleration a, (…, nv)."""
@@ -86,7 +86,7 @@ class DifferentiableRobot:
         """−m gᵀ c, (…)."""
         return self._call(self._function(potential_energy), q)
 
-    def _function(self, make: Callable[..., Function], *frame: str) -> Function:
+    def _function(self, make: Callable[..., ArrayFunction], *frame: str) -> ArrayFunction:
         """Each is made once, so that JAX recognises it."""
         key = make, *frame
         if key not in self._functions:
@@ -94,7 +94,7 @@ class DifferentiableRobot:
         return self._functions[key]
 
 
-def shaped(function: Function, name: str, size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def shaped(function: ArrayFunction, name: str, size: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The batch part of an argument's shape; times may come without their last dimension."""
     if name == "dt":
         return shape
@@ -103,7 +103,7 @@ def shaped(function: Function, name: str, size: int, shape: tuple[int, ...]) -> 
     return shape[:-1]
 
 
-def batch_of(function: Function, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def batch_of(function: ArrayFunction, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Leading dimensions that all arguments share."""
     columns = zip(function.arguments, function.sizes, shapes, strict=True)
     batches = [shaped(function, *column) for column in columns]
@@ -126,25 +126,25 @@ def _to_tangent(robot: Robot, q: Array) -> Array:
 # --- functions -------------------------------------------------------------------------------------------------------
 
 
-def inverse_dynamics(robot: Robot) -> Function:
+def inverse_dynamics(robot: Robot) -> ArrayFunction:
     def jacobians(q: Array, v: Array, a: Array) -> list[Array]:
         d = robot.inverse_dynamics_derivatives(q, v, a)
         return [d.tau_q @ _to_tangent(robot, q), d.tau_v, d.tau_a]
 
     nq, nv = robot.nq, robot.nv
-    return Function("inverse_dynamics", ("q", "v", "a"), (nq, nv, nv), (nv,), robot.inverse_dynamics, jacobians)
+    return ArrayFunction("inverse_dynamics", ("q", "v", "a"), (nq, nv, nv), (nv,), robot.inverse_dynamics, jacobians)
 
 
-def forward_dynamics(robot: Robot) -> Function:
+def forward_dynamics(robot: Robot) -> ArrayFunction:
     def jacobians(q: Array, v: Array, tau: Array) -> list[Array]:
         d = robot.forward_dynamics_derivatives(q, v, tau)
         return [d.a_q @ _to_tangent(robot, q), d.a_v, d.a_tau]
 
     nq, nv = robot.nq, robot.nv
-    return Function("forward_dynamics", ("q", "v", "tau"), (nq, nv, nv), (nv,), robot.forward_dynamics, jacobians)
+    return ArrayFunction("forward_dynamics", ("q", "v", "tau"), (nq, nv, nv), (nv,), robot.forward_dynamics, jacobians)
 
 
-def integrate(robot: Robot) -> Function:
+def integrate(robot: Robot) -> ArrayFunction:
     def value(q: Array, v: Array, dt: Array) -> Array:
         return robot.integrate(q, v, dt[..., 0])
 
@@ -152,18 +152,18 @@ def integrate(robot: Robot) -> Function:
         d, N = robot.integrate_derivatives(q, v, dt[..., 0]), robot.tangent_basis(value(q, v, dt))
         return [N @ d.q_q @ _to_tangent(robot, q), N @ d.q_v, N @ v[..., None]]
 
-    return Function("integrate", ("q", "v", "dt"), (robot.nq, robot.nv, 1), (robot.nq,), value, jacobians)
+    return ArrayFunction("integrate", ("q", "v", "dt"), (robot.nq, robot.nv, 1), (robot.nq,), value, jacobians)
 
 
-def difference(robot: Robot) -> Function:
+def difference(robot: Robot) -> ArrayFunction:
     def jacobians(q0: Array, q1: Array) -> list[Array]:
         d = robot.difference_derivatives(q0, q1)
         return [d.v_q0 @ _to_tangent(robot, q0), d.v_q1 @ _to_tangent(robot, q1)]
 
-    return Function("difference", ("q0", "q1"), (robot.nq, robot.nq), (robot.nv,), robot.difference, jacobians)
+    return ArrayFunction("difference", ("q0", "q1"), (robot.nq, robot.nq), (robot.nv,), robot.difference, jacobians)
 
 
-def pose(robot: Robot, frame: str) -> Function:
+def pose(robot: Robot, frame: str) -> ArrayFunction:
     def jacobians(q: Array) -> list[Array]:
         """Ẋ = [ω^ R, ṗ], number by number."""
         J, X = robot.jacobian(q, frame), robot.pose(q, frame)
@@ -173,35 +173,35 @@ def pose(robot: Robot, frame: str) -> Function:
         flat = columns.reshape(*J.shape[:-2], robot.nv, 16)
         return [np.swapaxes(flat, -1, -2) @ _to_tangent(robot, q)]
 
-    return Function("pose", ("q",), (robot.nq,), (4, 4), functools.partial(robot.pose, frame=frame), jacobians)
+    return ArrayFunction("pose", ("q",), (robot.nq,), (4, 4), functools.partial(robot.pose, frame=frame), jacobians)
 
 
-def velocity(robot: Robot, frame: str) -> Function:
+def velocity(robot: Robot, frame: str) -> ArrayFunction:
     def jacobians(q: Array, v: Array) -> list[Array]:
         d = robot.velocity_derivatives(q, v, frame)
         return [d.V_q @ _to_tangent(robot, q), d.V_v]
 
     value = functools.partial(robot.velocity, frame=frame)
-    return Function("velocity", ("q", "v"), (robot.nq, robot.nv), (6,), value, jacobians)
+    return ArrayFunction("velocity", ("q", "v"), (robot.nq, robot.nv), (6,), value, jacobians)
 
 
-def com(robot: Robot) -> Function:
+def com(robot: Robot) -> ArrayFunction:
     def jacobians(q: Array) -> list[Array]:
         return [robot.com_jacobian(q) @ _to_tangent(robot, q)]
 
-    return Function("com", ("q",), (robot.nq,), (3,), robot.com, jacobians)
+    return ArrayFunction("com", ("q",), (robot.nq,), (3,), robot.com, jacobians)
 
 
-def momentum(robot: Robot) -> Function:
+def momentum(robot: Robot) -> ArrayFunction:
     def jacobians(q: Array, v: Array) -> list[Array]:
         d = robot.momentum_derivatives(q, v)
         return [d.h_q @ _to_tangent(robot, q), d.h_v]
 
-    return Function("momentum", ("q", "v"), (robot.nq, robot.nv), (6,), robot.momentum, jacobians)
+    return ArrayFunction("momentum", ("q", "v"), (robot.nq, robot.nv), (6,), robot.momentum, jacobians)
 
 
-def potential_energy(robot: Robot) -> Function:
+def potential_energy(robot: Robot) -> ArrayFunction:
     def jacobians(q: Array) -> list[Array]:
         return [robot.gravity(q)[..., None, :] @ _to_tangent(robot, q)]
 
-    return Function("potential_energy", ("q",), (robot.nq,), (), robot.potential_energy, jacobians)
+    return ArrayFunction("potential_energy", ("q",), (robot.nq,), (), robot.potential_energy, jacobians)

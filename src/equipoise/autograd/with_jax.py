@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import missing_package
-from .functions import Function, batch_of
+from .functions import ArrayFunction, batch_of
 
 try:
     import jax
@@ -19,7 +19,7 @@ except ImportError:
     raise missing_package("jax", "jax", "eq.autograd.jax") from None
 
 
-def call(function: Function, *arguments: Any) -> jax.Array:
+def call(function: ArrayFunction, *arguments: Any) -> jax.Array:
     """The function on JAX arrays, traced or not."""
     arrays = [jnp.asarray(x) for x in arguments]
     dtype = functools.reduce(
@@ -31,7 +31,7 @@ def call(function: Function, *arguments: Any) -> jax.Array:
 
 
 @functools.lru_cache(maxsize=256)
-def _differentiable(function: Function) -> Callable[..., jax.Array]:
+def _differentiable(function: ArrayFunction) -> Callable[..., jax.Array]:
     @jax.custom_jvp
     def run(*arrays: jax.Array) -> jax.Array:
         batch = arrays[0].shape[:-1]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, missing_package
-from .functions import Function, batch_of
+from .functions import ArrayFunction, batch_of
 
 try:
     import torch
@@ -16,7 +16,7 @@ except ImportError:
     raise missing_package("torch", "torch", "eq.autograd.torch") from None
 
 
-def call(function: Function, *arguments: Any) -> torch.Tensor:
+def call(function: ArrayFunction, *arguments: Any) -> torch.Tensor:
     """The function on tensors; numbers and arrays among them are constants."""
     like = next((x for x in arguments if isinstance(x, torch.Tensor)), None)
     dtype, device = (torch.float64, None) if like is None else (like.dtype, like.device)
@@ -34,7 +34,7 @@ class _Call(torch.autograd.Function):
     """Forward by the compiled function, backward by its compiled Jacobians."""
 
     @staticmethod
-    def forward(ctx: Any, function: Function, *tensors: torch.Tensor) -> torch.Tensor:
+    def forward(ctx: Any, function: ArrayFunction, *tensors: torch.Tensor) -> torch.Tensor:
         ctx.function = function
         ctx.save_for_backward(*tensors)
         return _tensor(function.value(*map(_array, tensors)), tensors[0])

@@ -20,7 +20,7 @@ from ..errors import ModelError, unknown_name
 from ..model.assemble import assemble
 from ..model.joints import Ball, Continuous, Floating, JointType, Planar, Prismatic, Revolute
 from ..model.shapes import cylinder_between, sphere
-from ..model.tree import Body, Tree, tree_of
+from ..model.tree import MovingBody, Tree, tree_of
 from ..model.types import Frame, Inertia, Joint, JointLimits, Link, Mimic, Model, Shape, frozen
 from ..robot import Robot
 from .loops import LoopConstraints, loop_constraints
@@ -35,7 +35,7 @@ Kind = type[Revolute] | type[Prismatic]
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
+class ChainSegment:
     """One vector of the sum: what a moving body of the original adds to the chain."""
 
     body: str  # the joint that moves the body
@@ -85,7 +85,7 @@ class EquivalentChain:
     robot: Robot
     original: Robot
     start: Array
-    segments: tuple[Segment, ...]
+    segments: tuple[ChainSegment, ...]
     angles: Array | None
 
     def loops(self, q: Array, v: Array, *, baumgarte: float = 0.0) -> LoopConstraints:
@@ -135,7 +135,7 @@ def equivalent_chain(robot: Robot, order: Sequence[str] | None = None) -> Equiva
             chain.outward(i) if sign > 0 else chain.inward(i)
         chain.reach(vectors[k], tree.bodies[k].name)
         turns = tuple((tree.bodies[i].name, sign) for i, sign in path if tree.bodies[i].joint.spin().any())
-        segments.append(Segment(tree.bodies[k].name, frozen(vectors[k]), turns))
+        segments.append(ChainSegment(tree.bodies[k].name, frozen(vectors[k]), turns))
         here = k
     model = _model(robot.model, chain.parts)
     chain_robot = Robot(model, tree_of(model))
@@ -253,7 +253,7 @@ class _Move:
         return self.kind is not Prismatic
 
 
-def _moves(model: Model, body: Body) -> list[_Move]:
+def _moves(model: Model, body: MovingBody) -> list[_Move]:
     """Slides, then turns; none for a joint that moves only as a whole."""
     joint = body.joint
     if not _returns(joint):
@@ -277,7 +277,7 @@ def _moves(model: Model, body: Body) -> list[_Move]:
     return moves
 
 
-def _require_axes(body: Body) -> None:
+def _require_axes(body: MovingBody) -> None:
     """A joint type that somebody wrote may do anything; the chain needs p = slide q and R = exp(spin q), one unit per
     q."""
     joint, probe = body.joint, 0.7
@@ -295,7 +295,7 @@ def _require_axes(body: Body) -> None:
     )
 
 
-def _angle_map(robot: Robot, segments: Sequence[Segment]) -> Array | None:
+def _angle_map(robot: Robot, segments: Sequence[ChainSegment]) -> Array | None:
     """Row k: how much of each coordinate is in the angle between segments k − 1 and k; None unless all axes are
     parallel."""
     tree, angles = robot.tree, np.zeros((len(segments), robot.nv))
@@ -389,7 +389,7 @@ class _Walk:
                 self._move(body, move, times=-1.0)
         self.X = self.X @ rigid.pose(body.R.T)
 
-    def _slide(self, body: Body, move: _Move, share: float) -> None:
+    def _slide(self, body: MovingBody, move: _Move, share: float) -> None:
         """Out by q, back by (1 − μ) q."""
         self._move(body, move, leads=move.leads)
         self.parts[-1].carries_all = _is_all(share)
@@ -397,7 +397,7 @@ class _Walk:
             self.parts[-1].share = share
             self._move(body, move, times=share - 1.0)
 
-    def _move(self, body: Body, move: _Move, *, leads: bool = False, times: float = 1.0) -> None:
+    def _move(self, body: MovingBody, move: _Move, *, leads: bool = False, times: float = 1.0) -> None:
         """Add the joint that owns the coordinate, with the axis and limits of the original, or one that follows it."""
         if leads:
             limits = self.model.joints[body.name].limits
@@ -408,7 +408,7 @@ class _Walk:
             kind = (Revolute if move.turns else Prismatic)(_axis(move.axis))
             self._add(_Part(self._free(body.name), kind, mimic=mimic))
 
-    def _as_a_whole(self, body: Body, share: float) -> None:
+    def _as_a_whole(self, body: MovingBody, share: float) -> None:
         floating = isinstance(body.joint, Floating)
         if floating and not _is_all(share):
             raise ModelError(

@@ -15,7 +15,7 @@ from ..algebra.arrays import times
 from ..algebra.quaternions import NUMBERS
 from ..errors import ConstraintError, ShapeError, StateError
 from ..forms.constrained import CONSISTENCY, RANK_TOLERANCE, ConstrainedDynamics
-from ..model.tree import Body, Tree
+from ..model.tree import MovingBody, Tree
 from ..model.types import frozen
 from ..robot import Robot
 from .chains import carried_masses
@@ -120,7 +120,7 @@ def _outward(tree: Tree, q: Array) -> tuple[list[Array], list[Array], list[Array
     return R, p, slide, spin
 
 
-def _coordinates(body: Body, q: Array) -> list[Array]:
+def _coordinates(body: MovingBody, q: Array) -> list[Array]:
     coordinates = [q[..., i] for i in range(body.q.start, body.q.stop)]
     return [body.multiplier * x + body.offset for x in coordinates] if body.scaled else coordinates
 

@@ -32,7 +32,7 @@ ROBOTS = ("arm7", "quadruped", "human", "g1")
 
 
 @dataclass
-class Tally:
+class ChaosTally:
     """What was found with one robot."""
 
     robot: str
@@ -56,20 +56,20 @@ class Tally:
 
 def run(
     robots: list[str] | None = None, controllers: int = CONTROLLERS, steps: int = STEPS, seed: int = 0
-) -> Iterator[Tally]:
+) -> Iterator[ChaosTally]:
     """A tally for each robot and kind of priorities; everything is drawn from the seed."""
     names = robots or list(ROBOTS)
     each = -(-controllers // (2 * len(names)))
     for k, name in enumerate(names):
         for m, priorities in enumerate(("weighted", "strict")):
             rng = np.random.default_rng([seed, k, m])
-            tally = Tally(name, priorities)
+            tally = ChaosTally(name, priorities)
             for _ in range(each):
                 _one(tally, rng, steps)
             yield tally
 
 
-def _one(tally: Tally, rng: np.random.Generator, steps: int) -> None:
+def _one(tally: ChaosTally, rng: np.random.Generator, steps: int) -> None:
     """One controller for some steps."""
     robot, q0 = _robot(tally.robot)
     controller = _controller(robot, q0, tally.priorities, rng)
@@ -191,7 +191,7 @@ def _change(controller: WholeBodyController, robot: Robot, q0: Array, rng: np.ra
 # --- how it is judged -------------------------------------------------------------------------------------------------
 
 
-def _judge(tally: Tally, controller: WholeBodyController, solution: Solution) -> None:
+def _judge(tally: ChaosTally, controller: WholeBodyController, solution: Solution) -> None:
     name = solution.status.name.lower()
     tally.statuses[name] = tally.statuses.get(name, 0) + 1
     solution.explain() if solution.status is not ControlStatus.OPTIMAL and tally.steps % 10 == 0 else None
@@ -207,7 +207,7 @@ def _judge(tally: Tally, controller: WholeBodyController, solution: Solution) ->
         _judge_status(tally, controller, solution)
 
 
-def _judge_status(tally: Tally, controller: WholeBodyController, solution: Solution) -> None:
+def _judge_status(tally: ChaosTally, controller: WholeBodyController, solution: Solution) -> None:
     """Against the linear program, of all rows and of those that are never relaxed."""
     E, A = controller.layout.classes
     never = np.concatenate((E, A)) == 0
@@ -236,7 +236,7 @@ def _judge_status(tally: Tally, controller: WholeBodyController, solution: Solut
         tally.reasons.append(f"{solution.status.name} where HiGHS says {wanted.name} (t = {whole:.1e})")
 
 
-def _judge_point(tally: Tally, solution: Solution, never: Array) -> None:
+def _judge_point(tally: ChaosTally, solution: Solution, never: Array) -> None:
     """Whether rows that are never relaxed hold at the point that was used."""
     program, selection = solution.program, solution.step.selection
     x = solution.x if selection is None else solution.x[selection.x]

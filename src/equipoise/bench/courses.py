@@ -31,7 +31,7 @@ STEP, REST = 0.65, 3.0  # s for each footstep, and to stand in the end
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CourseVerdict:
     """How a course ended."""
 
     course: str
@@ -42,7 +42,7 @@ class Verdict:
     good: bool
 
 
-def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[Verdict]:
+def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[CourseVerdict]:
     """All level courses, with seeds from 0 on."""
     from ..robot import load
 
@@ -57,7 +57,7 @@ def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[Ve
             tilt = float(np.arccos(np.clip(1 - 2 * (x * x + y * y), -1, 1)).max())
             end = run.q[-1, :3]
             good = run.outcome == "completed" and tilt <= TILT and bool((np.abs(end - wanted) <= NEAR).all())
-            yield Verdict(name, seed, run.outcome, (float(end[0]), float(end[1]), float(end[2])), tilt, good)
+            yield CourseVerdict(name, seed, run.outcome, (float(end[0]), float(end[1]), float(end[2])), tilt, good)
 
 
 def _config(path: Path) -> Mapping[str, Any]:

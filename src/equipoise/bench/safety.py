@@ -37,7 +37,7 @@ PULL = 8.0  # m/s² or rad/s², of the command
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SafetyOutcome:
     """What became of many starts."""
 
     scene: str
@@ -52,7 +52,7 @@ class Outcome:
 
 def run(
     starts: int = 2500, steps: Sequence[float] = STEPS, duration: float = 1.0, robot: str | None = "arm7"
-) -> Iterator[Outcome]:
+) -> Iterator[SafetyOutcome]:
     """Every scene, standing and moving, at every step; then an arm, unless `robot` is None."""
     for dt in steps:
         for moving in (False, True):
@@ -66,7 +66,7 @@ def run(
 
 
 @dataclass(frozen=True)
-class Swing:
+class Oscillation:
     """x₀ + a sin(ω t + φ) of many obstacles, with the derivatives."""
 
     centre: Array
@@ -75,7 +75,7 @@ class Swing:
     phase: Array
 
     @classmethod
-    def random(cls, rng: np.random.Generator, centre: Array, size: float) -> Swing:
+    def random(cls, rng: np.random.Generator, centre: Array, size: float) -> Oscillation:
         shape = (len(centre), 1)
         omega, phase = rng.uniform(0.5, 4.0, shape), rng.uniform(0, 2 * np.pi, shape)
         amplitude = size * rng.uniform(-1, 1, centre.shape)
@@ -92,7 +92,7 @@ class Swing:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ClearanceRates:
     """A clearance x of many points: x, ẋ = n·(v − ċ) − ḋ_safe and ẍ = n·a + drift."""
 
     x: Array
@@ -112,8 +112,8 @@ class World:
     scene: str
     e: Array
     radius: Array
-    place: Swing
-    safe: Swing
+    place: Oscillation
+    safe: Oscillation
 
     def offset(self, p: Array, c: Array) -> Array:
         """From the core to the point."""
@@ -130,7 +130,7 @@ class World:
         length = _dot(r, self.e) if self.scene == "plane" else np.linalg.norm(r, axis=-1) - self.radius
         return length - self.safe.at(t)[0][:, 0]
 
-    def seen(self, p: Array, v: Array, t: float) -> Seen:
+    def seen(self, p: Array, v: Array, t: float) -> ClearanceRates:
         (c, c_rate, c_second), (_, s_rate, s_second) = self.place.at(t), self.safe.at(t)
         r, w = self.offset(p, c), v - c_rate
         length = np.linalg.norm(r, axis=-1)
@@ -144,7 +144,9 @@ class World:
         to_end = np.abs(np.abs(_dot(p - c, self.e)) / np.linalg.norm(self.e, axis=-1) - np.linalg.norm(self.e, axis=-1))
         bend = 0.0 if self.scene == "plane" else _dot(across, across) / length
         rate = _dot(n, w) - s_rate[:, 0]
-        return Seen(self.clearance(p, t), n, rate, bend - _dot(n, c_second) - s_second[:, 0], w, c_second, to_end)
+        return ClearanceRates(
+            self.clearance(p, t), n, rate, bend - _dot(n, c_second) - s_second[:, 0], w, c_second, to_end
+        )
 
     @property
     def core(self) -> Array | float:
@@ -190,15 +192,17 @@ def points(
     *,
     naive: bool = False,
     seed: int = 0,
-) -> Outcome:
+) -> SafetyOutcome:
     """Points that are accelerated at will, each against an obstacle of its own; `naive` takes the bound of continuous
     time."""
     rng = np.random.default_rng((seed, SCENES.index(scene), moving))
     gains, braking = random_gains(rng, starts, dt)
     swing = 0.2 if moving else 0.0
     e = _unit(rng, starts) * (rng.uniform(0.1, 0.5, (starts, 1)) if scene == "capsule" else 1.0)
-    safe = Swing.random(rng, np.full((starts, 1), 0.05), 0.04 if moving else 0.0)
-    world = World(scene, e, rng.uniform(0.1, 0.5, starts), Swing.random(rng, rng.normal(size=(starts, 3)), swing), safe)
+    safe = Oscillation.random(rng, np.full((starts, 1), 0.05), 0.04 if moving else 0.0)
+    world = World(
+        scene, e, rng.uniform(0.1, 0.5, starts), Oscillation.random(rng, rng.normal(size=(starts, 3)), swing), safe
+    )
     p, v = _start(rng, world, gains, braking)
     return _simulated(world, p, v, rng, gains, braking, dt, duration, moving, naive)
 
@@ -229,7 +233,7 @@ def _simulated(
     duration: float,
     moving: bool,
     naive: bool,
-) -> Outcome:
+) -> SafetyOutcome:
     count, steps = len(p), max(1, round(duration / dt))
     seen = world.seen(p, v, 0.0)
     good, worst, demand = admits(seen.x, seen.rate, gains, braking), seen.x.copy(), 0.0
@@ -249,7 +253,7 @@ def _simulated(
 
 
 def _command(
-    world: World, seen: Seen, wish: Array, gains: Gains, braking: Array, dt: float, naive: bool
+    world: World, seen: ClearanceRates, wish: Array, gains: Gains, braking: Array, dt: float, naive: bool
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The acceleration nearest to the wish, whether its size was as assumed, and how much was asked for."""
     size = np.linalg.norm(wish, axis=-1)
@@ -266,9 +270,11 @@ def _command(
     return a, np.linalg.norm(a, axis=-1) <= assumed, least / (braking + jump + variation * (dt / 2))
 
 
-def _outcome(scene: str, moving: bool, dt: float, good: Array, worst: Array, steps: int, demand: float) -> Outcome:
+def _outcome(
+    scene: str, moving: bool, dt: float, good: Array, worst: Array, steps: int, demand: float
+) -> SafetyOutcome:
     least = float(np.min(worst[good], initial=np.inf))
-    return Outcome(scene, moving, dt, good.size, int(good.sum()), steps * BETWEEN * good.size, least, demand)
+    return SafetyOutcome(scene, moving, dt, good.size, int(good.sum()), steps * BETWEEN * good.size, least, demand)
 
 
 # --- arms -------------------------------------------------------------------------------------------------------------
@@ -277,7 +283,7 @@ TOOL, BALL = 0.05, 0.15  # m, radii
 REACH = 1.3  # m, longest distance of the tool of the built-in arms from their axes
 
 
-def arms(name: str, moving: bool, dt: float, starts: int = 2500, duration: float = 0.5, seed: int = 0) -> Outcome:
+def arms(name: str, moving: bool, dt: float, starts: int = 2500, duration: float = 0.5, seed: int = 0) -> SafetyOutcome:
     """The tool of an arm and a ball; joint accelerations are held during a step."""
     from ..geometry.distances import distance
     from ..geometry.primitives import Sphere
@@ -289,7 +295,7 @@ def arms(name: str, moving: bool, dt: float, starts: int = 2500, duration: float
     v = rng.uniform(-0.5, 0.5, q.shape)
     x = 10 ** rng.uniform(-4, -0.5, starts)
     centre = robot.pose(q, "tool")[:, :3, 3] + (TOOL + BALL + x)[:, None] * _unit(rng, starts)
-    ball = Swing.random(rng, centre, 0.1 if moving else 0.0)
+    ball = Oscillation.random(rng, centre, 0.1 if moving else 0.0)
     measure = distance(Sphere((0, 0, 0), TOOL, "tool"), Sphere((0, 0, 0), BALL)).on(robot)
 
     def look(q: Array, v: Array, t: float) -> Any:
@@ -307,9 +313,9 @@ def arms(name: str, moving: bool, dt: float, starts: int = 2500, duration: float
 
 
 def _arms_simulated(
-    robot: Any, look: Callable[..., Any], ball: Swing, q: Array, v: Array, rng: np.random.Generator, gains: Gains,
+    robot: Any, look: Callable[..., Any], ball: Oscillation, q: Array, v: Array, rng: np.random.Generator, gains: Gains,
     braking: Array, dt: float, duration: float, moving: bool,
-) -> Outcome:  # fmt: skip
+) -> SafetyOutcome:  # fmt: skip
     steps, demand = max(1, round(duration / dt)), 0.0
     now = look(q, v, 0.0)
     good, worst = admits(now.value, now.rate(v), gains, braking), now.value.copy()
@@ -332,7 +338,7 @@ def _arms_simulated(
 def _arm_command(
     robot: Any,
     now: Any,
-    ball: Swing,
+    ball: Oscillation,
     twist: Array,
     t: float,
     q: Array,

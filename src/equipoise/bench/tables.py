@@ -172,7 +172,7 @@ def _control_line(row: control.BenchResult) -> list[str]:
     return [*cells, told, solved or ("" if row.residual is None else f"{row.residual:.0e}")]
 
 
-def _safety_line(row: safety.Outcome) -> list[str]:
+def _safety_line(row: safety.SafetyOutcome) -> list[str]:
     cells = [
         row.scene,
         "moving" if row.moving else "standing",
@@ -183,7 +183,7 @@ def _safety_line(row: safety.Outcome) -> list[str]:
     return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}"]
 
 
-def _chaos_line(row: chaos.Tally) -> list[str]:
+def _chaos_line(row: chaos.ChaosTally) -> list[str]:
     counts = [
         row.controllers,
         row.steps,
@@ -208,12 +208,12 @@ def _latency_line(row: latency.Latency) -> list[str]:
             *(f"{x:.3f}" for x in (row.median, row.p99, row.p999, row.most))]  # fmt: skip
 
 
-def _walking_line(row: walking.Times) -> list[str]:
+def _walking_line(row: walking.CallTimes) -> list[str]:
     figures = [f"{x:.3f}" for x in (row.median, row.p99, row.p999, row.most)]
     return [row.robot, row.what, f"{row.steps:,}", *figures, "" if row.real_time is None else f"{row.real_time:.2f}"]
 
 
-def _trot_line(row: trot.Tally) -> list[str]:
+def _trot_line(row: trot.TrotTally) -> list[str]:
     counts = f"{row.completed} of {row.seeds}", f"{row.good} of {row.seeds}"
     return [row.robot, *counts, f"{row.slowest:.3f} to {row.fastest:.3f}", f"{row.effort:.2f}", f"{row.excess:+.3f}"]
 
@@ -233,7 +233,7 @@ def _opponents_line(row: dict[str, Any]) -> list[str]:
             f"{row['leg_clearance_m']:.3f}", *feet]  # fmt: skip
 
 
-def _courses_line(row: courses.Verdict) -> list[str]:
+def _courses_line(row: courses.CourseVerdict) -> list[str]:
     end = ", ".join(f"{x:.2f}" for x in row.end)
     return [row.course, str(row.seed), row.outcome, end, f"{row.tilt:.2f}", "reached" if row.good else "MISSED"]
 

@@ -12,7 +12,7 @@ SEEDS = 20
 
 
 @dataclass(frozen=True)
-class Tally:
+class TrotTally:
     """What came of some seeds of one robot.
 
     Attributes:
@@ -31,7 +31,7 @@ class Tally:
     excess: float
 
 
-def run(robots: Sequence[str], seeds: int = SEEDS, speed: float = 0.5, push: float = 0.2) -> Iterator[Tally]:
+def run(robots: Sequence[str], seeds: int = SEEDS, speed: float = 0.5, push: float = 0.2) -> Iterator[TrotTally]:
     """A row for each robot: m/s, and pushes in parts of m √(g h)."""
     from ..robot import load
 
@@ -39,7 +39,7 @@ def run(robots: Sequence[str], seeds: int = SEEDS, speed: float = 0.5, push: flo
         walker = Walking(load(name))
         trials = [pushed_trot(walker, seed, speed, push) for seed in range(seeds)]
         speeds = [trial.legs[0].came[0] for trial in trials]
-        yield Tally(
+        yield TrotTally(
             name, seeds, sum(trial.run.outcome == "completed" for trial in trials), sum(trial.good for trial in trials),
             min(speeds), max(speeds), max(trial.effort for trial in trials), max(trial.excess for trial in trials),
         )  # fmt: skip

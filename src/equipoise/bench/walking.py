@@ -20,7 +20,7 @@ FORWARD = 0.15  # of √(g h)
 
 
 @dataclass(frozen=True)
-class Times:
+class CallTimes:
     """ms of one thing, over all calls."""
 
     robot: str
@@ -46,7 +46,7 @@ class Timed:
         return result
 
 
-def run(robots: Sequence[str], seconds: float = SECONDS) -> Iterator[Times]:
+def run(robots: Sequence[str], seconds: float = SECONDS) -> Iterator[CallTimes]:
     """Two rows for each robot: the plan, and the step of control that contains it."""
     from ..robot import load
 
@@ -63,4 +63,4 @@ def run(robots: Sequence[str], seconds: float = SECONDS) -> Iterator[Times]:
         for what, times in (("plan", plan.times), ("control step", whole.times)):
             median, p99, p999 = np.percentile(times, (50, 99, 99.9)).tolist()
             real = seconds / took if what == "control step" else None
-            yield Times(name, what, len(times), median, p99, p999, max(times), real)
+            yield CallTimes(name, what, len(times), median, p99, p999, max(times), real)

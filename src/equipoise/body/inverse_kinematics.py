@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from ..algebra.quaternions import from_rotation, log
 from ..errors import ShapeError, StateError, unknown_name
 from ..model.types import frozen
-from .least_squares import Bounds, descent, positions
+from .least_squares import PositionBounds, descent, positions
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -119,7 +119,7 @@ class _Problem:
     wanted: Mapping[str, Array]  # (N, 4, 4) or (N, 3)
     start: Array  # (N, nq)
     shape: tuple[int, ...]  # of the batch
-    bounds: Bounds
+    bounds: PositionBounds
     at: Array  # (nv,): where the position of each velocity is in q; −1 for the base and joints with several coordinates
 
     @classmethod
@@ -141,7 +141,7 @@ class _Problem:
             for n, x in wanted.items()
         }
         start = np.array(np.broadcast_to(q, (*shape, robot.nq))).reshape(count, robot.nq)
-        bounds = Bounds.of(robot, _free(robot, locked, base))
+        bounds = PositionBounds.of(robot, _free(robot, locked, base))
         return cls(robot, names, flat, start, shape, bounds, positions(robot))
 
     def only(self, rows: Array) -> _Problem:

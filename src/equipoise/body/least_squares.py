@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .skeleton import Motion, Skeleton
+from .skeleton import BodyPoses, Skeleton
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-Rows = Callable[[Array, Motion], tuple[Array, Array]]  # (q, where everything is) → residuals (m,), Jacobian (m, nv)
+Rows = Callable[[Array, BodyPoses], tuple[Array, Array]]  # (q, where everything is) → residuals (m,), Jacobian (m, nv)
 BatchedRows = Callable[[Array], tuple[Array, Array]]  # q (N, nq) → residuals (N, m), Jacobians (N, m, nv)
 ITERATIONS = 80
 FARTHEST = 0.5  # rad or m: of any coordinate in one step, as far as first order is trusted
@@ -29,7 +29,7 @@ SETTLED = 1e-12  # of the cost, or of one: a step that gains less is the last
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class PositionBounds:
     """Joint positions: lower and upper (nv,), and which velocities may be used (nv,)."""
 
     lower: Array
@@ -37,7 +37,7 @@ class Bounds:
     free: Array
 
     @classmethod
-    def of(cls, robot: Robot, free: Array, part: float = 0.0, most: float = 0.0) -> Bounds:
+    def of(cls, robot: Robot, free: Array, part: float = 0.0, most: float = 0.0) -> PositionBounds:
         """The limits of a robot's joints, drawn in by a part of their range, by no more than `most` (rad or m)."""
         lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
         for joint in robot.joints.values():
@@ -72,7 +72,7 @@ class Descended:
 
 
 def descent(
-    q: Array, rows: BatchedRows, integrate: Callable[[Array, Array], Array], bounds: Bounds, at: Array
+    q: Array, rows: BatchedRows, integrate: Callable[[Array, Array], Array], bounds: PositionBounds, at: Array
 ) -> Iterator[Descended]:
     """Where steps lead from q (N, nq), one after the other and without end; a step that does not help is damped more.
 
@@ -95,7 +95,7 @@ def descent(
 
 
 def solved(
-    skeleton: Skeleton, q: Array, rows: Rows, bounds: Bounds, iterations: int = ITERATIONS
+    skeleton: Skeleton, q: Array, rows: Rows, bounds: PositionBounds, iterations: int = ITERATIONS
 ) -> tuple[Array, float]:
     """(q, sum of squares): where the descent of one problem settles."""
     at = positions(skeleton.robot)
@@ -115,7 +115,7 @@ def solved(
     return now.q[0], float(now.cost[0])
 
 
-def _step(q: Array, r: Array, J: Array, damping: Array, bounds: Bounds, at: Array) -> Array:
+def _step(q: Array, r: Array, J: Array, damping: Array, bounds: PositionBounds, at: Array) -> Array:
     """(N, nv): of all problems; joints that may not move, or only out of their range, stay."""
     g = np.einsum("nmi,nm->ni", J, r)
     x = np.where(at >= 0, q[:, at], 0.0)

@@ -12,7 +12,7 @@ from ..model.shapes import placement
 from .anatomy import Anatomy
 from .limbs import Limb
 from .patches import Patch, four_corners, lowest_patch
-from .skeleton import Motion
+from .skeleton import BodyPoses
 
 Array = np.ndarray
 Contact = Literal["flat", "line", "point", "none"]
@@ -54,7 +54,7 @@ class Part:
         return np.array([(x, y, 0.0) for x, y in self.corners]).reshape(-1, 3)
 
 
-def foot_part(anatomy: Anatomy, leg: Limb, patch: Patch, motion: Motion) -> Part:
+def foot_part(anatomy: Anatomy, leg: Limb, patch: Patch, motion: BodyPoses) -> Part:
     """The sole of a leg; a round foot touches where it is lowest in the standing posture."""
     R = motion.R[leg.end]
     z = R.T @ np.array([0.0, 0.0, 1.0]) if patch.kind == "point" else -patch.normal
@@ -79,7 +79,7 @@ def squared(anatomy: Anatomy) -> Anatomy:
     return replace(anatomy, soles=tuple(soles))
 
 
-def palm_part(anatomy: Anatomy, role: str, arm: Limb, motion: Motion) -> Part:
+def palm_part(anatomy: Anatomy, role: str, arm: Limb, motion: BodyPoses) -> Part:
     """The palm of an arm: the flat of its last body that faces the other side when it hangs; its end where there is one
     arm."""
     R = motion.R[arm.end]

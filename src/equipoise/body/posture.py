@@ -16,10 +16,10 @@ from ..algebra.quaternions import from_rotation, log
 from .anatomy import Anatomy
 from .facing import knee_of
 from .hulls import Hull, overlap
-from .least_squares import Bounds, positions, solved
+from .least_squares import PositionBounds, positions, solved
 from .limbs import Limb
 from .patches import Patch
-from .skeleton import Motion, Skeleton, elastic_joints
+from .skeleton import BodyPoses, Skeleton, elastic_joints
 
 Array = np.ndarray
 GROUND, LEVEL, PLACE, COM, UPRIGHT, HEIGHT, ARMS, REST, LOOP = 100.0, 50.0, 20.0, 40.0, 10.0, 20.0, 2.0, 0.15, 100.0
@@ -79,7 +79,7 @@ def standing_posture(
 @dataclass(frozen=True, eq=False)
 class _Problem:
     anatomy: Anatomy
-    bounds: Bounds
+    bounds: PositionBounds
     rest: Array  # q that joints go to where nothing else is wanted
     places: Array  # (feet, 2) m: where the feet stand, their middle at the origin
     given: bool  # whether `rest` is a standing posture of the description
@@ -168,18 +168,18 @@ class _Problem:
     def _feet(self) -> list[tuple[Limb, Patch]]:
         return list(zip(self.legs, self.anatomy.soles, strict=True))
 
-    def _hips(self, motion: Motion) -> float:
+    def _hips(self, motion: BodyPoses) -> float:
         return float(np.mean([motion.p[leg.chain[0]][2] for leg in self.legs]))
 
     # --- rows ---------------------------------------------------------------------------------------------------------
 
-    def rows(self, q: Array, motion: Motion) -> tuple[Array, Array]:
+    def rows(self, q: Array, motion: BodyPoses) -> tuple[Array, Array]:
         """All wishes at a configuration."""
         blocks = [self._on_the_ground(motion), self._balanced(motion), *self._upright(motion), self._high(motion)]
         blocks += [self._arms(motion), self._near_rest(q), self._effortless(motion), *self._loops(q, motion)]
         return np.concatenate([r for r, _ in blocks]), np.concatenate([J for _, J in blocks])
 
-    def _sole(self, leg: Limb, patch: Patch, motion: Motion) -> tuple[Array, Array]:
+    def _sole(self, leg: Limb, patch: Patch, motion: BodyPoses) -> tuple[Array, Array]:
         """(the point that stands, its place in the body): the middle of a sole, the lowest point of a round foot."""
         if patch.kind != "point":
             x = patch.middle
@@ -190,7 +190,7 @@ class _Problem:
             x = points[k] + radii[k] * down if k >= 0 else patch.middle
         return motion.p[leg.end] + motion.R[leg.end] @ x, x
 
-    def _on_the_ground(self, motion: Motion) -> tuple[Array, Array]:
+    def _on_the_ground(self, motion: BodyPoses) -> tuple[Array, Array]:
         rows, columns = [], []
         for (leg, patch), place in zip(self._feet(), self.places, strict=True):
             _, local = self._sole(leg, patch, motion)
@@ -215,11 +215,11 @@ class _Problem:
             found.append((ahead / np.linalg.norm(ahead), np.array([1.0, 0.0, 0.0]), LEVEL / 10))
         return found
 
-    def _balanced(self, motion: Motion) -> tuple[Array, Array]:
+    def _balanced(self, motion: BodyPoses) -> tuple[Array, Array]:
         c, J = self.skeleton.centre_of_mass(motion)
         return COM * c[:2], COM * J[:2]
 
-    def _upright(self, motion: Motion) -> list[tuple[Array, Array]]:
+    def _upright(self, motion: BodyPoses) -> list[tuple[Array, Array]]:
         found = []
         for body, weight in {self.anatomy.pelvis: UPRIGHT / 4, self.anatomy.torso: UPRIGHT}.items():
             if body >= 0:
@@ -228,7 +228,7 @@ class _Problem:
                 found.append((weight * error, weight * self.skeleton.turning(motion, body)))
         return found
 
-    def _high(self, motion: Motion) -> tuple[Array, Array]:
+    def _high(self, motion: BodyPoses) -> tuple[Array, Array]:
         """Hips as high as wanted; without a wish, above what is reached."""
         bodies = [leg.chain[0] for leg in self.legs]
         x, J = self.skeleton.points(motion, bodies, np.zeros((len(bodies), 3)))
@@ -240,7 +240,7 @@ class _Problem:
         above = 1.2 * max(leg.reach for leg in self.legs)
         return np.array([height - above]), J[:, 2].mean(axis=0)[None]
 
-    def _arms(self, motion: Motion) -> tuple[Array, Array]:
+    def _arms(self, motion: BodyPoses) -> tuple[Array, Array]:
         """Hands of both sides hang beside the body, the elbows a little bent."""
         rows, columns = [np.zeros(0)], [np.zeros((0, self.skeleton.robot.nv))]
         for role, arm in self.anatomy.hands:
@@ -261,7 +261,7 @@ class _Problem:
         weight = 10 * REST if self.given else REST
         return weight * (q - self.rest)[at[single]], weight * np.eye(self.skeleton.robot.nv)[single]
 
-    def _effortless(self, motion: Motion) -> tuple[Array, Array]:
+    def _effortless(self, motion: BodyPoses) -> tuple[Array, Array]:
         """Gravity torques of the trunk's joints near their limits: a waist that can hardly carry the torso stands under
         it."""
         skeleton, robot = self.skeleton, self.skeleton.robot
@@ -283,7 +283,7 @@ class _Problem:
             columns.append((across @ (np.einsum("m,miv->iv", share, J[:-1]) - J[-1]))[None])
         return np.concatenate(rows), np.concatenate(columns)
 
-    def _loops(self, q: Array, motion: Motion) -> list[tuple[Array, Array]]:
+    def _loops(self, q: Array, motion: BodyPoses) -> list[tuple[Array, Array]]:
         """Loops of the mechanism stay closed where they are closed by places."""
         found = []
         for loop in self.skeleton.robot.model.loops.values():
@@ -314,7 +314,7 @@ class _Problem:
         over = max(OVER, ASIDE * apart) if len(middles) > 2 else OVER
         return StandingPosture(q, max(heights), max(tilts), offset, tuple(self._collisions(motion)), self.given, over)
 
-    def _collisions(self, motion: Motion) -> list[tuple[str, str]]:
+    def _collisions(self, motion: BodyPoses) -> list[tuple[str, str]]:
         """Links of arms that touch the trunk, the legs or the other arm; those that do so at zero are not counted."""
         arms = [list(arm.chain[1:]) for _, arm in self.anatomy.hands]
         others = [*self.anatomy.trunk, *(i for leg in self.legs for i in leg.chain)]
@@ -331,7 +331,7 @@ class _Problem:
         line = self.skeleton.robot.tree.ancestors(i)
         return j in line[:4]
 
-    def _touch(self, i: int, j: int, motion: Motion, more: float = 0.0) -> bool:
+    def _touch(self, i: int, j: int, motion: BodyPoses, more: float = 0.0) -> bool:
         one, other = self._hull(i), self._hull(j)
         if len(one[0]) == 0 or len(other[0]) == 0:
             return False
@@ -363,12 +363,12 @@ def _cross_rate(d: Array, to: Array, turning: Array) -> Array:
     return np.stack([np.cross(np.cross(w, d), to) for w in turning.T], axis=1)
 
 
-def _bounds(skeleton: Skeleton, locked: Sequence[str]) -> Bounds:
+def _bounds(skeleton: Skeleton, locked: Sequence[str]) -> PositionBounds:
     free = np.ones(skeleton.robot.nv, bool)
     for name, joint in skeleton.robot.joints.items():
         if name in locked and joint.mimic is None:  # one that follows moves with its leader
             free[joint.v] = False
-    return Bounds.of(skeleton.robot, free, MARGIN, MOST_MARGIN)
+    return PositionBounds.of(skeleton.robot, free, MARGIN, MOST_MARGIN)
 
 
 def _places(anatomy: Anatomy) -> Array:

@@ -30,7 +30,7 @@ def elastic_joints(robot: Robot) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class BodyPoses:
     """All bodies at one configuration. The last row is the world, so that index −1, the parent of roots, finds it."""
 
     R: Array  # (n + 1, 3, 3)
@@ -151,7 +151,7 @@ class Skeleton:
             to[row, k] = self.robot.tree.bodies[i].multiplier
         return to
 
-    def at(self, q: Array) -> Motion:
+    def at(self, q: Array) -> BodyPoses:
         """All bodies at configuration q."""
         n = self.count
         R, p = np.zeros((n + 1, 3, 3)), np.zeros((n + 1, 3))
@@ -169,22 +169,22 @@ class Skeleton:
             slide.append((P @ body.joint.slide()).T)
             origin.append(np.tile(p[i], (body.joint.nv, 1)))
         none = np.zeros((0, 3))
-        return Motion(
+        return BodyPoses(
             R, p, np.concatenate([none, *spin]), np.concatenate([none, *slide]), np.concatenate([none, *origin])
         )
 
-    def points(self, motion: Motion, bodies: Sequence[int] | Array, places: Array) -> tuple[Array, Array]:
+    def points(self, motion: BodyPoses, bodies: Sequence[int] | Array, places: Array) -> tuple[Array, Array]:
         """(m, 3) points given in their bodies, and their Jacobians (m, 3, nv)."""
         x = motion.p[bodies] + np.einsum("mij,mj->mi", motion.R[bodies], places)
         arms = x[:, None, :] - motion.origin
         J = (motion.slide + np.cross(motion.spin, arms)) * self._moves[bodies][:, :, None]
         return x, np.einsum("mki,kv->miv", J, self._to_v)
 
-    def turning(self, motion: Motion, body: int) -> Array:
+    def turning(self, motion: BodyPoses, body: int) -> Array:
         """(3, nv): angular velocity of a body, world axes."""
         return (motion.spin * self._moves[body][:, None]).T @ self._to_v
 
-    def centre_of_mass(self, motion: Motion) -> tuple[Array, Array]:
+    def centre_of_mass(self, motion: BodyPoses) -> tuple[Array, Array]:
         """(3,) and its Jacobian (3, nv)."""
         x, J = self.points(motion, np.arange(self.count), self.com)
         share = self.mass / self.mass.sum()
@@ -222,12 +222,12 @@ class Skeleton:
         return q
 
     @cached_property
-    def rest(self) -> Motion:
+    def rest(self) -> BodyPoses:
         """Where everything is with all joints at zero; a fixed base is turned upright too."""
         motion = self.at(self.zero)
         if self.robot.floating or self.turn is None:
             return motion
-        return Motion(
+        return BodyPoses(
             self.turn @ motion.R, *(x @ self.turn.T for x in (motion.p, motion.spin, motion.slide, motion.origin))
         )
 

@@ -223,7 +223,7 @@ def subtree_wrenches(tree: Tree, where: Poses, accelerations: list[BodyMotion]) 
 
 
 @dataclass(frozen=True)
-class Part:
+class JointPart:
     """A joint with its subtree: on its own in local axes, and in world axes about O to be paired with others."""
 
     state: JointState
@@ -245,16 +245,16 @@ class _Push:
     own: SX  # force of the joint itself per displacement
 
 
-def parts_of(tree: Tree, where: Poses, v: SX) -> list[Part]:
+def parts_of(tree: Tree, where: Poses, v: SX) -> list[JointPart]:
     """All joints with their subtrees."""
     states = joint_states(tree, where, v)
     return [_part(state, subtree) for state, subtree in zip(states, subtrees(tree, where, states), strict=True)]
 
 
-def _part(state: JointState, subtree: Subtree) -> Part:
+def _part(state: JointState, subtree: Subtree) -> JointPart:
     R, p, S, psi, phi = state.R, state.p, state.S, state.psi, state.phi
     psi_world = psi.twists_in(R, p)
-    return Part(
+    return JointPart(
         state,
         subtree,
         S.twists_in(R, p),
@@ -266,7 +266,7 @@ def _part(state: JointState, subtree: Subtree) -> Part:
     )
 
 
-def _pushes(tree: Tree, where: Poses, parts: list[Part], v: SX, a: SX) -> list[_Push]:
+def _pushes(tree: Tree, where: Poses, parts: list[JointPart], v: SX, a: SX) -> list[_Push]:
     motions = body_accelerations(tree, where.motions, v, a, constant(tree.gravity))
     wrenches = subtree_wrenches(tree, where, motions)
     if tree.floating:
@@ -275,7 +275,7 @@ def _pushes(tree: Tree, where: Poses, parts: list[Part], v: SX, a: SX) -> list[_
     return [_push(part, F, part.state.psi_rate(motion, rate_dot)) for part, motion, F, rate_dot in columns]
 
 
-def _push(part: Part, F: Spatial, psi_rate: Spatial) -> _Push:
+def _push(part: JointPart, F: Spatial, psi_rate: Spatial) -> _Push:
     state, S = part.state, part.state.S
     by_q = part.subtree.drifts(state.psi) + part.subtree.momenta(psi_rate) + moved_wrench(F, S)
     own = S.dot(by_q)
@@ -286,7 +286,7 @@ def _push(part: Part, F: Spatial, psi_rate: Spatial) -> _Push:
     return _Push(psi_rate.twists_in(state.R, state.p), by_q.wrenches_in(state.R, state.p), own)
 
 
-def _by_position(tree: Tree, parts: list[Part], pushes: list[_Push]) -> SX:
+def _by_position(tree: Tree, parts: list[JointPart], pushes: list[_Push]) -> SX:
     """∂tau/∂q."""
 
     def pair(i: int, j: int) -> tuple[SX, SX]:
@@ -296,7 +296,7 @@ def _by_position(tree: Tree, parts: list[Part], pushes: list[_Push]) -> SX:
     return _without_position_of_base(tree, _paired(tree, [push.own for push in pushes], pair))
 
 
-def _by_velocity(tree: Tree, parts: list[Part]) -> SX:
+def _by_velocity(tree: Tree, parts: list[JointPart]) -> SX:
     """∂tau/∂v."""
 
     def pair(i: int, j: int) -> tuple[SX, SX]:
@@ -308,7 +308,7 @@ def _by_velocity(tree: Tree, parts: list[Part]) -> SX:
     return _without_position_of_base(tree, _paired(tree, own, pair))
 
 
-def _by_acceleration(tree: Tree, parts: list[Part]) -> SX:
+def _by_acceleration(tree: Tree, parts: list[JointPart]) -> SX:
     """∂tau/∂a = M."""
 
     def pair(i: int, j: int) -> tuple[SX, SX]:
@@ -388,6 +388,6 @@ def _forward_terms(tree: Tree, q: SX, v: SX, tau: SX) -> _ForwardTerms:
     return _ForwardTerms(_by_position(tree, parts, _pushes(tree, where, parts, v, a)), tau_v, factors)
 
 
-def _weight(tree: Tree, parts: list[Part]) -> SX:
+def _weight(tree: Tree, parts: list[JointPart]) -> SX:
     """g(q): each joint lifts the momentum that its rate gives to its subtree."""
     return gather(tree, [-part.by_a.linear.T @ constant(tree.gravity) for part in parts])

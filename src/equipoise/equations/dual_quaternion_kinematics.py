@@ -21,7 +21,7 @@ import numpy as np
 from ..algebra import dual_quaternions as dq
 from ..algebra import quaternions
 from ..model.joints import Ball, Continuous, Fixed, Floating, JointType, Planar, Prismatic, Revolute
-from ..model.tree import Body, Tree
+from ..model.tree import MovingBody, Tree
 from .inverse_dynamics import Place
 from .joints import JointMotion, joint_motions, rates
 from .symbols import SX, SYMBOLS, constant, cross, stack, zeros
@@ -105,7 +105,7 @@ _TURNS: dict[type, Callable[[Any, list[SX]], list[Any]]] = {
 }  # fmt: skip
 
 
-def joint_pose(body: Body, q: SX) -> SX:
+def joint_pose(body: MovingBody, q: SX) -> SX:
     """Pose of a body in its parent: where the joint is placed, then its own motion. Half angles, no rotation matrix."""
     s = q[body.q]
     if body.scaled:
@@ -137,7 +137,7 @@ def joint_twist(motion: JointMotion) -> SX:
     return LINEAR_FIRST @ motion.subspace
 
 
-def joint_twist_rate(body: Body, motion: JointMotion, rate: SX) -> SX:
+def joint_twist_rate(body: MovingBody, motion: JointMotion, rate: SX) -> SX:
     """Time derivative of `joint_twist`: what stands still in the parent's axes turns backwards in the body's."""
     w, S = motion.spin @ rate, motion.subspace
     spin = -cross(w, S[3:, :]) if body.joint.spin_axes == "parent" else zeros(3, S.shape[1])

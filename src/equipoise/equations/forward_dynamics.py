@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..model.tree import Body, Tree
+from ..model.tree import MovingBody, Tree
 from .inverse_dynamics import Place, inverse_dynamics, wrenches_on_bodies
 from .joints import JointMotion, joint_motions, rates
 from .kinematics import body_accelerations
@@ -69,7 +69,7 @@ def _articulated(tree: Tree, q: SX, v: SX, tau: SX, external: list[tuple[SX, SX]
     return result
 
 
-def _joint(body: Body, motion: JointMotion, A: SX, b: SX, force: SX) -> _Joint:
+def _joint(body: MovingBody, motion: JointMotion, A: SX, b: SX, force: SX) -> _Joint:
     S = motion.subspace
     U = A @ S
     D = symmetric(S.T @ U)
@@ -78,7 +78,7 @@ def _joint(body: Body, motion: JointMotion, A: SX, b: SX, force: SX) -> _Joint:
     return _Joint(U, D, force - S.T @ b)
 
 
-def _through(body: Body, joint: _Joint, motion: JointMotion, A: SX, b: SX, drift: SX) -> tuple[SX, SX]:
+def _through(body: MovingBody, joint: _Joint, motion: JointMotion, A: SX, b: SX, drift: SX) -> tuple[SX, SX]:
     """(A, b) of the subtree as the parent feels them through the joint."""
     gain = solve_positive_definite(joint.D, beside(joint.U.T, joint.u))
     A_through = symmetric(A - joint.U @ gain[:, :6])
@@ -97,13 +97,13 @@ def _zero_along(A: SX, S: SX) -> SX:
     return A
 
 
-def _inertia(body: Body) -> SX:
+def _inertia(body: MovingBody) -> SX:
     h_hat = skew(constant(body.h))
     mass = constant([[body.mass * (r == c) for c in range(3)] for r in range(3)])
     return stack(beside(mass, -h_hat), beside(h_hat, constant(body.I)))
 
 
-def _gyroscopic(body: Body, w: SX) -> SX:
+def _gyroscopic(body: MovingBody, w: SX) -> SX:
     """Wrench that keeps a body turning at w without acceleration: (w × (w × h), w × I w)."""
     return stack(cross(w, cross(w, constant(body.h))), cross(w, constant(body.I) @ w))
 

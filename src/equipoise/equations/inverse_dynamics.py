@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..model.tree import Body, Tree
+from ..model.tree import MovingBody, Tree
 from .joints import gather, joint_motions, rates
 from .kinematics import BodyMotion, body_accelerations, poses
 from .symbols import SX, SYMBOLS, constant, cross, stack, zeros
@@ -38,12 +38,12 @@ def gravity(tree: Tree, q: SX) -> SX:
     return inverse_dynamics(tree, q, zeros(tree.nv), zeros(tree.nv))
 
 
-def second_moment(body: Body) -> SX:
+def second_moment(body: MovingBody) -> SX:
     """Σ = ∫ s sᵀ dm of a body about its origin, from the inertia I = tr(Σ) 1 − Σ."""
     return constant(np.trace(body.I) / 2 * np.eye(3) - body.I)
 
 
-def body_wrench(body: Body, motion: BodyMotion) -> tuple[SX, SX]:
+def body_wrench(body: MovingBody, motion: BodyMotion) -> tuple[SX, SX]:
     """Force and torque at the body's origin that its motion takes."""
     h = constant(body.h)
     f = body.mass * motion.acceleration + motion.B @ h

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..model.tree import Body, Tree
+from ..model.tree import MovingBody, Tree
 from .symbols import SX, SYMBOLS, constant, stack, zeros
 
 
@@ -20,7 +20,7 @@ class JointMotion:
     subspace: SX  # 6×nv: twist of C in P at C's origin, in axes of C, per rate
 
 
-def joint_motion(body: Body, q: SX) -> JointMotion:
+def joint_motion(body: MovingBody, q: SX) -> JointMotion:
     """Placement, then the joint's own motion."""
     s = q[body.q]
     if body.scaled:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..algebra import quaternions
-from ..model.tree import Body, Tree
+from ..model.tree import MovingBody, Tree
 from .symbols import SX, SYMBOLS, stack, zeros
 
 
-def leaders(tree: Tree) -> Iterator[Body]:
+def leaders(tree: Tree) -> Iterator[MovingBody]:
     """One body for each coordinate block."""
     seen: set[int] = set()
     for body in tree.bodies:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..model.tree import Body, Tree
+from ..model.tree import MovingBody, Tree
 from .inverse_dynamics import second_moment
 from .joints import JointMotion, joint_motions
 from .kinematics import Poses
@@ -38,7 +38,7 @@ class Moments:
         return self.m * linear - cross(self.h, angular), trace * angular - self.S @ angular + cross(self.h, linear)
 
 
-def moments_of(body: Body) -> Moments:
+def moments_of(body: MovingBody) -> Moments:
     """A body alone, about its origin."""
     return Moments(body.mass, constant(body.h), second_moment(body))
 

@@ -7,7 +7,7 @@ import casadi
 from ..algebra import quaternions
 from ..model.tree import Tree
 from .centroidal import com, total_mass
-from .derivatives import JointState, Part, Spatial, joint_states, moved_wrench, parts_of
+from .derivatives import JointPart, JointState, Spatial, joint_states, moved_wrench, parts_of
 from .inverse_dynamics import Place
 from .kinematics import poses
 from .manifold import coordinate_rates, difference, entries, integrate, leaders
@@ -66,7 +66,7 @@ def momentum_derivatives(tree: Tree, q: SX, v: SX) -> SX:
     return stack(by_q, by_v)
 
 
-def _momentum_change(part: Part) -> Spatial:
+def _momentum_change(part: JointPart) -> Spatial:
     """Of the robot, per displacement of a joint, in world axes about O."""
     state, D = part.state, part.subtree.D
     spin = SYMBOLS.vector([D.Q[2, 1] - D.Q[1, 2], D.Q[0, 2] - D.Q[2, 0], D.Q[1, 0] - D.Q[0, 1]])

@@ -37,7 +37,7 @@ Array = np.ndarray
 Wanted = Literal["force", "equations"]
 
 
-class Robot(Protocol):
+class TreeRobot(Protocol):
     """What the principles need of a robot: its tree, its frames, and its own kernels to compare with."""
 
     @property
@@ -140,7 +140,7 @@ def point_jacobians(tree: Tree, q: SX, v: SX) -> Callable[[int, Array], PointJac
 
 
 @dataclass(frozen=True)
-class Terms:
+class EquationTerms:
     """M a + C v + g = tau, on symbols."""
 
     M: SX
@@ -152,7 +152,7 @@ class Terms:
         return self.M @ a + self.C @ v + self.g
 
 
-def gauss(tree: Tree, q: SX, v: SX) -> Terms:
+def gauss(tree: Tree, q: SX, v: SX) -> EquationTerms:
     """Accelerations deviate least from those of the bodies set free [BK12, Eqs. (22)–(26)]; C is the N of the paper."""
     jacobians_of = point_jacobians(tree, q, v)
     M, N, g = zeros(tree.nv, tree.nv), zeros(tree.nv, tree.nv), zeros(tree.nv)
@@ -161,13 +161,13 @@ def gauss(tree: Tree, q: SX, v: SX) -> Terms:
         M += m * J.J_t.T @ J.J_t + J.J_r.T @ I @ J.J_r
         N += m * J.J_t.T @ J.J_t_dot + J.J_r.T @ (I @ J.J_r_dot - skew(I @ J.J_r @ v) @ J.J_r)
         g -= m * J.J_t.T @ constant(tree.gravity)
-    return Terms(M, N, g)
+    return EquationTerms(M, N, g)
 
 
 # --- Gauss, with dual quaternions ------------------------------------------------------------------------------------
 
 
-def gauss_dual_quaternion(tree: Tree, q: SX, v: SX) -> Terms:
+def gauss_dual_quaternion(tree: Tree, q: SX, v: SX) -> EquationTerms:
     """The Euler–Lagrange model by Gauss' principle [QO21, Alg. 5.1, Eqs. (5.15), (5.16), (5.19)]."""
     M, C, g = zeros(tree.nv, tree.nv), zeros(tree.nv, tree.nv), zeros(tree.nv)
     motions = kinematics.body_motions(tree, q, v)
@@ -178,7 +178,7 @@ def gauss_dual_quaternion(tree: Tree, q: SX, v: SX) -> Terms:
         M += J.T @ centre.Psi @ J
         C += J.T @ (centre.S_bar(w) @ J + centre.Psi @ J_dot)
         g -= J.T @ centre.weight(tree, motion.x)
-    return Terms(M, C, g)
+    return EquationTerms(M, C, g)
 
 
 # --- Gibbs–Appell, Kane ----------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ PRINCIPLES: dict[str, Callable[[Tree, SX, SX, SX], SX]] = {
 # --- for users -------------------------------------------------------------------------------------------------------
 
 
-def equations(robot: Robot, q: Array, v: Array, principle: str = "gauss") -> tuple[Array, Array]:
+def equations(robot: TreeRobot, q: Array, v: Array, principle: str = "gauss") -> tuple[Array, Array]:
     """Mass matrix and bias force, M a + h = tau, by one of `PRINCIPLES`: (…, nv, nv) and (…, nv).
 
     A reference, not for control loops: the first call for a humanoid traces and compiles for a quarter of a minute or
@@ -233,7 +233,7 @@ def equations(robot: Robot, q: Array, v: Array, principle: str = "gauss") -> tup
     return _kernel(robot.tree, _known(principle), "equations")(q, v)
 
 
-def inverse_dynamics(robot: Robot, q: Array, v: Array, a: Array, principle: str = "gauss") -> Array:
+def inverse_dynamics(robot: TreeRobot, q: Array, v: Array, a: Array, principle: str = "gauss") -> Array:
     """Generalised force for acceleration a, by one of `PRINCIPLES`: (…, nv)."""
     return _kernel(robot.tree, _known(principle), "force")(q, v, a)
 
@@ -268,22 +268,22 @@ def _known(principle: str) -> str:
 # --- kinematics in dual quaternions ----------------------------------------------------------------------------------
 
 
-def dual_quaternion_pose(robot: Robot, q: Array, frame: str) -> DualQuaternion:
+def dual_quaternion_pose(robot: TreeRobot, q: Array, frame: str) -> DualQuaternion:
     """Pose of a frame in the world as a unit dual quaternion: the product along the tree [QO21, Def. A.20]."""
     return DualQuaternion(_frame_kernel(robot, "pose", frame)(q))
 
 
-def dual_quaternion_jacobian(robot: Robot, q: Array, frame: str) -> Array:
+def dual_quaternion_jacobian(robot: TreeRobot, q: Array, frame: str) -> Array:
     """J with vec8 ẋ = J v, (…, 8, nv) [QO21, Sec. 5.2.1]."""
     return _frame_kernel(robot, "pose_jacobian", frame)(q)
 
 
-def dual_quaternion_jacobian_rate(robot: Robot, q: Array, v: Array, frame: str) -> Array:
+def dual_quaternion_jacobian_rate(robot: TreeRobot, q: Array, v: Array, frame: str) -> Array:
     """Its time derivative, (…, 8, nv): vec8 ẍ = J a + J̇ v."""
     return _frame_kernel(robot, "pose_jacobian_rate", frame)(q, v)
 
 
-def twist_jacobian(robot: Robot, q: Array, frame: str) -> Array:
+def twist_jacobian(robot: TreeRobot, q: Array, frame: str) -> Array:
     """J with vec6 ξ = J v, (…, 6, nv): ξ = ω + ε v in the axes of the frame, angular part first [QO21, Eq. (5.2)].
 
     The columns are those of v, with the base velocity mixed as everywhere.
@@ -291,12 +291,12 @@ def twist_jacobian(robot: Robot, q: Array, frame: str) -> Array:
     return _frame_kernel(robot, "twist_jacobian", frame)(q)
 
 
-def twist_jacobian_rate(robot: Robot, q: Array, v: Array, frame: str) -> Array:
+def twist_jacobian_rate(robot: TreeRobot, q: Array, v: Array, frame: str) -> Array:
     """Its time derivative, (…, 6, nv) [QO21, Eqs. (5.3), (5.61)]."""
     return _frame_kernel(robot, "twist_jacobian_rate", frame)(q, v)
 
 
-def _frame_kernel(robot: Robot, name: str, frame: str) -> Kernel:
+def _frame_kernel(robot: TreeRobot, name: str, frame: str) -> Kernel:
     robot.place(frame)  # an unknown frame is an error that names the choices
     return _frame_kernel_of(robot.tree, name, frame)
 
@@ -341,7 +341,7 @@ class Count:
         return cls(take("mul"), take("add", "sub"), take("neg"), take("sin", "cos"), sum(counts.values()))
 
 
-def operation_counts(robot: Robot) -> dict[str, Count]:
+def operation_counts(robot: TreeRobot) -> dict[str, Count]:
     """Operations of inverse dynamics tau(q, v, a) for this robot: by each principle, and by
     `Robot.inverse_dynamics`."""
     counts = {name: Count.of(program(robot.tree, name)) for name in PRINCIPLES}

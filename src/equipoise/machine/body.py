@@ -21,7 +21,7 @@ BLOCK = 192  # instructions in one block
 MAX_STACK = 2 << 20  # bytes; threads may have no more than a few megabytes
 
 
-class Body(Operations):
+class FunctionBody(Operations):
     """Writes one program. Use once: `lines()`. For single states the function is called `name`."""
 
     operands: list[list[int]]

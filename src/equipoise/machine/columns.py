@@ -7,7 +7,7 @@ longer fit the caches; nor does straight-line code for every entry. Eight column
 
 from __future__ import annotations
 
-from .body import Body
+from .body import FunctionBody
 from .program import LANES, ColumnPrograms, Program
 from .rows import CACHE_LINE
 from .target import Target
@@ -63,7 +63,7 @@ def _run(program: Program, columns: ColumnPrograms, target: Target) -> list[str]
     ]
 
 
-class ColumnBody(Body):
+class ColumnBody(FunctionBody):
     """The program of one group: shared numbers in all lanes, columns in their own, results to the rows of the matrices.
 
     All matrices go together: a single one would wait, because each number of a solution needs the one before.

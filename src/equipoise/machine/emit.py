@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .body import Body
+from .body import FunctionBody
 from .columns import columns_ir
 from .program import Program
 from .rows import load_rows_ir, store_rows_ir, stream_rows_ir
@@ -19,7 +19,7 @@ from .target import Target, compact_slots
 def emit(program: Program, target: Target) -> str:
     """The whole module."""
     columns = program.columns
-    body = Body(columns.first, target, "first") if columns else Body(program, target)
+    body = FunctionBody(columns.first, target, "first") if columns else FunctionBody(program, target)
     function = body.lines()
     parts = [sincos_ir(target.sincos_lanes)] if body.uses_sincos else []
     if columns:

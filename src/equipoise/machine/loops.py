@@ -53,7 +53,7 @@ class Function:
             made = (
                 Number(self, value)
                 if kind == "integer"
-                else Row(self, value, self.real if kind == "array" else self.integer)
+                else ArrayView(self, value, self.real if kind == "array" else self.integer)
             )
             self.arguments[key] = made
 
@@ -126,7 +126,7 @@ class Function:
         made = self.b.call(other.function, [argument.v for argument in arguments])
         return Number(self, self.b.sext(made, self.integer))
 
-    def call_with(self, other: Function, table: Row) -> Number:
+    def call_with(self, other: Function, table: ArrayView) -> Number:
         """What another function answers whose arguments, numbers and addresses, lie in a table."""
         values = []
         for k, argument in enumerate(other.function.args):
@@ -170,11 +170,11 @@ class Function:
         zeros = self.ir.Constant(self.ir.VectorType(self.ir.IntType(32), LANES), [0] * LANES)
         return b.shuffle_vector(one, none, zeros)
 
-    def _load(self, row: Row, i: Number) -> Any:
+    def _load(self, row: ArrayView, i: Number) -> Any:
         load = self.b.load(row.at(i).v, typ=self.vector, align=8)
         return load
 
-    def add(self, to: Row, x: Any, row: Row, start: Any, stop: Any) -> None:
+    def add(self, to: ArrayView, x: Any, row: ArrayView, start: Any, stop: Any) -> None:
         """to += x · row, from the block that holds `start`."""
         factor = self._lanes(x)
         with self.loop(self.block(start), stop, LANES) as j:
@@ -182,23 +182,23 @@ class Function:
             total = self.b.fadd(self._load(to, j), product, flags=FUSED)
             self.b.store(total, to.at(j).v, align=8)
 
-    def scale(self, row: Row, x: Any, start: Any, stop: Any) -> None:
+    def scale(self, row: ArrayView, x: Any, start: Any, stop: Any) -> None:
         """row *= x, from the block that holds `start`."""
         factor = self._lanes(x)
         with self.loop(self.block(start), stop, LANES) as j:
             self.b.store(self.b.fmul(factor, self._load(row, j)), row.at(j).v, align=8)
 
-    def copy(self, to: Row, row: Row, start: Any, stop: Any) -> None:
+    def copy(self, to: ArrayView, row: ArrayView, start: Any, stop: Any) -> None:
         """to = row, from the block that holds `start`."""
         with self.loop(self.block(start), stop, LANES) as j:
             self.b.store(self._load(row, j), to.at(j).v, align=8)
 
-    def fill(self, row: Row, x: Any, start: Any, stop: Any) -> None:
+    def fill(self, row: ArrayView, x: Any, start: Any, stop: Any) -> None:
         value = self._lanes(x)
         with self.loop(self.block(start), stop, LANES) as j:
             self.b.store(value, row.at(j).v, align=8)
 
-    def dot(self, a: Row, b: Row, start: Any, stop: Any) -> Number:
+    def dot(self, a: ArrayView, b: ArrayView, start: Any, stop: Any) -> Number:
         """Σ a b, from the block that holds `start`; what lies around must be zero in one of the two."""
         slot = self.entry.alloca(self.vector)
         self.b.store(self._lanes(0.0), slot)
@@ -210,7 +210,7 @@ class Function:
         zero = self.ir.Constant(self.real, 0.0)
         return Number(self, self.b.call(function, [zero, self.b.load(slot, typ=self.vector)], fastmath=("reassoc",)))
 
-    def times(self, to: Row, columns: Row, vector: Row, n: Any, m: Any) -> None:
+    def times(self, to: ArrayView, columns: ArrayView, vector: ArrayView, n: Any, m: Any) -> None:
         """to = Σ vector_j column_j for n columns, which lie TALL-wise padded one behind the other; no sums across
         lanes."""
         b, zeros, stride = self.b, self._lanes(0.0), self.tall(self.number(m))
@@ -335,7 +335,7 @@ class Variable:
         self.f.b.store(self.f.number(value).v, self.slot)
 
 
-class Row:
+class ArrayView:
     """An array, or what is left of one from some place on."""
 
     f: Function
@@ -345,9 +345,9 @@ class Row:
     def __init__(self, f: Function, v: Any, kind: Any) -> None:
         self.f, self.v, self.kind = f, v, kind
 
-    def at(self, i: Any) -> Row:
+    def at(self, i: Any) -> ArrayView:
         """The same memory from entry i on."""
-        return Row(self.f, self.f.b.gep(self.v, [self.f.number(i).v], source_etype=self.kind), self.kind)
+        return ArrayView(self.f, self.f.b.gep(self.v, [self.f.number(i).v], source_etype=self.kind), self.kind)
 
     def __getitem__(self, i: Any) -> Number:
         return Number(self.f, self.f.b.load(self.at(i).v, typ=self.kind))

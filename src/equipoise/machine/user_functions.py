@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..equations.symbols import SX
 
 
-class Described(Protocol):
+class DescribedRobot(Protocol):
     """What is read of a robot."""
 
     @property
@@ -32,7 +32,7 @@ class Described(Protocol):
     def place(self, frame: str) -> tuple[int, np.ndarray]: ...
 
 
-def compile(function: Callable[..., SX | dict[str, SX]], robot: Described, **sizes: int) -> Kernel:
+def compile(function: Callable[..., SX | dict[str, SX]], robot: DescribedRobot, **sizes: int) -> Kernel:
     """Turn a function on symbols into machine code for a robot.
 
     The function's first parameter is the robot on symbols, with the same method names as `Robot`; its other parameters
@@ -64,7 +64,7 @@ def compile(function: Callable[..., SX | dict[str, SX]], robot: Described, **siz
     return kernel_of(trace(function.__name__, symbols, outputs, shapes=shapes), strict=False)
 
 
-def _size(robot: Described, name: str, sizes: Mapping[str, int]) -> int:
+def _size(robot: DescribedRobot, name: str, sizes: Mapping[str, int]) -> int:
     if name in sizes:
         return sizes[name]
     if name[0] == "q":

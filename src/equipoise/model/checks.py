@@ -13,7 +13,7 @@ from ..errors import ModelError, ModelWarning
 from .changes import with_base
 from .joints import JointType
 from .numbers import require_sound_numbers
-from .tree import Body, Tree, tree_of
+from .tree import MovingBody, Tree, tree_of
 from .types import Model
 
 Array = np.ndarray
@@ -147,7 +147,7 @@ def _bad_pivots(model: Model, tree: Tree) -> list[str]:
 
 def _pivots(
     tree: Tree, followers: Container[str] = (), leaders: Container[str] = ()
-) -> Iterator[tuple[Body, Array, Array]]:
+) -> Iterator[tuple[MovingBody, Array, Array]]:
     """(body, pivot D, scale of D) from the leaves to the root, at one fixed configuration.
 
     The articulated-body recursion [Fea08, Sec. 7.3] factorises M = L D Lᵀ with unit triangular L, so M is positive
@@ -222,7 +222,7 @@ def _is_positive(D: Array, scale: Array) -> bool:
     return bool(np.linalg.eigvalsh(D / np.sqrt(np.outer(scale, scale)))[0] > PIVOT_TOLERANCE)
 
 
-def _fault(model: Model, body: Body, D: Array, scale: Array, alike: Sequence[Body]) -> str:
+def _fault(model: Model, body: MovingBody, D: Array, scale: Array, alike: Sequence[MovingBody]) -> str:
     """What is wrong with a joint; `alike` are all those with which something is, itself among them."""
     link = model.joints[body.name].child
     if not D.any() and not scale.any():
@@ -242,7 +242,7 @@ def _fault(model: Model, body: Body, D: Array, scale: Array, alike: Sequence[Bod
     )
 
 
-def _ways_out(model: Model, body: Body, alike: Sequence[Body]) -> str:
+def _ways_out(model: Model, body: MovingBody, alike: Sequence[MovingBody]) -> str:
     """What a user can write at once, for all joints alike."""
     if model.base is not None and body.name == model.base.name:
         return "A robot that stands on the ground is loaded with floating=False"
@@ -252,7 +252,7 @@ def _ways_out(model: Model, body: Body, alike: Sequence[Body]) -> str:
     return way + (", armature=True gives it the inertia of its rotor" if rotor else "")
 
 
-def _spatial_inertia(body: Body) -> Array:
+def _spatial_inertia(body: MovingBody) -> Array:
     """6×6 inertia at the body's origin for twists (linear, angular)."""
     x, y, z = body.h
     h = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -24,7 +24,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class MovingBody:
     """One moving body; its frame is the moved joint frame."""
 
     name: str  # of the joint that moves it
@@ -53,7 +53,7 @@ class Tree:
 
     nq: int
     nv: int
-    bodies: tuple[Body, ...]
+    bodies: tuple[MovingBody, ...]
     places: Mapping[str, tuple[int, Array]]  # frame → (body, pose in it)
     gravity: tuple[float, float, float]
     floating: bool  # body 0 is the base
@@ -109,11 +109,14 @@ def tree_of(model: Model) -> Tree:
             mass, h, inertia = link.inertia.about(X)
             owner = bodies[body] if body >= 0 else fixed
             owner["mass"], owner["h"], owner["I"] = owner["mass"] + mass, owner["h"] + h, owner["I"] + inertia
-    return _finished(model, tuple(Body(**body) for body in bodies), place, fixed)
+    return _finished(model, tuple(MovingBody(**body) for body in bodies), place, fixed)
 
 
 def _finished(
-    model: Model, bodies: tuple[Body, ...], place: Mapping[str | None, tuple[int, Array]], fixed: Mapping[str, Any]
+    model: Model,
+    bodies: tuple[MovingBody, ...],
+    place: Mapping[str | None, tuple[int, Array]],
+    fixed: Mapping[str, Any],
 ) -> Tree:
     places = {}
     for frame in model.frames.values():

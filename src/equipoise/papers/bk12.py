@@ -1,7 +1,7 @@
 """[BK12] On the dynamics modeling of free-floating-base articulated mechanisms, by Gauss' principle.
 
 A chart is held against the rotation it describes, moved by SciPy and differentiated by differences; its equations of
-motion against `Reference`, Newton's and Euler's laws body by body.
+motion against `ReferenceState`, Newton's and Euler's laws body by body.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..robot import Robot, RobotBuilder, load
 from .bk12_motions import motion_figures
 from .bk12_motions import pictures as motion_pictures
 from .bk12_object import carried
-from .reference import Reference, axial, cross_matrix, of_quaternion, path, rate, second_rate, turned
+from .reference import ReferenceState, axial, cross_matrix, of_quaternion, path, rate, second_rate, turned
 from .rows import Figure, Row, agree, equal, largest, small
 
 Array = np.ndarray
@@ -28,11 +28,11 @@ CHARTS = (charts.RollPitchYaw, charts.UnitQuaternion, charts.RotationMatrix, cha
 FOOT = "front_right_foot"
 
 
-def _state() -> tuple[Robot, Reference, Array]:
+def _state() -> tuple[Robot, ReferenceState, Array]:
     robot = load("quadruped")
     rng = np.random.default_rng(1)
     q, v = robot.random_state(rng)
-    return robot, Reference(robot, q, v), rng.normal(size=robot.nv)
+    return robot, ReferenceState(robot, q, v), rng.normal(size=robot.nv)
 
 
 def _cayley(theta: Any) -> Any:
@@ -109,10 +109,10 @@ def jacobians() -> Iterator[Figure]:
     robot, now, tau = _state()
     q, v, a = now.q, now.v, now.acceleration(tau)
     at = path(robot, q, v, a)
-    p_dot, p_ddot = (f(lambda t: Reference(robot, at(t)).frame(FOOT).p) for f in (rate, second_rate))
-    w = axial(rate(lambda t: Reference(robot, at(t)).frame(FOOT).R) @ now.frame(FOOT).R.T)
+    p_dot, p_ddot = (f(lambda t: ReferenceState(robot, at(t)).frame(FOOT).p) for f in (rate, second_rate))
+    w = axial(rate(lambda t: ReferenceState(robot, at(t)).frame(FOOT).R) @ now.frame(FOOT).R.T)
     J, J_dot = robot.jacobian(q, FOOT), robot.jacobian_rate(q, v, FOOT)
-    yield agree("J̇ of a foot by differences", J_dot, rate(lambda t: Reference(robot, at(t)).frame(FOOT).J), 1e-8)
+    yield agree("J̇ of a foot by differences", J_dot, rate(lambda t: ReferenceState(robot, at(t)).frame(FOOT).J), 1e-8)
     for chart in _all_charts():
         form = robot.equations_of_motion(q, v).in_chart(chart)
         y_ddot, J_y = form.acceleration(tau), form.jacobian(J)
@@ -125,7 +125,7 @@ def jacobians() -> Iterator[Figure]:
     yield from _transport(robot, now)
 
 
-def _transport(robot: Robot, now: Reference) -> Iterator[Figure]:
+def _transport(robot: Robot, now: ReferenceState) -> Iterator[Figure]:
     """[BK12, Eq. (19)]: the Jacobian of another point of the same body."""
     from ..balance import point_jacobian
 
@@ -143,7 +143,7 @@ def dynamics() -> Iterator[Figure]:
     rng, at = np.random.default_rng(8), path(robot, now.q, now.v, a)
 
     def parameters(chart: charts.Chart, t: float) -> Array:
-        return chart.parameters(Reference(robot, at(t)).frame("trunk").X)
+        return chart.parameters(ReferenceState(robot, at(t)).frame("trunk").X)
 
     for chart in _all_charts():
         form = eom.in_chart(chart)
@@ -154,7 +154,7 @@ def dynamics() -> Iterator[Figure]:
         yield agree(f"{chart.name}: θ̈ is the second derivative of θ", y_ddot[theta], wanted, 1e-5)
         yield agree(f"{chart.name}: force back from it", form.inverse_dynamics(y_ddot), tau, 1e-8)
         rates = rng.normal(size=len(form.y_dot))
-        energy = Reference(robot, now.q, form.T @ rates).kinetic_energy
+        energy = ReferenceState(robot, now.q, form.T @ rates).kinetic_energy
         yield agree(f"{chart.name}: ½ ẏᵀ M ẏ is the kinetic energy [Eq. 25]", rates @ form.M @ rates / 2, energy, 1e-11)
         free = form.T.T @ (now.M @ form.T_dot @ form.y_dot + now.h - now.g)
         yield agree(f"{chart.name}: N ẏ [Eq. 26]", form.N @ form.y_dot, free, 1e-10)
@@ -174,7 +174,7 @@ def contact_forces() -> Iterator[Figure]:
     robot = load("human")
     rng = np.random.default_rng(3)
     q, v = robot.random_state(rng)
-    tau, now = rng.normal(size=robot.nv), Reference(robot, q, v)
+    tau, now = rng.normal(size=robot.nv), ReferenceState(robot, q, v)
     wrenches = {frame: rng.normal(size=6) * 100 for frame in ("left_foot", "right_hand", "left_shank", "right_forearm")}
     for frame, F in wrenches.items():
         a = robot.forward_dynamics(q, v, tau, wrenches={frame: F})
@@ -199,10 +199,10 @@ def whole_body_programs() -> Iterator[Figure]:
     robot, rng = load("quadruped"), np.random.default_rng(2)
     q, feet = robot.standing(), [name for name in robot.frames if name.endswith("_foot")]
     q[3:7] = np.cos(0.4), 0.0, 0.0, np.sin(0.4)  # turned on the spot: no chart is at its origin
-    rows = np.concatenate([Reference(robot, q).frame(foot).J[:3] for foot in feet])
+    rows = np.concatenate([ReferenceState(robot, q).frame(foot).J[:3] for foot in feet])
     v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))
     now, contacts, wanted = (
-        Reference(robot, q, v),
+        ReferenceState(robot, q, v),
         [PointContact(foot, friction=0.3) for foot in feet],
         np.array([3.0, 1.0, 4.0]),
     )
@@ -235,7 +235,7 @@ def whole_body_programs() -> Iterator[Figure]:
 
 
 def _as_controlled(
-    robot: Robot, now: Reference, feet: list[str], minimal: ChartAnswer, items: tuple[Any, ...]
+    robot: Robot, now: ReferenceState, feet: list[str], minimal: ChartAnswer, items: tuple[Any, ...]
 ) -> Iterator[Figure]:
     """Eq. 37 as the controller solves it, in the paper's chart and in one of a user's own."""
     from .. import WholeBodyController
@@ -254,7 +254,9 @@ def _as_controlled(
         yield small(f"{chart.name}, the controller's program: the chart's constraint [Eq. 30]", largest(kept), 1e-7)
 
 
-def _lawful(now: Reference, feet: list[str], answer: ChartAnswer, limit: float, friction: float) -> Iterator[Figure]:
+def _lawful(
+    now: ReferenceState, feet: list[str], answer: ChartAnswer, limit: float, friction: float
+) -> Iterator[Figure]:
     """The constraints of Eq. 36, one by one, by Newton and Euler: forces at the feet are what the motion asks for."""
     a, u, motions = answer["a"], answer["u"], [now.frame(foot) for foot in feet]
     J, bias = np.concatenate([m.J[:3] for m in motions]), np.concatenate([m.A[:3] for m in motions])
@@ -268,7 +270,7 @@ def _lawful(now: Reference, feet: list[str], answer: ChartAnswer, limit: float, 
     yield Figure("minimal form: |F_t| − μ F_n, largest of the feet, N", "≤ 0", f"{slip:.2f}", slip < 1e-6)
 
 
-def _made(now: Reference, feet: list[str], solution: Any) -> tuple[Array, Array]:
+def _made(now: ReferenceState, feet: list[str], solution: Any) -> tuple[Array, Array]:
     """What Newton and Euler ask for this motion, and what torques and forces at the feet do."""
     pushed = sum(now.frame(foot).J.T @ solution.forces[foot] for foot in feet)
     return now.force(solution.acceleration), solution.torque + pushed
@@ -296,7 +298,7 @@ def ball_joints_and_objects() -> Iterator[Figure]:
     robot = builder.build()
     rng = np.random.default_rng(0)
     q, v = robot.random_state(rng)
-    tau, now = rng.normal(size=robot.nv), Reference(robot, q, v)
+    tau, now = rng.normal(size=robot.nv), ReferenceState(robot, q, v)
     a, eom, free = now.acceleration(tau), robot.equations_of_motion(q, v), robot.joints["free"].v
     at, shoulder = path(robot, q, v, a), robot.joints["shoulder"]
 
@@ -319,7 +321,7 @@ def ball_joints_and_objects() -> Iterator[Figure]:
     yield agree("the energy of all of it", energy, now.kinetic_energy, 1e-11)
     yield agree("forward dynamics of robot and object", robot.forward_dynamics(q, v, tau), a, 1e-9)
     fall = robot.forward_dynamics(q, v, np.zeros(robot.nv))
-    p = second_rate(lambda t: Reference(robot, path(robot, q, v, fall)(t)).frame("object", (0.02, 0, 0)).p)
+    p = second_rate(lambda t: ReferenceState(robot, path(robot, q, v, fall)(t)).frame("object", (0.02, 0, 0)).p)
     yield agree("the free object's mass falls", p, np.array(robot.model.gravity), 1e-6)
     yield small("what it holds does not couple: M", largest(robot.mass_matrix(q)[: free.start, free]), 1e-12)
     yield from carried()

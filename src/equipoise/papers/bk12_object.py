@@ -2,7 +2,8 @@
 [ETH19, slides 31–35]: a box is squeezed between two hands and carried along a path.
 
 The controller knows the box as bodies without motors and the palms as contacts against it. The world it acts on here is
-`Reference` with the palms held to the box by constraints: forces that come out of those must be such as palms can give.
+`ReferenceState` with the palms held to the box by constraints: forces that come out of those must be such as palms can
+give.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..control.contacts import FlatContact
 from ..control.controller.controller import WholeBodyController
 from ..control.tasks import FrameTask, PostureTask
 from ..robot import Robot, RobotBuilder
-from .reference import Reference, path
+from .reference import ReferenceState, path
 from .rows import Figure, equal, small
 
 Array = np.ndarray
@@ -92,7 +93,7 @@ def carried() -> Iterator[Figure]:
         pushed = max(pushed, float(np.abs(solution.torque[BOX_v]).max()))
         a, forces = _moved(robot, q, v, solution.torque)
         q, v = path(robot, q, v, a)(STEP), v + STEP * a
-        errors.append(np.linalg.norm(Reference(robot, q).frame("box").p - way((k + 1) * STEP)[0][:3, 3]))
+        errors.append(np.linalg.norm(ReferenceState(robot, q).frame("box").p - way((k + 1) * STEP)[0][:3, 3]))
         for force, sign in zip(forces, SIDES.values(), strict=True):
             normals.append(sign * force[1])
             slips.append(np.hypot(force[0], force[2]) - FRICTION * sign * force[1])
@@ -108,7 +109,7 @@ def carried() -> Iterator[Figure]:
 
 def _moved(robot: Robot, q: Array, v: Array, tau: Array) -> tuple[Array, list[Array]]:
     """(acceleration, force on each hand) with the palms held to the box; what drifts is brought back within 50 ms."""
-    now, rows, bias, rates = Reference(robot, q, v), [], [], []
+    now, rows, bias, rates = ReferenceState(robot, q, v), [], [], []
     box = now.frame("box")
     for side in SIDES:
         hand = now.frame(f"{side}_hand")

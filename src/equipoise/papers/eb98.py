@@ -1,6 +1,6 @@
 """[EB98] On the computation and control of the mass center of articulated chains.
 
-The centre of mass, its motion and the forces are those of `Reference`: sums over the links of the description.
+The centre of mass, its motion and the forces are those of `ReferenceState`: sums over the links of the description.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..balance import (
 )
 from ..balance.com_dynamics import null_space_rows
 from ..control.closed_form.com_control import (
-    Reach,
+    ReachedPosture,
     prioritised_velocity,
     reach,
 )
@@ -34,7 +34,7 @@ from ..control.closed_form.motions import com_motion
 from ..robot import Robot, RobotBuilder, load
 from .eb98_biped import swing_figures, unilateral_figures
 from .eb98_errors import balance_first, safe_ellipse
-from .reference import Reference, path, rate, second_rate
+from .reference import ReferenceState, path, rate, second_rate
 from .rows import Figure, Row, agree, equal, largest, small
 
 Array = np.ndarray
@@ -65,14 +65,14 @@ def _states(robot: Robot, count: int) -> list[tuple[Array, Array]]:
 
 def _along(robot: Robot, at: Callable[[float], Array], name: str, t: float) -> Any:
     """A quantity of the reference on a path."""
-    return getattr(Reference(robot, at(t)), name)
+    return getattr(ReferenceState(robot, at(t)), name)
 
 
 def _follows(what: str, robot: Robot, count: int = 4) -> Iterator[Figure]:
     """The end of a chain is the mass of the robot: place, velocity and potential energy."""
     chain, errors = equivalent_chain(robot).robot, []
     for q, v in _states(robot, count):
-        now = Reference(robot, q, v)
+        now = ReferenceState(robot, q, v)
         end, moved = chain.pose(q, "com")[:3, 3], chain.jacobian(q, "com")[:3] @ v
         torques = (chain.gravity(q) - now.g) / now.mass
         errors.append([largest(x) for x in (end - now.com, moved - now.com_jacobian @ v, torques)])
@@ -91,7 +91,7 @@ def serial() -> Iterator[Figure]:
     for chain in all_chains(arm):
         found[tuple(round(6 * x) for x in chain.lengths)] = chain.angles
         for q, _ in _states(arm, 3):
-            error = max(error, largest(chain.robot.pose(q, "com")[:3, 3] - Reference(arm, q).com))
+            error = max(error, largest(chain.robot.pose(q, "com")[:3, 3] - ReferenceState(arm, q).com))
     yield equal("lengths of the six chains of the planar example [Fig. 2]", sorted(found), sorted(SIX_CHAINS))
     angles = largest([np.asarray(found[key]) - SIX_CHAINS[key] for key in SIX_CHAINS if key in found])
     yield small("their angles q' [Fig. 2]", angles, 1e-12)
@@ -150,7 +150,7 @@ def kinetic() -> Iterator[Figure]:
     for name in ("arm7", "human"):
         robot = load(name)
         q, v = _states(robot, 1)[0]
-        now, J, at = Reference(robot, q, v), kinetic_jacobian(robot, q), path(robot, q, v)
+        now, J, at = ReferenceState(robot, q, v), kinetic_jacobian(robot, q), path(robot, q, v)
         yield agree(f"{name}: augmented bodies − Σ m J / m [Eq. (46)]", J, now.com_jacobian, 1e-12)
         c_dot = rate(partial(_along, robot, at, "com"))
         yield agree(f"{name}: J v against the mass by differences", J @ v, c_dot, 1e-9)
@@ -163,7 +163,7 @@ def gravity() -> Iterator[Figure]:
         q, v = _states(robot, 1)[0]
         at, g = path(robot, q, v), gravity_torques(robot, q)
         yield agree(
-            f"{name}: torques from the Jacobian − those of the weights [Eq. (50)]", g, Reference(robot, q).g, 1e-11
+            f"{name}: torques from the Jacobian − those of the weights [Eq. (50)]", g, ReferenceState(robot, q).g, 1e-11
         )
         power = rate(partial(_along, robot, at, "potential_energy"))
         yield agree(f"{name}: their power is the rate of potential energy", g @ v, power, 1e-8)
@@ -176,7 +176,7 @@ def closed_chains() -> Iterator[Figure]:
     robot = load("quadruped")
     rng = np.random.default_rng(1)
     q, v = robot.random_state(rng)
-    tau, now = rng.normal(size=robot.nv), Reference(robot, q, v)
+    tau, now = rng.normal(size=robot.nv), ReferenceState(robot, q, v)
     feet = [now.frame(foot) for foot in ("front_left_foot", "hind_right_foot")]
     C, s = np.concatenate([foot.J[:3] for foot in feet]), np.concatenate([foot.A[:3] for foot in feet])
     wanted = _direct(now.M, now.h, C, s, tau)
@@ -202,12 +202,12 @@ def four_bar() -> tuple[Robot, Array, Array]:
     arm = load("planar_chain", lengths=[0.5, 1.0, 0.8], masses=[1.0, 2.0, 1.5])
     q = np.array([1.0, 0.6, -1.9])
     X = np.eye(4)
-    X[:3, 3] = Reference(arm, q).frame("tool").p
+    X[:3, 3] = ReferenceState(arm, q).frame("tool").p
     arm = arm.with_frame("pin", next(iter(arm.links)), X)
     loops = MappingProxyType({"loop": closure(arm, "connect", "pin", "tool", "loop")})
     robot = Robot.from_model(replace(arm.model, loops=loops))
     q = close_loops(robot, q + 0.05, held=[next(name for name, joint in robot.joints.items() if joint.moving)])
-    C = Reference(robot, q).frame("tool").J[[0, 2]]
+    C = ReferenceState(robot, q).frame("tool").J[[0, 2]]
     return robot, q, 1.3 * np.linalg.svd(C)[2][2]
 
 
@@ -215,7 +215,7 @@ def _four_bar_chain() -> Iterator[Figure]:
     """[EB98, Sec. 4.4]: the equivalent of {C; h(q) = 0} is {C'; h(q) = 0}."""
     robot, q, v = four_bar()
     chain = equivalent_chain(robot)
-    loops, now = chain.loops(q, v), Reference(robot, q, v)
+    loops, now = chain.loops(q, v), ReferenceState(robot, q, v)
     yield equal("a four-bar's chain carries the rows of its loop", loops.J.shape, (3, 3))
     yield small("closed: its end is on the pin", largest(now.frame("tool").p - now.frame("pin").p), 1e-11)
     ours, wanted = (np.linalg.norm(J, axis=0) for J in (loops.J, now.frame("tool").J[:3]))
@@ -231,7 +231,7 @@ def decoupling() -> Iterator[Figure]:
     """A four-bar linkage with one motor: the height of its mass as the output, by Newton and Euler under the torque
     found."""
     robot, q, v = four_bar()
-    now, rows, B = Reference(robot, q, v), [0, 2], np.eye(3)[:, :1]
+    now, rows, B = ReferenceState(robot, q, v), [0, 2], np.eye(3)[:, :1]
     C, s = now.frame("tool").J[rows], now.frame("tool").A[rows]
     com, e, K_p, K_v = com_motion(robot, q, v, "z"), np.array([0.05]), 40.0, 14.0
     M, N = robot.mass_matrix(q), robot.bias_force(q, v)
@@ -239,7 +239,7 @@ def decoupling() -> Iterator[Figure]:
     torque = out.torque(out.control(e, com.J @ v, K_p, K_v))
     a = _direct(now.M, now.h, C, s, B @ torque)[:3]
     at = path(robot, q, v, a)
-    height, fall = (f(lambda t: Reference(robot, at(t)).com[2]) for f in (second_rate, rate))
+    height, fall = (f(lambda t: ReferenceState(robot, at(t)).com[2]) for f in (second_rate, rate))
     yield agree("ë + K_v ė + K_p e of the linkage, by differences [Eq. (75)]", height, -K_v * fall - K_p * e[0], 1e-6)
     yield agree("its motion from ë [Eq. (68)]", out.acceleration(np.array([height])), a, 1e-5)
     yield small("its loop: C a + s", largest(C @ a + s), 1e-10)
@@ -252,7 +252,7 @@ def decoupling() -> Iterator[Figure]:
     )
     fixed = load("arm7")
     (q, v), wanted = _states(fixed, 1)[0], np.arange(7.0) / 10
-    there = Reference(fixed, q, v)
+    there = ReferenceState(fixed, q, v)
     free = output_dynamics(fixed.mass_matrix(q), fixed.bias_force(q, v), np.eye(7), np.zeros(7))
     moved = there.acceleration(free.torque(free.actuation(wanted)))
     yield agree("an arm, its joints as outputs: computed torque", moved, wanted, 1e-9)
@@ -264,9 +264,9 @@ def decoupling() -> Iterator[Figure]:
 
 def either_order() -> Iterator[Figure]:
     bird = load("bird")
-    start = Reference(bird, bird.standing())
+    start = ReferenceState(bird, bird.standing())
     for name, spot in SPOTS.items():
-        ends = [Reference(bird, bird_reaches(name, order).q[-1]) for order in ("beak alone", "beak first")]
+        ends = [ReferenceState(bird, bird_reaches(name, order).q[-1]) for order in ("beak alone", "beak first")]
         missed = max(float(np.linalg.norm(end.frame("beak").p - spot)) for end in ends)
         left, right = (abs(float(end.com[0] - start.com[0])) for end in ends)
         good = bool(missed < 1e-4 and right < 0.02 * left)
@@ -275,7 +275,7 @@ def either_order() -> Iterator[Figure]:
     flower = load("flower")
     for tip, place in PETALS.items():
         found = flower_reaches(tip)
-        first, last = (Reference(flower, found.q[k]) for k in (0, -1))
+        first, last = (ReferenceState(flower, found.q[k]) for k in (0, -1))
         yield small(f"flower, {tip}: mass off its root, m, Eq. (92) [Fig. 10]", abs(float(last.com[0])), 1e-9)
         near = [float(np.linalg.norm(there.frame(tip).p - place)) for there in (first, last)]
         yield Figure(
@@ -284,10 +284,10 @@ def either_order() -> Iterator[Figure]:
     yield from _first_steps(bird, start)
 
 
-def _first_steps(bird: Robot, start: Reference) -> Iterator[Figure]:
+def _first_steps(bird: Robot, start: ReferenceState) -> Iterator[Figure]:
     """Eqs. (92) and (93) themselves, with damped inverses by their definition."""
     q = start.q + 0.1
-    now = Reference(bird, q)
+    now = ReferenceState(bird, q)
     J_M, J_e, v_M, v_e = now.com_jacobian[:1], now.frame("beak").J[[0, 2]], np.array([0.3]), np.array([-0.2, 0.5])
     for name, (J_1, w_1, J_2, w_2) in {"(92)": (J_M, v_M, J_e, v_e), "(93)": (J_e, v_e, J_M, v_M)}.items():
         free = np.eye(bird.nv) - np.linalg.pinv(J_1) @ J_1
@@ -297,14 +297,14 @@ def _first_steps(bird: Robot, start: Reference) -> Iterator[Figure]:
         ours = prioritised_velocity(J_1, w_1, J_2, w_2, damping=0.02)
         yield agree(f"q̇ by Eq. {name}, damped", ours, damped[0] + free @ damped[1], 1e-10)
     step = bird_reaches("above", "beak first").q
-    e = Reference(bird, step[0]).frame("beak").p - SPOTS["above"]
-    gone = Reference(bird, step[1]).frame("beak").p - SPOTS["above"]
+    e = ReferenceState(bird, step[0]).frame("beak").p - SPOTS["above"]
+    gone = ReferenceState(bird, step[1]).frame("beak").p - SPOTS["above"]
     left = float(np.linalg.norm(gone) / np.linalg.norm(e))
     yield Figure("a step of a tenth leaves so much of the error", "0.90", f"{left:.2f}", 0.88 < left < 0.92)
 
 
 @cache
-def bird_reaches(spot: str, order: str) -> Reach:
+def bird_reaches(spot: str, order: str) -> ReachedPosture:
     """The beak to a spot, in an order of `ORDERS`."""
     bird = load("bird")
     q = bird.standing()
@@ -312,7 +312,7 @@ def bird_reaches(spot: str, order: str) -> Reach:
 
 
 @cache
-def flower_reaches(tip: str) -> Reach:
+def flower_reaches(tip: str) -> ReachedPosture:
     """A petal's tip towards a place, the mass above the root first, from a bent start."""
     flower = load("flower")
     start = flower.standing() + np.r_[0.3, 0.2, -0.4, 0.3, 0.2, np.zeros(8)]

@@ -21,7 +21,7 @@ from ..model.robots.anthropometry import HEEL_TO_ANKLE, Person
 from ..model.shapes import cylinder_between
 from ..robot import Robot, RobotBuilder, load
 from .pictures import MASS, draw, sheet
-from .reference import Reference
+from .reference import ReferenceState
 from .rows import Figure, agree, equal, largest
 
 Array = np.ndarray
@@ -123,7 +123,7 @@ def _on_both_feet(robot: Robot) -> Array:
         return q
 
     def step(knee: float) -> float:
-        now = Reference(robot, placed(knee))
+        now = ReferenceState(robot, placed(knee))
         return float(now.frame("left_foot sole").p[2] - now.frame("right_foot sole").p[2])
 
     return placed(brentq(step, -1.2, 0.0))
@@ -144,7 +144,7 @@ def swing_figures() -> Iterator[Figure]:
     robot = swinging()
     chain, q = equivalent_chain(robot), _mid_swing(robot)
     v = np.arange(1.0, 7.0) / 3
-    now, J = Reference(robot, q, v), chain.robot.jacobian(q, "com")[:3]
+    now, J = ReferenceState(robot, q, v), chain.robot.jacobian(q, "com")[:3]
     yield equal(
         "planar biped in swing: links, joints of its chain [Fig. 8]", (len(robot.links), len(chain.lengths)), (7, 6)
     )
@@ -200,7 +200,7 @@ def sole_cone(friction: float = FRICTION) -> Array:
     return np.array([[1, -friction, 0], [-1, -friction, 0], [0, -toe, 1], [0, -heel, -1]])
 
 
-def _standing(now: Reference) -> tuple[Array, Array]:
+def _standing(now: ReferenceState) -> tuple[Array, Array]:
     """C and s of both soles in the plane; turning is counted about −y, as the joints do."""
     sign = np.array([1.0, 1.0, -1.0])[:, None]
     soles = [now.frame(f"{foot} sole") for foot in FEET]
@@ -212,9 +212,9 @@ def _standing(now: Reference) -> tuple[Array, Array]:
 def unilateral_figures() -> Iterator[Figure]:
     """Of row E7: six motors, three freedoms; the least torques would pull at a foot, those chosen do not."""
     robot, q = striding()
-    C, _ = _standing(Reference(robot, q))
+    C, _ = _standing(ReferenceState(robot, q))
     v = np.linalg.svd(C)[2][6:].T @ np.array([0.3, -0.2, 0.4])  # feet stand, the rest moves
-    now, B = Reference(robot, q, v), np.eye(9)[:, 3:]
+    now, B = ReferenceState(robot, q, v), np.eye(9)[:, 3:]
     C, s = _standing(now)
     turn = frame_motion(robot, q, v, "trunk", turning=True)
     com = com_motion(robot, q, v, "xz").above(type(turn)(turn.J[[4]], turn.bias[[4]]))

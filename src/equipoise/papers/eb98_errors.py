@@ -23,7 +23,7 @@ from ..control.constraints import CoMInEllipse
 from ..control.controller.controller import WholeBodyController
 from ..control.tasks import CoMEllipseTask, FrameTask, PostureTask
 from ..robot import Robot, load
-from .reference import Reference, path, rate
+from .reference import ReferenceState, path, rate
 from .rows import Figure, agree
 
 Array = np.ndarray
@@ -42,7 +42,7 @@ def balance_first() -> Iterator[Figure]:
     robot = load("bimanual")
     rng = np.random.default_rng(0)
     q = robot.standing() + 0.2 * rng.normal(size=robot.nq)
-    now = Reference(robot, q)
+    now = ReferenceState(robot, q)
     e_1, J_1 = com_error(robot, q, now.com[:2] + 0.01)
     yield agree("e₁ of the mass [Eq. (76)]", e_1, [-0.01, -0.01], 1e-12)
     yield agree("J₁ of the mass", J_1, now.com_jacobian[:2], 1e-12)
@@ -70,8 +70,8 @@ def balance_first() -> Iterator[Figure]:
 
 def _on_constraints(robot: Robot, q: Array, criterion: PostureCriterion) -> Iterator[Figure]:
     """[EB98, Eq. (77)]: e = R J₃ᵀ e₃ is the gradient of ½ e₃ᵀ e₃ along what a held hand leaves free."""
-    target = Reference(robot, q).com[:2] + 0.03
-    R = null_space_rows(Reference(robot, q).frame("right_tool").J[:3])
+    target = ReferenceState(robot, q).com[:2] + 0.03
+    R = null_space_rows(ReferenceState(robot, q).frame("right_tool").J[:3])
 
     def e_3(at: Array) -> Array:
         e_1, J_1 = com_error(robot, at, target)
@@ -90,11 +90,11 @@ def safe_ellipse() -> Iterator[Figure]:
     rho, alpha, tau = 0.02, 1e-4, 4
     ellipse = SafeEllipse(rho, weight=W, stiffness=alpha, exponent=tau)
     q = robot.standing() + 0.1 * np.random.default_rng(2).normal(size=robot.nq)
-    now = Reference(robot, q)
+    now = ReferenceState(robot, q)
     target, goal = now.com[:2] - (0.012, -0.01), now.frame("left_tool").p + 0.1
 
     def phi(at: Array) -> float:
-        there = Reference(robot, at)
+        there = ReferenceState(robot, at)
         e_1, e_2 = there.com[:2] - target, there.frame("left_tool").p - goal
         return float(e_2 @ e_2 + alpha * (e_1 @ W @ e_1 / rho**2) ** tau) / 2
 
@@ -127,7 +127,7 @@ def _in_the_controller(robot: Robot) -> Iterator[Figure]:
     """A hand that pulls the mass out of the ellipse: by the task it stays near, by the constraint inside, by neither
     outside."""
     q, dt, rho, W = robot.standing(), 5e-3, 0.01, np.array([[4.0, 0.5], [0.5, 0.6]])
-    start = Reference(robot, q)
+    start = ReferenceState(robot, q)
     centre, goal = start.com[:2], start.frame("left_tool").p + np.array([0.25, 0.2, -0.2])
     hand = FrameTask("left_tool", target=(goal, np.zeros(3)), axes="position", gain=3.0)
     penalty = CoMEllipseTask((start.com, np.zeros(3)), radius=rho, shape=W, exponent=8, weight=1e-4, gain=3.0)
@@ -140,7 +140,7 @@ def _in_the_controller(robot: Robot) -> Iterator[Figure]:
         at, seen = q, []
         for k in range(400):
             at = path(robot, at, controller(k * dt, at, np.zeros(robot.nv)).velocity)(dt)
-            e = Reference(robot, at).com[:2] - centre
+            e = ReferenceState(robot, at).com[:2] - centre
             seen.append(float(e @ W @ e) / rho**2)
         levels[name] = max(seen)
     said = ", ".join(f"{name} {V:.2f}" for name, V in levels.items())

@@ -27,7 +27,7 @@ from ..control.qp import ActiveSetSolver, QuadraticProgram, Rows
 from ..robot import Robot, load
 from .eth19_chimney import chimney
 from .eth19_contact import contact_plants, pictures
-from .reference import Reference, cross_matrix, path, rate
+from .reference import ReferenceState, cross_matrix, path, rate
 from .rows import Figure, Row, agree, equal, largest, small
 
 Array = np.ndarray
@@ -38,7 +38,7 @@ QUADRUPED = {0: (0, 0, 0, 6), 1: (3, 3, 0, 3), 2: (6, 5, 1, 1), 3: (9, 6, 3, 0),
 CART_PENDULUM = {"xz": (2, 1), "z": (1, 0), "x": (1, 1)}
 
 
-def _feet(now: Reference, feet: Sequence[str]) -> tuple[Array, Array]:
+def _feet(now: ReferenceState, feet: Sequence[str]) -> tuple[Array, Array]:
     """J_c and J̇_c v of points, from the reference."""
     motions = [now.frame(foot) for foot in feet]
     return np.concatenate([m.J[:3] for m in motions]), np.concatenate([m.A[:3] for m in motions])
@@ -50,7 +50,7 @@ def _feet(now: Reference, feet: Sequence[str]) -> tuple[Array, Array]:
 def coordinates() -> Iterator[Figure]:
     robot = load("quadruped")
     q, v = robot.random_state(np.random.default_rng(0))
-    at, now, foot, point = path(robot, q, v), Reference(robot, q, v), "hind_left_foot", (0.1, -0.05, 0.2)
+    at, now, foot, point = path(robot, q, v), ReferenceState(robot, q, v), "hind_left_foot", (0.1, -0.05, 0.2)
     q_dot, base = rate(at), now.links[robot.base_link or ""]
     u = v.copy()
     u[3:6] = base.R.T @ v[3:6]  # the slide's velocity: linear in the world, angular in the base
@@ -60,7 +60,7 @@ def coordinates() -> Iterator[Figure]:
         yield agree(f"ω in {angular} axes: E v against q̇ by differences [slide 5]", E @ velocity, q_dot, 1e-9)
         yield agree(f"ω in {angular} axes: v = E_fb q̇", E_fb @ q_dot, velocity, 1e-9)
         J = point_jacobian(robot, q, foot, point, angular)
-        r_dot = rate(lambda t: Reference(robot, at(t)).frame(foot, point).p)
+        r_dot = rate(lambda t: ReferenceState(robot, at(t)).frame(foot, point).p)
         yield agree(f"ω in {angular} axes: velocity of a point by differences [slide 6]", J @ velocity, r_dot, 1e-9)
         turn = base.R if angular == "body" else np.eye(3)
         block = -cross_matrix(now.frame(foot, point).p - base.p) @ turn
@@ -86,7 +86,7 @@ def contact_analysis() -> Iterator[Figure]:
     yield equal(f"two feet leave a {line}", list(two.words) == [line], True)
     free = np.zeros(robot.nv)
     free[:6] = two.uncontrollable[:, 0]
-    moved = [Reference(robot, q, free).frame(foot).V[:3] for foot in FEET]
+    moved = [ReferenceState(robot, q, free).frame(foot).V[:3] for foot in FEET]
     yield small("in that motion of the base the two feet stand", largest(moved[:2]), 1e-10)
     yield Figure("and the other two move, m/s", "> 0", f"{largest(moved[2:]):.2f}", bool(largest(moved[2:]) > 0.1))
     yield from _textbook()
@@ -117,7 +117,7 @@ def _mixed_contacts() -> Iterator[Figure]:
     robot, slope = load("human"), (0.0, 0.6, 0.8)
     q, v = robot.random_state(np.random.default_rng(4))
     held = [Held("left_foot", kind="frame"), Held("right_hand", (0, 0, -0.1)), Held("right_shank", axes=[slope])]
-    J, now = contact_jacobian(robot, q, held), Reference(robot, q, v)
+    J, now = contact_jacobian(robot, q, held), ReferenceState(robot, q, v)
     hand, knee = now.frame("right_hand", (0, 0, -0.1)).V[:3], now.frame("right_shank").V[:3]
     wanted = np.concatenate([now.frame("left_foot").V, hand, [np.dot(slope, knee)]])
     yield agree("three kinds of contact in one call: J_c v", J @ v, wanted, 1e-11)
@@ -131,7 +131,7 @@ def support() -> Iterator[Figure]:
     robot = load("quadruped")
     rng = np.random.default_rng(0)
     q, v = robot.random_state(rng)
-    s, torque, now = support_dynamics(robot, q, v, FEET[:3]), rng.normal(size=12), Reference(robot, q, v)
+    s, torque, now = support_dynamics(robot, q, v, FEET[:3]), rng.normal(size=12), ReferenceState(robot, q, v)
     (J, bias), S_T = _feet(now, FEET[:3]), np.eye(robot.nv)[:, 6:]
     M_inverse = np.linalg.inv(now.M)
     N = np.eye(robot.nv) - M_inverse @ J.T @ np.linalg.inv(J @ M_inverse @ J.T) @ J
@@ -191,7 +191,7 @@ def _cart_pendulum() -> Iterator[Figure]:
     )
 
 
-def _drag_and_lift(robot: Robot, now: Reference) -> Iterator[Figure]:
+def _drag_and_lift(robot: Robot, now: ReferenceState) -> Iterator[Figure]:
     """½ ρ v² A c of a plate at a point of a shank [slide 17], the fluid moving too."""
     frame, point, wind, up = (
         "front_left_shank",
@@ -218,11 +218,11 @@ def _drag_and_lift(robot: Robot, now: Reference) -> Iterator[Figure]:
 def impacts() -> Iterator[Figure]:
     robot = load("quadruped")
     q, v = robot.random_state(np.random.default_rng(0))
-    now = Reference(robot, q, v)
+    now = ReferenceState(robot, q, v)
     J, _ = _feet(now, FEET[:2])
     for e in (0.0, 0.6):
         hit = impact(robot, q, v, FEET[:2], restitution=e)
-        after = Reference(robot, q, hit.after)
+        after = ReferenceState(robot, q, hit.after)
         feet = np.concatenate([after.frame(foot).V[:3] for foot in FEET[:2]])
         yield agree(f"e = {e:g}: velocity of the feet after [slide 26]", feet, -e * J @ v, 1e-9)
         yield agree(
@@ -239,7 +239,7 @@ def impacts() -> Iterator[Figure]:
         yield agree(f"e = {e:g}: (1 − e²) ½ ṙᵀ Λ ṙ", loss, (1 - e * e) * _at_contacts(now, J, v), 1e-9)
 
 
-def _at_contacts(now: Reference, J: Array, v: Array) -> float:
+def _at_contacts(now: ReferenceState, J: Array, v: Array) -> float:
     inertia = np.linalg.inv(J @ np.linalg.solve(now.M, J.T))
     return float((J @ v) @ inertia @ (J @ v) / 2)
 
@@ -254,9 +254,9 @@ def task_hierarchy() -> Iterator[Figure]:
     robot = load("quadruped")
     rng = np.random.default_rng(0)
     q = robot.standing()
-    rows, _ = _feet(Reference(robot, q), FEET)
+    rows, _ = _feet(ReferenceState(robot, q), FEET)
     v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))  # the feet stand, the trunk moves
-    now = Reference(robot, q, v)
+    now = ReferenceState(robot, q, v)
     (J, bias), S_T = _feet(now, FEET), np.eye(robot.nv)[:, 6:]
     s = support_dynamics(robot, q, v, FEET)
     body, com, wanted = WholeBody(s), com_motion(robot, q, v), rng.normal(size=3)
@@ -295,7 +295,7 @@ def _by_null_spaces(levels: list[Rows]) -> Array:
 
 
 def _task_laws(
-    robot: Robot, now: Reference, s: SupportDynamics, wanted: Array, rng: np.random.Generator
+    robot: Robot, now: ReferenceState, s: SupportDynamics, wanted: Array, rng: np.random.Generator
 ) -> Iterator[Figure]:
     """Both laws of slide 3, on contacts and on a fixed arm: what the task does under their torques."""
     com, (J, bias), S_T = com_motion(robot, now.q, now.v), _feet(now, FEET), np.eye(robot.nv)[:, 6:]
@@ -311,7 +311,7 @@ def _task_laws(
         yield agree(f"{name}: c̈ under its torques [slide 3]", now.com_jacobian @ a + now.com_bias, wanted, 1e-7)
     arm = load("arm7")
     q, v = arm.random_state(rng)
-    there, tool = Reference(arm, q, v), frame_motion(arm, q, v, "tool")
+    there, tool = ReferenceState(arm, q, v), frame_motion(arm, q, v, "tool")
     tau = operational_dynamics(arm, q, v, tool).torque(wanted, free=rng.normal(size=7))
     moved = there.frame("tool").J @ there.acceleration(tau) + there.frame("tool").A
     yield agree("operational-space control of an arm: ẅ under its torques", moved[:3], wanted, 1e-8)

@@ -14,7 +14,7 @@ from ..balance import SupportDynamics, support_dynamics
 from ..control.closed_form.unilateral import UnilateralTorque, unilateral_torque
 from ..control.qp import Status
 from ..robot import Robot, load
-from .reference import Reference
+from .reference import ReferenceState
 from .rows import Figure, agree, equal, largest, small
 
 Array = np.ndarray
@@ -43,7 +43,7 @@ def braced() -> tuple[Robot, Array, SupportDynamics]:
 
 def pressed(robot: Robot, q: Array, friction: float = FRICTION, limits: float = np.inf) -> UnilateralTorque:
     """The least torques that keep the robot at rest with the forces of all feet within the cones of the walls."""
-    now, S_T = Reference(robot, q), np.eye(robot.nv)[:, 6:]
+    now, S_T = ReferenceState(robot, q), np.eye(robot.nv)[:, 6:]
     J = np.concatenate([now.frame(foot).J[:3] for foot in FEET])
     sides = [-np.sign(now.frame(foot).p[1]) for foot in FEET]
     cone = np.zeros((4 * len(FEET), 3 * len(FEET)))
@@ -55,7 +55,7 @@ def pressed(robot: Robot, q: Array, friction: float = FRICTION, limits: float = 
 
 def _slip(robot: Robot, q: Array, forces: Array) -> float:
     """Largest |F_t| / F_n of the feet; infinite where one pulls."""
-    now, worst = Reference(robot, q), 0.0
+    now, worst = ReferenceState(robot, q), 0.0
     for foot, F in zip(FEET, forces.reshape(-1, 3), strict=True):
         normal = -float(np.sign(now.frame(foot).p[1])) * F[1]
         worst = max(worst, float(np.hypot(F[0], F[2]) / normal) if normal > 0 else np.inf)
@@ -65,7 +65,7 @@ def _slip(robot: Robot, q: Array, forces: Array) -> float:
 def chimney() -> Iterator[Figure]:
     """Of row H4."""
     robot, q, support = braced()
-    now, S_T = Reference(robot, q), np.eye(robot.nv)[:, 6:]
+    now, S_T = ReferenceState(robot, q), np.eye(robot.nv)[:, 6:]
     J = np.concatenate([now.frame(foot).J[:3] for foot in FEET])
     both = np.linalg.pinv(np.hstack([S_T, 1e-4 * J.T])) @ now.g  # the least torques, forces at hardly any price
     torque, force = both[: S_T.shape[1]], 1e-4 * both[S_T.shape[1] :]

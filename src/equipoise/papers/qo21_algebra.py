@@ -12,7 +12,7 @@ from ..algebra import dual_quaternions as dq
 from ..geometry.distances import angle, distance, distances_kernel
 from ..geometry.primitives import Line, Plane, Point
 from ..robot import load
-from .reference import Reference, axial, cross_matrix, path, rate, second_rate, turned
+from .reference import ReferenceState, axial, cross_matrix, path, rate, second_rate, turned
 from .rows import Figure, agree, equal
 
 Array = np.ndarray
@@ -135,7 +135,7 @@ def distances_of_primitives() -> Iterator[Figure]:
     for k, (name, value) in enumerate(_by_geometry(V, A).items()):
 
         def along(way: Callable[[float], Array], f: Callable[..., float], t: float) -> float:
-            tool = Reference(robot, way(t)).frame("tool")
+            tool = ReferenceState(robot, way(t)).frame("tool")
             return f(tool.p, tool.R[:, 2], t)
 
         yield agree(f"{name}: value", now.value[k], along(at, value, 0.0), 1e-12)

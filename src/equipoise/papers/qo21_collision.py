@@ -37,7 +37,7 @@ ACCELERATION, JERK = 10.0, 100.0  # m/s² and m/s³, bounds of tool and object r
 
 
 @dataclass(frozen=True, eq=False)
-class Flight:
+class FlightCase:
     """What happened in one case."""
 
     case: str
@@ -65,7 +65,7 @@ def object_motion(t: float) -> Array:
     return np.stack([place, rate, np.array([B * W**2 * np.sin(W * t), 0.0, 0.0])])
 
 
-def fly(case: str, duration: float = 8.0, dt: float = 5e-3) -> Flight:
+def fly(case: str, duration: float = 8.0, dt: float = 5e-3) -> FlightCase:
     """One of the three cases."""
     robot = load("arm6")
     measure = distance(Point((0, 0, 0), "tool"), Point((0, 0, 0))).on(robot)
@@ -78,7 +78,7 @@ def fly(case: str, duration: float = 8.0, dt: float = 5e-3) -> Flight:
         gap = np.linalg.norm(p - object_motion(t)[0])
         record.append((t, gap, q, torque, np.linalg.norm(p - TARGET)))
         q, v = _held(robot, q, v, torque, dt)
-    return Flight(case, *(np.array(column) for column in zip(*record, strict=True)))
+    return FlightCase(case, *(np.array(column) for column in zip(*record, strict=True)))
 
 
 def _command(robot: Robot, measure: Any, case: str, t: float, q: Array, v: Array, error: Array, dt: float) -> Array:
@@ -125,7 +125,7 @@ def _held(robot: Robot, q: Array, v: Array, torque: Array, dt: float) -> tuple[A
 
 
 @cache
-def three_cases(duration: float = 8.0, dt: float = 5e-3) -> dict[str, Flight]:
+def three_cases(duration: float = 8.0, dt: float = 5e-3) -> dict[str, FlightCase]:
     """All of them, by name."""
     return {case: fly(case, duration, dt) for case in CASES}
 
@@ -154,7 +154,7 @@ def vector_field_inequalities() -> Iterator[Figure]:
     yield equal("cases I, II, III [Sec. 4.1]", ends, "collision, collision, none")
 
 
-def figure(flights: Mapping[str, Flight]) -> Any:
+def figure(flights: Mapping[str, FlightCase]) -> Any:
     """Distances of the cases over time [QO21, Fig. 4.2], as a Matplotlib figure."""
     picture, (axes,) = sheet(
         "[QO21, Fig. 4.2] tool and moving object", ["three cases of the constraint"], size=(6.0, 3.5)

@@ -39,7 +39,7 @@ EVERY = 5  # of the steps of 10 ms are looked at
 
 
 @dataclass(frozen=True)
-class Place:
+class Surroundings:
     """What the left hand may lean on, and where the ball is."""
 
     normal: tuple[float, float, float]
@@ -54,9 +54,9 @@ HEIGHT, WALL = 0.85, 0.65  # m
 TABLE = ((0.1, 0.0, HEIGHT), (0.75, 0.0, HEIGHT), (0.75, 0.5, HEIGHT), (0.1, 0.5, HEIGHT))
 PANEL = ((WALL, 0.0, 1.0), (WALL, 0.5, 1.0), (WALL, 0.5, 1.5), (WALL, 0.0, 1.5))
 PLACES = {
-    "table": Place((0, 0, 1), HEIGHT, TABLE, (1.31, -0.2, 1.0), 3, "Fig. 6.14"),
-    "table, farther ball": Place((0, 0, 1), HEIGHT, TABLE, (1.4, -0.2, 1.0), 4, "Table 6.3"),
-    "wall": Place((-1, 0, 0), -WALL, PANEL, (1.22, -0.35, 1.15), 2, "Fig. 6.17"),
+    "table": Surroundings((0, 0, 1), HEIGHT, TABLE, (1.31, -0.2, 1.0), 3, "Fig. 6.14"),
+    "table, farther ball": Surroundings((0, 0, 1), HEIGHT, TABLE, (1.4, -0.2, 1.0), 4, "Table 6.3"),
+    "wall": Surroundings((-1, 0, 0), -WALL, PANEL, (1.22, -0.35, 1.15), 2, "Fig. 6.17"),
 }
 
 
@@ -103,7 +103,7 @@ def touched(name: str, thoroughly: bool = False) -> Touching:
     return followed(machine, human(), place)
 
 
-def followed(machine: MultiContact, who: Reacher, place: Place) -> Touching:
+def followed(machine: MultiContact, who: Reacher, place: Surroundings) -> Touching:
     """The attempts, and what is to be seen of them."""
     report = machine.run(who.start, seconds=200.0)
     made = min((event.t for event in machine.log if event.kind is EventKind.TOUCHED), default=np.inf)
@@ -158,7 +158,7 @@ def _machine(region: tuple[tuple[float, float, float], ...]) -> MultiContact:
     return strategy(human(), next(place for place in PLACES.values() if place.region == region))
 
 
-def strategy(who: Reacher, place: Place, *, margin: float = MARGIN) -> MultiContact:
+def strategy(who: Reacher, place: Surroundings, *, margin: float = MARGIN) -> MultiContact:
     """The state machine with the parameters of [QO21, Table 6.2]; trunk and head must not enter a wall either."""
     ball = FrameTask(who.reaching, np.array(place.ball), axes="position", gain=GAIN, name="ball")
     surface = Plane(place.normal, place.offset)
@@ -172,7 +172,7 @@ def strategy(who: Reacher, place: Place, *, margin: float = MARGIN) -> MultiCont
     )  # fmt: skip
 
 
-def _looked(place: Place, who: Reacher, q: Array, leaning: bool, start: Array) -> tuple[float, ...]:
+def _looked(place: Surroundings, who: Reacher, q: Array, leaning: bool, start: Array) -> tuple[float, ...]:
     feet, palm = _corners(who.robot, q, who.feet), _corners(who.robot, q, (who.hand,))
     polygon = support_polygon(np.concatenate([feet, palm]) if leaning else feet)
     away = float(np.linalg.norm(who.robot.pose(q, who.reaching)[:3, 3] - place.ball))

@@ -1,6 +1,6 @@
 """[QO21, Ch. 3–4] Control laws, cones, collisions: rows Q3, Q5, Q6, and Q4 through the controller of the library.
 
-What a law does is looked at from outside: places and angles are those of `Reference` along the motion it causes.
+What a law does is looked at from outside: places and angles are those of `ReferenceState` along the motion it causes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..geometry.primitives import Line, Point, Segment
 from ..geometry.regions import target_region
 from ..robot import Robot, load
 from .qo21_controller import against_the_ends, comes_to_rest, turning_cone
-from .reference import Reference, path, rate, second_rate, turned
+from .reference import ReferenceState, path, rate, second_rate, turned
 from .rows import Figure, agree, largest, small
 
 Array = np.ndarray
@@ -57,14 +57,14 @@ def _velocity_level(robot: Robot, q: Array) -> Iterator[Figure]:
     """x̃ dies out like exp(−η t) [QO21, Eq. (3.1)], also after a goal that moves."""
     eta, dt, steps, drift = 4.0, 2e-3, 250, np.array([0.05, -0.02, 0.03])
     for what, speed in (("goal at rest", 0 * drift), ("goal that moves", drift)):
-        at, goal = q, Reference(robot, q).frame("tool").p + np.array([0.1, -0.1, 0.05])
-        start = goal - Reference(robot, at).frame("tool").p
+        at, goal = q, ReferenceState(robot, q).frame("tool").p + np.array([0.1, -0.1, 0.05])
+        start = goal - ReferenceState(robot, at).frame("tool").p
         for k in range(steps):
-            tool = Reference(robot, at).frame("tool")
+            tool = ReferenceState(robot, at).frame("tool")
             error = tool.p - goal - speed * k * dt
             program = velocity_program(tool.J[:3], error, eta, 1e-6, feedforward=speed)
             at = path(robot, at, DaqpSolver().solve(program).x)(dt)
-        left = Reference(robot, at).frame("tool").p - goal - speed * steps * dt
+        left = ReferenceState(robot, at).frame("tool").p - goal - speed * steps * dt
         ratio, wanted = np.linalg.norm(left) / np.linalg.norm(start), np.exp(-eta * steps * dt)
         yield small(
             f"velocity level, {what}: what is left against exp(−η t) [Eq. (3.1)]", abs(ratio / wanted - 1), 2e-2
@@ -72,13 +72,13 @@ def _velocity_level(robot: Robot, q: Array) -> Iterator[Figure]:
 
 
 def _two_levels(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
-    motion, error, now = frame_motion(robot, q, v, "tool"), np.array([0.1, -0.2, 0.15]), Reference(robot, q, v)
+    motion, error, now = frame_motion(robot, q, v, "tool"), np.array([0.1, -0.2, 0.15]), ReferenceState(robot, q, v)
     J, bias = now.frame("tool").J[:3], now.frame("tool").A[:3]
     wanted = error_acceleration(error, J @ v, 36.0, 13.0)
     yield agree("ẍ_d = −k_d x̃' − k_p x̃ [Sec. 3.1]", wanted, -13 * J @ v - 36 * error, 1e-12)
     first = DaqpSolver().solve(acceleration_program(motion, wanted, 1e-6)).x
     at = path(robot, q, v, first)
-    moved = second_rate(lambda t: Reference(robot, at(t)).frame("tool").p)
+    moved = second_rate(lambda t: ReferenceState(robot, at(t)).frame("tool").p)
     yield agree("acceleration level: ẍ by differences [Eq. (3.3)]", moved, wanted, 1e-5)
     second = DaqpSolver().solve(resting_program(motion.J, first, v, 10.0)).x
     free = np.eye(robot.nv) - np.linalg.pinv(J) @ J
@@ -95,10 +95,10 @@ def _closed_loop(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
     (3.5)]."""
     lower, upper = shrinking_bounds(v, np.array([0.0, 0.3, 0.4]), 10.0)
     yield agree("bounds k (∓g − v) [Eq. (3.4)]", np.stack([lower, upper]), [10 * (-0.5 - v), 10 * (0.5 - v)], 1e-12)
-    dt, u, at, goal = 5e-3, v, q, Reference(robot, q).frame("tool").p
+    dt, u, at, goal = 5e-3, v, q, ReferenceState(robot, q).frame("tool").p
     speeds = []
     for _ in range(300):
-        tool = Reference(robot, at, u).frame("tool")
+        tool = ReferenceState(robot, at, u).frame("tool")
         e_dot = tool.V[:3]
         wish = error_acceleration(tool.p - goal, e_dot, 36.0, 13.0)
         program = acceleration_program(
@@ -109,7 +109,7 @@ def _closed_loop(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
         speeds.append(largest(u))
     yield small("within them everything comes to rest, rad/s after 1.5 s", speeds[-1] / speeds[0], 2e-2)
     yield small(
-        "and the tool is where it was, m", float(np.linalg.norm(Reference(robot, at).frame("tool").p - goal)), 3e-2
+        "and the tool is where it was, m", float(np.linalg.norm(ReferenceState(robot, at).frame("tool").p - goal)), 3e-2
     )
 
 
@@ -150,7 +150,7 @@ def _into_the_limit(robot: Robot, joint: str, measured: Any, safe: SafeAngle) ->
 def _upright(robot: Robot, q: Array) -> Iterator[Figure]:
     """A cup on its way, upright as the tool is now; then about an axis that turns in the world while the cone
     closes."""
-    up = Reference(robot, q).frame("tool").R[:, 2]
+    up = ReferenceState(robot, q).frame("tool").R[:, 2]
     for what, turning, closing in (
         ("", np.zeros(3), 0.0),
         (", axis turning, cone closing", np.array([0.3, -0.2, 0.1]), -0.05),
@@ -167,15 +167,15 @@ def _upright(robot: Robot, q: Array) -> Iterator[Figure]:
 def _cup(robot: Robot, q: Array, up: Array, turning: Array, closing: float) -> Array:
     """(tilt, allowed tilt) on the way of the tool to a place, by velocities."""
     dt, seen = 2e-3, []
-    goal = Reference(robot, q).frame("tool").p + np.array([0.3, 0.2, -0.3])
+    goal = ReferenceState(robot, q).frame("tool").p + np.array([0.3, 0.2, -0.3])
     for k in range(300):
         axis = Line((0, 0, 0), tuple(turned(turning * k * dt) @ up), None, np.concatenate([np.zeros(3), turning]))
         measured = angle(Line((0, 0, 0), (0, 0, 1), "tool"), axis).on(robot)
         safe = SafeAngle(0.3 + closing * k * dt, closing)
         rows = cone_velocity_rows(measured(q, np.zeros(7)), safe, 5.0)
-        tool = Reference(robot, q).frame("tool")
+        tool = ReferenceState(robot, q).frame("tool")
         q = path(robot, q, DaqpSolver().solve(velocity_program(tool.J[:3], tool.p - goal, 3.0, 0.05, rows)).x)(dt)
-        cosine = float(Reference(robot, q).frame("tool").R[:, 2] @ turned(turning * (k + 1) * dt) @ up)
+        cosine = float(ReferenceState(robot, q).frame("tool").R[:, 2] @ turned(turning * (k + 1) * dt) @ up)
         seen.append((np.arccos(min(1.0, cosine)), 0.3 + closing * (k + 1) * dt))
     return np.array(seen)
 
@@ -194,7 +194,7 @@ def _second_order_cone(robot: Robot) -> Iterator[Figure]:
 
     def beyond(t: float) -> float:
         allowed = 0.8 - 0.3 * t + 0.1 * t * t
-        z, now = Reference(robot, at(t)).frame("tool").R[:, 2], turned(V * t + A * t * t / 2) @ up
+        z, now = ReferenceState(robot, at(t)).frame("tool").R[:, 2], turned(V * t + A * t * t / 2) @ up
         return float(2 - 2 * z @ now - (2 - 2 * np.cos(allowed)))
 
     law = second_rate(beyond) + 9.0 * rate(beyond) + 14.0 * beyond(0.0)
@@ -225,7 +225,7 @@ def self_collision() -> Iterator[Figure]:
     yield agree(f"{len(pairs)} pairs of capsules at once: rate by differences", watch(q, v).rate, wanted, 1e-7)
     walls = target_region([(0.2, -0.3, 1), (0.6, -0.3, 1), (0.6, 0.3, 1), (0.2, 0.3, 1)])
     hand = distances_kernel(robot, [distance(Point((0, 0, 0), "left_hand"), wall) for wall in walls])(q, v)
-    x, y, _ = Reference(robot, q).frame("left_hand").p
+    x, y, _ = ReferenceState(robot, q).frame("left_hand").p
     walled = np.sort([x - 0.2, 0.6 - x, y + 0.3, 0.3 - y])
     yield agree("four walls around a target [Eq. 4.39]: distances of the hand", np.sort(hand.value), walled, 1e-11)
     for level in LEVELS:
@@ -234,7 +234,7 @@ def self_collision() -> Iterator[Figure]:
 
 def _torso_and_arm(robot: Robot, q: Array) -> float:
     """Squared distance of the thorax' axis from the forearm, by search along the arm."""
-    now = Reference(robot, q)
+    now = ReferenceState(robot, q)
     torso, arm = now.frame("thorax"), now.frame("left_forearm")
 
     def off(s: float) -> float:
@@ -261,7 +261,7 @@ def pass_by(level: Level, constrained: bool, moving: Callable[[float], Sphere] |
     """Least distance, less what must be kept, of the tool of an arm from a ball that lies between it and its goal."""
     robot, dt = load("arm6"), 5e-3
     q, v = np.array([0.0, 0.2, 1.3, 0.0, 0.6, 0.0]), np.zeros(6)
-    start = Reference(robot, q).frame("tool").p
+    start = ReferenceState(robot, q).frame("tool").p
     goal = start + np.array([0.0, -0.45, 0.0])
     still = Sphere(tuple(start + np.array([0.03, -0.22, 0.02])), 0.08)
     ball: Callable[[float], Sphere] = moving or (lambda t: still)
@@ -276,11 +276,11 @@ def pass_by(level: Level, constrained: bool, moving: Callable[[float], Sphere] |
             a = (
                 solution.acceleration
                 if level == "acceleration"
-                else Reference(robot, q, v).acceleration(solution.torque)
+                else ReferenceState(robot, q, v).acceleration(solution.torque)
             )
             q, v = path(robot, q, v, a)(dt), v + a * dt
         centre = np.asarray(ball((k + 1) * dt).points[0])
-        least = min(least, float(np.linalg.norm(Reference(robot, q).frame("tool").p - centre)) - 0.12)
+        least = min(least, float(np.linalg.norm(ReferenceState(robot, q).frame("tool").p - centre)) - 0.12)
     return least
 
 

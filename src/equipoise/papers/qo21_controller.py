@@ -1,7 +1,7 @@
 """[QO21, Sec. 3.1, 4.2–4.3] The thesis's bounds and cones in the controller of the library: parts of rows Q3 and Q5.
 
 The controller is called in closed loop and its accelerations or velocities are integrated by `path`; what comes of them
-is looked at by `Reference`.
+is looked at by `ReferenceState`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .. import Cone, FrameTask, PostureTask, WholeBodyController
 from ..control.constraints import Constraint, JointCones, RestingBounds
 from ..geometry.primitives import Line
 from ..robot import Robot, load
-from .reference import Reference, path, turned
+from .reference import ReferenceState, path, turned
 from .rows import Figure, largest, small
 
 Array = np.ndarray
@@ -40,13 +40,13 @@ def _run(
 def comes_to_rest(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
     """[QO21, Fig. 6.3]: within (3.4) joints stop with the tool; without it they go on after the tool has stopped."""
     dt, k = 5e-3, 5.0
-    goal = Reference(robot, q).frame("tool").p + np.array([0.05, -0.05, 0.03])
+    goal = ReferenceState(robot, q).frame("tool").p + np.array([0.05, -0.05, 0.03])
     ends = {}
     for what, bounds in (("with", [RestingBounds("tool", rate=k, axes="position")]), ("without", [])):
         task = FrameTask("tool", target=(goal, np.zeros(3)), axes="position", gain=4.0)
         controller = WholeBodyController(robot, [task], constraints=bounds, level="acceleration", dt=dt)
         *_, (_, at, u) = _run(controller, q, v, dt, 600)
-        tool = Reference(robot, at, u).frame("tool")
+        tool = ReferenceState(robot, at, u).frame("tool")
         ends[what] = largest(u), float(np.linalg.norm(tool.V[:3]))
     ratio = ends["with"][0] / largest(v)
     yield small("the controller within (3.4): joint speed after 3 s, of that at the start [Fig. 6.3]", ratio, 5e-3)
@@ -82,7 +82,7 @@ def turning_cone() -> Iterator[Figure]:
     """A cup upright about an axis that turns in the world, while the cone closes; the tool wants to turn away."""
     robot = load("arm7")
     q = robot.random_state(np.random.default_rng(3))[0]
-    first = Reference(robot, q).frame("tool")
+    first = ReferenceState(robot, q).frame("tool")
     goal = np.eye(4)
     goal[:3, :3], goal[:3, 3] = turned(np.array([0.8, 0.0, 0.0])) @ first.R, first.p
 
@@ -115,6 +115,6 @@ def _tilts(
     controller = WholeBodyController(robot, tasks, constraints=[cone], level=level, dt=dt)
     parts = []
     for t, at, _ in _run(controller, q, np.zeros(robot.nv), dt, 300):
-        cosine = float(Reference(robot, at).frame("tool").R[:, 2] @ up(t))
+        cosine = float(ReferenceState(robot, at).frame("tool").R[:, 2] @ up(t))
         parts.append(np.arccos(min(1.0, cosine)) / allowed(t))
     return max(parts), parts[-1]

@@ -13,7 +13,7 @@ from ..forms import charts, principles
 from ..forms.constrained import ConstrainedDynamics
 from ..model.robots.mobile import rolling_constraint, rolling_constraint_bias
 from ..robot import Robot, load
-from .reference import Reference, path, rate, second_rate
+from .reference import ReferenceState, path, rate, second_rate
 from .rows import Figure, agree, equal, largest, small
 
 Array = np.ndarray
@@ -64,7 +64,7 @@ def support_polygon_area() -> Iterator[Figure]:
 
 
 def _hull(robot: Robot, q: Array) -> float:
-    now = Reference(robot, q)
+    now = ReferenceState(robot, q)
     return float(ConvexHull([now.frame(name).p[:2] for name in CONTACTS]).volume)
 
 
@@ -88,7 +88,7 @@ def four_principles() -> Iterator[Figure]:
     robot = load("arm6")
     rng = np.random.default_rng(0)
     q, v = robot.random_state(rng)
-    now, a = Reference(robot, q, v), rng.normal(size=robot.nv)
+    now, a = ReferenceState(robot, q, v), rng.normal(size=robot.nv)
     for principle in principles.PRINCIPLES:
         M, h = principles.equations(robot, q, v, principle)
         yield agree(f"{principle}: M against the links' own", M, now.M, 1e-11)
@@ -119,7 +119,7 @@ def four_principles() -> Iterator[Figure]:
 
 def _dual_quaternion_kinematics(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
     """Pose, Jacobian and twist of the tool in dual quaternions [QO21, Sec. 5.2.1]."""
-    at, now = path(robot, q, v), Reference(robot, q, v)
+    at, now = path(robot, q, v), ReferenceState(robot, q, v)
     tool = now.frame("tool")
     x = principles.dual_quaternion_pose(robot, q, "tool")
     yield agree("pose of the tool as a dual quaternion", x.matrix, tool.X, 1e-11)
@@ -149,11 +149,11 @@ def added_constraints() -> Iterator[Figure]:
     A = rolling_constraint(q)
     v = v - A.T @ np.linalg.solve(A @ A.T, A @ v)  # a velocity that rolls
     slipping = v + 0.3 * A[0]
-    side = Reference(robot, q, slipping).links["platform_link"]
+    side = ReferenceState(robot, q, slipping).links["platform_link"]
     yield agree(
         "rolling: A v is the slip across the wheels [Eq. 5.48]", A[0] @ slipping, side.R[:, 1] @ side.V[:3], 1e-12
     )
-    tau, now = rng.normal(size=robot.nv), Reference(robot, q, v)
+    tau, now = rng.normal(size=robot.nv), ReferenceState(robot, q, v)
     b = -rolling_constraint_bias(q, v)
     rolling = ConstrainedDynamics(robot.mass_matrix(q), robot.bias_force(q, v), A, b)
     a, multiplier = rolling.acceleration(tau), rolling.multipliers(tau)
@@ -161,7 +161,7 @@ def added_constraints() -> Iterator[Figure]:
     at = path(robot, q, v, a)
 
     def slip(t: float) -> float:
-        link = Reference(robot, at(t), v + t * a).links["platform_link"]
+        link = ReferenceState(robot, at(t), v + t * a).links["platform_link"]
         return float(link.R[:, 1] @ link.V[:3])
 
     yield small("rolling: no slip comes about, by differences", abs(rate(slip)), 1e-8)
@@ -180,12 +180,12 @@ def _eight_parameters(rng: np.random.Generator) -> Iterator[Figure]:
     """[QO21, App. B]: the pose of the base as a unit dual quaternion, its two constraints added."""
     robot = load("quadruped")
     q, v = robot.random_state(rng)
-    tau, now = rng.normal(size=robot.nv), Reference(robot, q, v)
+    tau, now = rng.normal(size=robot.nv), ReferenceState(robot, q, v)
     a = now.acceleration(tau)
     form = robot.equations_of_motion(q, v).in_chart(charts.DualQuaternion)
     dynamics = ConstrainedDynamics(form.M, form.N @ form.y_dot + form.g, form.C_y, -form.C_bias)
     y_ddot, at = dynamics.acceleration(form.force(tau)), path(robot, q, v, a)
     yield agree("base of eight parameters, by Udwadia–Kalaba: acceleration", form.body_acceleration(y_ddot), a, 1e-9)
-    x_ddot = second_rate(lambda t: form.chart.parameters(Reference(robot, at(t)).frame(robot.base_link or "").X))
+    x_ddot = second_rate(lambda t: form.chart.parameters(ReferenceState(robot, at(t)).frame(robot.base_link or "").X))
     yield agree("its eight second derivatives, by differences", y_ddot[:8], x_ddot, 1e-5)
     yield small("unit norm stays: C_y ÿ + Ċ_y ẏ", largest(form.C_y @ y_ddot + form.C_bias), 1e-8)

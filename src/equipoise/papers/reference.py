@@ -54,7 +54,7 @@ def second_rate(f: Callable[[float], Any], h: float = 5e-3) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class FrameMotion:
     """A frame: where it is and how it moves, in world axes.
 
     Attributes:
@@ -70,16 +70,16 @@ class Motion:
     V: Array
     A: Array
 
-    def carried(self, R: Array, p: Array) -> Motion:
+    def carried(self, R: Array, p: Array) -> FrameMotion:
         """A frame fixed to this one, at (R, p) in it."""
         if not p.any():
-            return Motion(self.R @ R, self.p, self.J, self.V, self.A)
+            return FrameMotion(self.R @ R, self.p, self.J, self.V, self.A)
         arm, w = self.R @ p, self.V[3:]
         J, V, A = self.J.copy(), self.V.copy(), self.A.copy()
         J[:3] -= cross_matrix(arm) @ self.J[3:]
         V[:3] += cross(w, arm)
         A[:3] += cross(self.A[3:], arm) + cross(w, cross(w, arm))
-        return Motion(self.R @ R, self.p + arm, J, V, A)
+        return FrameMotion(self.R @ R, self.p + arm, J, V, A)
 
     @property
     def X(self) -> Array:
@@ -89,7 +89,7 @@ class Motion:
         return X
 
 
-class Reference:
+class ReferenceState:
     """A robot at one state.
 
     Args:
@@ -98,21 +98,21 @@ class Reference:
     """
 
     model: Model
-    links: dict[str, Motion]
+    links: dict[str, FrameMotion]
 
     def __init__(self, robot: Robot, q: Array, v: Array | None = None) -> None:
         self.model, self.q = robot.model, np.asarray(q, dtype=float)
         self.v = np.zeros(self.model.nv) if v is None else np.asarray(v, dtype=float)
         self.links = _links(self.model, self.q, self.v)
 
-    def frame(self, name: str, point: Array | tuple[float, ...] = (0.0, 0.0, 0.0)) -> Motion:
+    def frame(self, name: str, point: Array | tuple[float, ...] = (0.0, 0.0, 0.0)) -> FrameMotion:
         """A frame, or a point of it with its axes."""
         frame = self.model.frames[name]
         at_link = _world(self.model.nv) if frame.parent is None else self.links[frame.parent]
         return at_link.carried(frame.X[:3, :3], frame.X[:3, 3]).carried(np.eye(3), np.asarray(point, dtype=float))
 
     @cached_property
-    def bodies(self) -> list[tuple[float, Array, Motion]]:
+    def bodies(self) -> list[tuple[float, Array, FrameMotion]]:
         """(mass, inertia about its centre of mass in world axes, motion of the centre of mass) of every link with
         mass."""
         found = []
@@ -212,13 +212,13 @@ def path(robot: Robot, q: Array, v: Array, a: Array | None = None) -> Callable[[
 # --- one joint after the other ----------------------------------------------------------------------------------------
 
 
-def _world(nv: int) -> Motion:
-    return Motion(np.eye(3), np.zeros(3), np.zeros((6, nv)), np.zeros(6), np.zeros(6))
+def _world(nv: int) -> FrameMotion:
+    return FrameMotion(np.eye(3), np.zeros(3), np.zeros((6, nv)), np.zeros(6), np.zeros(6))
 
 
-def _links(model: Model, q: Array, v: Array) -> dict[str, Motion]:
+def _links(model: Model, q: Array, v: Array) -> dict[str, FrameMotion]:
     """Motion of every link, parents before children."""
-    found: dict[str | None, Motion] = {None: _world(model.nv)}
+    found: dict[str | None, FrameMotion] = {None: _world(model.nv)}
     waiting = list(model.joints.values())
     while waiting:
         ready = [joint for joint in waiting if joint.parent in found]
@@ -228,7 +228,7 @@ def _links(model: Model, q: Array, v: Array) -> dict[str, Motion]:
     return {name: motion for name, motion in found.items() if name is not None}
 
 
-def _moved(joint: Joint, parent: Motion, q: Array, v: Array) -> Motion:
+def _moved(joint: Joint, parent: FrameMotion, q: Array, v: Array) -> FrameMotion:
     """The child of a joint: rigid placement, the joint's own motion, rigid tail."""
     at = parent.carried(joint.origin[:3, :3], joint.origin[:3, 3])
     if joint.moving:
@@ -237,7 +237,7 @@ def _moved(joint: Joint, parent: Motion, q: Array, v: Array) -> Motion:
     return at.carried(joint.tail[:3, :3], joint.tail[:3, 3])
 
 
-def _joint_moved(joint: Joint, at: Motion, s: Array, factor: float, v: Array) -> Motion:
+def _joint_moved(joint: Joint, at: FrameMotion, s: Array, factor: float, v: Array) -> FrameMotion:
     """Beyond the joint: its slide adds a Coriolis term, its spin turns with the parent."""
     R, p, slide, spin = _kinematics(joint, s)
     child = at.carried(R, p)
@@ -248,7 +248,7 @@ def _joint_moved(joint: Joint, at: Motion, s: Array, factor: float, v: Array) ->
     J[3:, joint.v] += spin
     V += np.concatenate([u, turn])
     A += np.concatenate([2 * cross(w, u), cross(w, turn)])
-    return Motion(child.R, child.p, J, V, A)
+    return FrameMotion(child.R, child.p, J, V, A)
 
 
 def _kinematics(joint: Joint, s: Array) -> tuple[Array, Array, Array, Array]:

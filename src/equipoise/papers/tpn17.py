@@ -1,7 +1,7 @@
 """[TPN17] A unified view of the equations of motion used for control design of humanoid robots.
 
-Every form is held against `Reference`, which knows nothing of forms: the velocity of a base is the derivative of its
-pose, and M, C, g in other variables follow from Newton's and Euler's laws by the chain rule.
+Every form is held against `ReferenceState`, which knows nothing of forms: the velocity of a base is the derivative of
+its pose, and M, C, g in other variables follow from Newton's and Euler's laws by the chain rule.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..forms.support import FixedSupport
 from ..model.types import Mimic
 from ..model.urdf_writer import write_urdf
 from ..robot import Robot, RobotBuilder, load
-from .reference import Reference, axial, cross_matrix, path, rate
+from .reference import ReferenceState, axial, cross_matrix, path, rate
 from .rows import Figure, Row, agree, apart, equal, largest, small
 from .tpn17_control import control_figures
 
@@ -28,10 +28,10 @@ REPRESENTATIONS = ("mixed", "body", "inertial")
 FOOT, SHANK, THIGH = "front_left_foot", "hind_right_shank", "hind_left_thigh"
 
 
-def _state() -> tuple[Robot, EquationsOfMotion, Reference]:
+def _state() -> tuple[Robot, EquationsOfMotion, ReferenceState]:
     robot = load("quadruped")
     q, v = robot.random_state(np.random.default_rng(1))
-    return robot, robot.equations_of_motion(q, v), Reference(robot, q, v)
+    return robot, robot.equations_of_motion(q, v), ReferenceState(robot, q, v)
 
 
 def _force(robot: Robot) -> Array:
@@ -58,10 +58,10 @@ def representations() -> Iterator[Figure]:
     q, v, at = now.q, now.v, path(robot, now.q, now.v, a)
 
     def foot(t: float) -> Array:
-        return Reference(robot, at(t)).frame(FOOT).X
+        return ReferenceState(robot, at(t)).frame(FOOT).X
 
     def twisting(name: str, t: float) -> Array:
-        there = Reference(robot, at(t), v + t * a).frame(FOOT)
+        there = ReferenceState(robot, at(t), v + t * a).frame(FOOT)
         return _represented(there.X, name) @ there.V
 
     X, X_dot = foot(0.0), rate(foot)
@@ -80,7 +80,7 @@ def representations() -> Iterator[Figure]:
         yield from _same_motion(robot, eom.in_representation(name), eom, None, name, tau)
 
 
-def _wrench_and_jacobian(robot: Robot, now: Reference, name: str) -> Iterator[Figure]:
+def _wrench_and_jacobian(robot: Robot, now: ReferenceState, name: str) -> Iterator[Figure]:
     """The same force in other coordinates: its power is that of the force at its point, and Jacobians follow twists."""
     foot = now.frame(FOOT)
     force, arm = np.array([3.0, -20.0, 55.0]), np.array([0.1, -0.2, 0.05])  # N at a point m off the origin
@@ -133,12 +133,12 @@ def _one_of_each_joint() -> Robot:
 def _laws_of_motion(robot: Robot) -> Iterator[Figure]:
     name, tau = robot.name, _force(robot)
     q, v = robot.random_state(np.random.default_rng(1))
-    eom, now, at = robot.equations_of_motion(q, v), Reference(robot, q, v), path(robot, q, v)
+    eom, now, at = robot.equations_of_motion(q, v), ReferenceState(robot, q, v), path(robot, q, v)
     yield agree(f"{name}: M against Σ m JᵀJ + J_ωᵀ I J_ω over the links", eom.M, now.M, 1e-12)
     yield agree(f"{name}: C v + g against Newton's and Euler's laws [Eq. 10]", eom.bias_force, now.h, 1e-12)
     yield agree(f"{name}: the same without C as a matrix", robot.bias_force(q, v), now.h, 1e-12)
     yield agree(f"{name}: g against the same at rest", eom.g, now.g, 1e-12)
-    M_dot = rate(lambda t: Reference(robot, at(t)).M)
+    M_dot = rate(lambda t: ReferenceState(robot, at(t)).M)
     yield agree(f"{name}: Ṁ − C − Cᵀ, Ṁ by differences [Property 2]", eom.C + eom.C.T, M_dot, 1e-9)
     least = float(np.linalg.eigvalsh(eom.M).min())
     yield Figure(f"{name}: smallest eigenvalue of M [Property 1]", "> 0", f"{least:.1e}", bool(least > 0))
@@ -170,18 +170,20 @@ def compound_base() -> Iterator[Figure]:
     there = eom.in_base(Compound(FOOT, THIGH))
     yield from _same_motion(robot, there, eom, (FOOT, THIGH), "mixed", _force(robot))
     at = path(robot, now.q, now.v)
-    p_dot = rate(lambda t: Reference(robot, at(t)).frame(FOOT).p)
-    R_dot = rate(lambda t: Reference(robot, at(t)).frame(THIGH).R)
+    p_dot = rate(lambda t: ReferenceState(robot, at(t)).frame(FOOT).p)
+    R_dot = rate(lambda t: ReferenceState(robot, at(t)).frame(THIGH).R)
     yield agree("linear velocity: of the foot's origin [Eq. 26]", there.v[:3], p_dot, 1e-9)
     yield agree("angular velocity: of the thigh [Eq. 26]", there.v[3:6], axial(R_dot @ now.frame(THIGH).R.T), 1e-9)
 
 
-def _base_rows(robot: Robot, base: str | tuple[str, str] | None, representation: str) -> Callable[[Reference], Array]:
+def _base_rows(
+    robot: Robot, base: str | tuple[str, str] | None, representation: str
+) -> Callable[[ReferenceState], Array]:
     """S with ν = S v: the base's velocity over the joint rates [TPN17, Eq. (18)], from the reference's own
     Jacobians."""
     origin, orientation = (base, base) if isinstance(base, str) else base or (robot.base_link or "",) * 2
 
-    def rows(now: Reference) -> Array:
+    def rows(now: ReferenceState) -> Array:
         at, turned = now.frame(origin), now.frame(orientation)
         X = turned.X
         X[:3, 3] = at.p
@@ -202,13 +204,13 @@ def _same_motion(
     2]."""
     q, v = eom.origin.q, eom.v
     name = f"{base or 'base'}, {representation}" if not isinstance(base, tuple) else "{}[{}]".format(*base)
-    now, rows = Reference(robot, q, v), _base_rows(robot, base, representation)
+    now, rows = ReferenceState(robot, q, v), _base_rows(robot, base, representation)
     a = now.acceleration(tau)
     at, S = path(robot, q, v, a), rows(now)
-    S_inverse, S_dot = np.linalg.inv(S), rate(lambda t: rows(Reference(robot, at(t))))
+    S_inverse, S_dot = np.linalg.inv(S), rate(lambda t: rows(ReferenceState(robot, at(t))))
 
     def mass(t: float) -> Array:
-        one = Reference(robot, at(t))
+        one = ReferenceState(robot, at(t))
         T = np.linalg.inv(rows(one))
         return T.T @ one.M @ T
 
@@ -261,14 +263,14 @@ def centroidal() -> Iterator[Figure]:
     yield from _momentum_laws(robot, eom, now)
 
 
-def _momentum_laws(robot: Robot, eom: EquationsOfMotion, now: Reference) -> Iterator[Figure]:
+def _momentum_laws(robot: Robot, eom: EquationsOfMotion, now: ReferenceState) -> Iterator[Figure]:
     q, v, tau = now.q, now.v, _force(robot)
     a = now.acceleration(tau)
     at, G = path(robot, q, v, a), eom.centroidal()
     yield agree(
         "centroidal momentum matrix against the sum over links", robot.momentum_matrix(q), now.momentum_matrix, 1e-11
     )
-    wanted = rate(lambda t: Reference(robot, at(t)).momentum_matrix @ (v + t * a))
+    wanted = rate(lambda t: ReferenceState(robot, at(t)).momentum_matrix @ (v + t * a))
     ours = robot.momentum_matrix(q) @ a + robot.momentum_bias(q, v)
     yield agree("rate of momentum A a + Ȧ v against differences", ours, wanted, 1e-8)
     applied = np.concatenate(
@@ -315,9 +317,9 @@ def fixed_support() -> Iterator[Figure]:
 
 def _standing(robot: Robot, fixed: FixedSupport, frame: str, tau: Array, push: Array) -> Iterator[Figure]:
     q = fixed.free.origin.q
-    resting = Reference(robot, q).frame(frame).J
+    resting = ReferenceState(robot, q).frame(frame).J
     N = np.concatenate([-np.linalg.solve(resting[:, :6], resting[:, 6:]), np.eye(robot.nv - 6)])
-    now = Reference(robot, q, N @ fixed.v)
+    now = ReferenceState(robot, q, N @ fixed.v)
     J, bias = now.frame(frame).J, now.frame(frame).A
     drift = np.concatenate([-np.linalg.solve(J[:, :6], bias), np.zeros(robot.nv - 6)])  # a = N s̈ + drift
     hand = now.frame(THIGH)
@@ -358,9 +360,9 @@ def numbering() -> Iterator[Figure]:
     # the k-th rate turns this joint and no other: links beyond it move, the others stand
     for k, name in enumerate(names):
         rates = np.linalg.solve(
-            _base_rows(robot, "hind_right_foot", "mixed")(Reference(robot, q)), np.eye(robot.nv)[6 + k]
+            _base_rows(robot, "hind_right_foot", "mixed")(ReferenceState(robot, q)), np.eye(robot.nv)[6 + k]
         )
-        alone = Reference(robot, q, rates)
+        alone = ReferenceState(robot, q, rates)
         error = max(error, abs(there.M[6 + k, 6 + k] / 2 - alone.kinetic_energy))
         parent, child = (alone.links[str(link)].V[3:] for link in (robot.joints[name].parent, robot.joints[name].child))
         error = max(error, abs(float(np.linalg.norm(child - parent)) - 1.0))

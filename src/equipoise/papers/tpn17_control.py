@@ -24,7 +24,7 @@ GOAL = {  # rad from standing: the standing leg bends too
 
 
 @dataclass(frozen=True, eq=False)
-class Swing:
+class SwingRecord:
     """What happened; one entry per step."""
 
     t: Array
@@ -43,7 +43,7 @@ def computed_torque(
     return tau, fixed.wrench(tau)
 
 
-def swung(support: str = "left_foot") -> Swing:
+def swung(support: str = "left_foot") -> SwingRecord:
     """The free-floating robot, one foot held, under the torques of the fixed support."""
     robot = load("human")
     q, v, rows = robot.standing(), np.zeros(robot.nv), []
@@ -57,7 +57,7 @@ def swung(support: str = "left_foot") -> Swing:
         half = robot.integrate(q, v, DT / 2), v + DT / 2 * a  # the midpoint, for an error of second order
         a, _ = _held(robot, *half, computed_torque(robot, *half, goal, support)[0], support)
         q, v = robot.integrate(q, half[1], DT), v + DT * a
-    return Swing(*(np.array(column) for column in zip(*rows, strict=True)))
+    return SwingRecord(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 def _held(robot: Robot, q: Array, v: Array, tau: Array, support: str) -> tuple[Array, Array]:

@@ -18,13 +18,13 @@ from ..model.types import Array
 from ..robot import Robot
 from .moments import Moment, com_velocity
 from .panels import Panel
-from .scene import Scene, _node
+from .scene import RobotScene, _node
 
 REMEMBERED = 10.0  # s, in the curves
 BUSY = 0.08  # s that one round of steps may take before the picture is drawn again
 
 
-class Target(Protocol):
+class DraggedTarget(Protocol):
     """A task whose target is a pose in the world, to be dragged."""
 
     @property
@@ -33,7 +33,7 @@ class Target(Protocol):
     def frame(self) -> str: ...
 
 
-class Plant(Protocol):
+class LivePlant(Protocol):
     """What moves the robot."""
 
     def reset(self, q: Array, v: Array) -> Any: ...
@@ -74,7 +74,7 @@ class Live:
     lock: threading.RLock
     q: Array
     v: Array
-    scene: Scene
+    scene: RobotScene
     dt: float
     plant: OwnAccelerations | Any
     playing: bool
@@ -83,7 +83,13 @@ class Live:
     t: float
 
     def __init__(
-        self, scene: Scene, controller: Callable[[float, Array, Array], Any], plant: Any, q: Array, v: Array, dt: float
+        self,
+        scene: RobotScene,
+        controller: Callable[[float, Array, Array], Any],
+        plant: Any,
+        q: Array,
+        v: Array,
+        dt: float,
     ) -> None:
         if not dt > 0:
             raise StateError(f"dt must be positive, in seconds; got {dt!r}")
@@ -232,7 +238,7 @@ class LivePanels:
             self.panels[title].update(t, lines, span)
 
 
-def draggable(controller: Any, targets: Iterable[Target] | None) -> Sequence[Target]:
+def draggable(controller: Any, targets: Iterable[DraggedTarget] | None) -> Sequence[DraggedTarget]:
     """The tasks to drag: those given, or those of the controller that hold a frame at a pose that is not a function of
     time."""
     if targets is not None:
@@ -251,12 +257,12 @@ def _is_pose_like(target: Any) -> bool:
     return target is None or (not callable(target) and np.shape(target) in ((4, 4), (3,)))
 
 
-def name_of(task: Target) -> str:
+def name_of(task: DraggedTarget) -> str:
     """How the controller calls a task."""
     return str(getattr(task, "name", "") or getattr(task, "label", "") or task.frame)
 
 
-def set_target(controller: Any, task: Target, X: Array) -> None:
+def set_target(controller: Any, task: DraggedTarget, X: Array) -> None:
     """A new target for a task: `controller.set_target(name, X)` where there is one, else `task.target = X`."""
     setter = getattr(controller, "set_target", None)
     if callable(setter):
@@ -271,7 +277,7 @@ def set_target(controller: Any, task: Target, X: Array) -> None:
         ) from None
 
 
-def add_handles(server: Any, live: Live, tasks: Sequence[Target]) -> dict[str, Any]:
+def add_handles(server: Any, live: Live, tasks: Sequence[DraggedTarget]) -> dict[str, Any]:
     """A gizmo at each target; dragging it moves the target while the controller runs."""
     handles = {}
     for task in tasks:
@@ -290,7 +296,7 @@ def add_handles(server: Any, live: Live, tasks: Sequence[Target]) -> dict[str, A
     return handles
 
 
-def _on_drag(live: Live, task: Target) -> Callable[[Any], None]:
+def _on_drag(live: Live, task: DraggedTarget) -> Callable[[Any], None]:
     def dragged(event: Any) -> None:
         X = rigid.pose(
             quaternions.rotation(tuple(map(float, event.target.wxyz))), np.array(event.target.position, dtype=float)

@@ -17,7 +17,7 @@ from .charts import RunChart, charts, run_facts
 from .curves import curves
 from .gantt import gantt
 from .obstacles import Obstacle
-from .scene import Scene, counted, opened, stop
+from .scene import RobotScene, counted, opened, stop
 from .viewer import LOOPBACK, Player, moment_of, run_samples
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def motion(run: Run, rate: float, progress: bool) -> str:
     """A page that plays the motion: viser's recorded scene together with its player."""
     with opened(LOOPBACK, 0) as server:
         shown = tuple(dict.fromkeys(contact.frame for contact in run.contacts.values()))
-        scene = Scene(
+        scene = RobotScene(
             server, run.robot, contacts=run.contacts, obstacles=Obstacle.all_of(run), frames=shown, progress=progress
         )
         scene.set_dark(None)

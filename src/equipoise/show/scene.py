@@ -97,7 +97,7 @@ def counted(things: Iterable[Any], what: str, progress: bool, total: int | None 
     return track(things, what, total=total, transient=True, disable=not (progress and rich.get_console().is_terminal))
 
 
-class Scene:
+class RobotScene:
     """Draws moments of one robot on a viser server."""
 
     server: Any

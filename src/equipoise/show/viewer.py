@@ -16,11 +16,11 @@ from ..errors import EquipoiseError, ShapeError
 from ..model.types import Array
 from ..robot import Robot
 from .charts import charts
-from .live import Live, LivePanels, Target, add_handles, draggable, name_of, parts
+from .live import DraggedTarget, Live, LivePanels, add_handles, draggable, name_of, parts
 from .moments import Moment
 from .obstacles import Obstacle
 from .panels import panels
-from .scene import LAYERS, Scene, opened, stop
+from .scene import LAYERS, RobotScene, opened, stop
 from .who import embodied, ends_of, list_parts, standing_of, start_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def view(
     q: Array | None = None,
     v: Array | None = None,
     dt: float | None = None,
-    targets: Iterable[Target] | None = None,
+    targets: Iterable[DraggedTarget] | None = None,
     contacts: Contacts | None = None,
     obstacles: Sequence[Solid | tuple[Solid, float]] = (),
     frames: Sequence[str] | None = None,
@@ -102,9 +102,9 @@ class Viewer:
     """
 
     server: Any
-    scene: Scene
+    scene: RobotScene
 
-    def __init__(self, server: Any, scene: Scene, tick: Callable[[float], None] | None = None) -> None:
+    def __init__(self, server: Any, scene: RobotScene, tick: Callable[[float], None] | None = None) -> None:
         self.server, self.scene = server, scene
         self.player: Player | None = None
         self.live: Live | None = None
@@ -194,7 +194,7 @@ def _pose_viewer(
 ) -> Viewer:
     robot, body = embodied(what)
     shown = frames if frames is not None else ends_of(body) if body is not None else ()
-    scene = Scene(server, robot, obstacles=obstacles, frames=shown)
+    scene = RobotScene(server, robot, obstacles=obstacles, frames=shown)
     state = standing_of(robot, body) if q is None else np.array(q, dtype=float)
     drawn = scene.show(Moment(0.0, state))
     scene.look(drawn.com)
@@ -205,7 +205,7 @@ def _pose_viewer(
     return made.start()
 
 
-def _add_sliders(server: Any, scene: Scene, state: Array) -> None:
+def _add_sliders(server: Any, scene: RobotScene, state: Array) -> None:
     """One for each joint of one coordinate, from where it is."""
     lock, robot = threading.Lock(), scene.robot
     with server.gui.add_folder("joints"):
@@ -233,7 +233,7 @@ class Player:
     """Where we are in a run."""
 
     lock: threading.RLock
-    scene: Scene
+    scene: RobotScene
     run: Run
     start: float
     end: float
@@ -241,7 +241,7 @@ class Player:
     playing: bool
     speed: float
 
-    def __init__(self, scene: Scene, run: Run) -> None:
+    def __init__(self, scene: RobotScene, run: Run) -> None:
         if not len(run.t):
             raise EquipoiseError("this run has no samples: there is nothing to show")
         self.scene, self.run = scene, run
@@ -308,7 +308,7 @@ def run_samples(run: Run, count: int = 9) -> list[Array]:
 
 def _run_viewer(server: Any, run: Run, frames: Sequence[str] | None) -> Viewer:
     shown = tuple(dict.fromkeys(contact.frame for contact in run.contacts.values())) if frames is None else frames
-    scene = Scene(server, run.robot, contacts=run.contacts, obstacles=Obstacle.all_of(run), frames=shown)
+    scene = RobotScene(server, run.robot, contacts=run.contacts, obstacles=Obstacle.all_of(run), frames=shown)
     player = Player(scene, run)
     scene.look(run.com[0], run_samples(run))
     slider = _run_controls(server, player)
@@ -362,7 +362,7 @@ def _run_controls(server: Any, player: Player) -> Any:
 
 def _live_viewer(
     server: Any, robot: Robot, controller: Any, plant: Any, state: tuple[Array | None, Array | None], dt: float | None,
-    targets: Iterable[Target] | None, contacts: Any, obstacles: Sequence[Any], frames: Sequence[str] | None,
+    targets: Iterable[DraggedTarget] | None, contacts: Any, obstacles: Sequence[Any], frames: Sequence[str] | None,
 ) -> Viewer:  # fmt: skip
     q = start_of(robot, controller) if state[0] is None else np.asarray(state[0], dtype=float)
     v = np.zeros(robot.nv) if state[1] is None else np.asarray(state[1], dtype=float)
@@ -375,7 +375,7 @@ def _live_viewer(
         if frames is not None
         else [contact.frame for contact in places.values()] + [task.frame for task in tasks]
     )
-    scene = Scene(server, robot, contacts=places, obstacles=obstacles, frames=tuple(dict.fromkeys(shown)))
+    scene = RobotScene(server, robot, contacts=places, obstacles=obstacles, frames=tuple(dict.fromkeys(shown)))
     live = Live(scene, controller, _plant(robot, plant, places), q, v, dt or getattr(controller, "dt", None) or 1e-3)
     scene.look(robot.com(q))
     label, curves, since = _live_controls(server, live), LivePanels(server), [0.0]

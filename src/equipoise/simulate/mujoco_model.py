@@ -12,7 +12,7 @@ import numpy as np
 from ..algebra import quaternions, rigid
 from ..errors import ModelError, missing_package
 from ..geometry.primitives import Capsule, Plane, Sphere
-from ..model.tree import Body
+from ..model.tree import MovingBody
 from .contacts import ContactInfo
 from .world import Box, Solid, moves, reference
 
@@ -149,7 +149,7 @@ def _bodies(spec: Any, robot: Robot, physics: Physics) -> list[Any]:
     return made
 
 
-def _inertia(own: Any, body: Body, carried: float) -> None:
+def _inertia(own: Any, body: MovingBody, carried: float) -> None:
     """Mass properties of a body; `carried` is the mass of all bodies on it, kg."""
     if body.mass <= 0 < carried:
         own.explicitinertial = True
@@ -171,7 +171,7 @@ def _inertia(own: Any, body: Body, carried: float) -> None:
     own.iquat = quaternions.from_rotation(axes)
 
 
-def _joint(own: Any, body: Body, robot: Robot, physics: Physics) -> None:
+def _joint(own: Any, body: MovingBody, robot: Robot, physics: Physics) -> None:
     mujoco = import_mujoco()
     kinds = {"revolute": "HINGE", "continuous": "HINGE", "prismatic": "SLIDE", "ball": "BALL", "floating": "FREE"}
     if body.joint.name == "floating":
@@ -194,7 +194,7 @@ def _joint(own: Any, body: Body, robot: Robot, physics: Physics) -> None:
         raise ModelError(f"joint {body.name!r} is {body.joint.name}, which MuJoCo has not; it has {JOINT_KINDS}")
 
 
-def _resistance(joint: Any, body: Body, robot: Robot, physics: Physics) -> None:
+def _resistance(joint: Any, body: MovingBody, robot: Robot, physics: Physics) -> None:
     """Armature, damping, friction and limits of a joint, as the options say."""
     ours = robot.model.joints[body.name]
     joint.armature = body.armature if physics.armature is None else ours.dynamics.armature * physics.armature
@@ -212,7 +212,7 @@ def _resistance(joint: Any, body: Body, robot: Robot, physics: Physics) -> None:
         joint.limited, joint.range = 1, [low, high]
 
 
-def _require_world(body: Body) -> None:
+def _require_world(body: MovingBody) -> None:
     if body.parent >= 0 or not np.allclose(body.R, np.eye(3), atol=1e-12) or np.abs(body.p).max() > 1e-12:
         raise ModelError(
             f"joint {body.name!r} floats from a place other than the world's origin, which MuJoCo cannot say. "

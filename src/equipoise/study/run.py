@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import engines
 from .parameters import Parameters, rows_of
-from .store import Folder, Identity, Memory
+from .store import Folder, Identity, MemoryStore
 from .table import Record, Table
 from .task import Function, Job, name_of, require_fit, source_digest
 
@@ -50,7 +50,7 @@ def study(
     require_fit(function, rows[0])
     name = name_of(function)
     identity = Identity(name, rows, source_digest(function))
-    with Memory() if folder is None else Folder(folder, identity, resume=resume) as store:
+    with MemoryStore() if folder is None else Folder(folder, identity, resume=resume) as store:
         if retry_failed:
             store.done = {run: record for run, record in store.done.items() if not record.failure}
         jobs = [Job(k, row) for k, row in enumerate(rows) if k not in store.done]

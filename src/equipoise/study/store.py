@@ -48,7 +48,7 @@ class Identity:
         }  # fmt: skip
 
 
-class Memory:
+class MemoryStore:
     """Where the records of a study without a folder are kept."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Memory:
         """All runs have ended."""
 
 
-class Folder(Memory):
+class Folder(MemoryStore):
     """The folder of one study, open for more runs; only one process at a time can have it open."""
 
     path: Path

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..body.body import Body
-from ..body.least_squares import Bounds, positions, solved
-from ..body.skeleton import Motion, Skeleton
+from ..body.least_squares import PositionBounds, positions, solved
+from ..body.skeleton import BodyPoses, Skeleton
 from ..machine.cache import Cache, key
 from .reach import DIRECTIONS, ITERATIONS, PART, Reach, edges, farthest, joint_bounds
 
@@ -63,7 +63,7 @@ class _Legs:
     """Postures of the legs under a trunk at rest."""
 
     skeleton: Skeleton
-    bounds: Bounds
+    bounds: PositionBounds
     rest: Array
     links: Array  # (n,) bodies of the feet
     points: Array  # (n, 3) of the feet in them
@@ -95,7 +95,7 @@ class _Legs:
         x, _ = self.skeleton.points(self.skeleton.at(q), self.links, self.points)
         return q, float(np.abs(x - self.home - by).max()) < GOOD
 
-    def _rows(self, q: Array, motion: Motion, by: Array) -> tuple[Array, Array]:
+    def _rows(self, q: Array, motion: BodyPoses, by: Array) -> tuple[Array, Array]:
         x, J = self.skeleton.points(motion, self.links, self.points)
         at = positions(self.skeleton.robot)
         single = np.flatnonzero(at >= 0)

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..algebra.quaternions import from_rotation, log
 from ..body.body import Body
-from ..body.least_squares import Bounds, positions, solved
-from ..body.skeleton import Motion, Skeleton
+from ..body.least_squares import PositionBounds, positions, solved
+from ..body.skeleton import BodyPoses, Skeleton
 from ..machine.cache import Cache, key
 
 if TYPE_CHECKING:
@@ -102,14 +102,14 @@ def farthest(posture: Callable[[Array, float], tuple[Array, bool]], q: Array, he
     return far
 
 
-def joint_bounds(robot: Robot, free: Array) -> Bounds:
+def joint_bounds(robot: Robot, free: Array) -> PositionBounds:
     """Limits of all joints, a little inside, and which velocities (nv,) may be used."""
     lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
     for joint in robot.joints.values():
         if joint.mimic is None and joint.type.nq == 1 and joint.limits.lower <= joint.limits.upper:
             inside = min(INSIDE, 0.25 * (joint.limits.upper - joint.limits.lower))
             lower[joint.v], upper[joint.v] = joint.limits.lower + inside, joint.limits.upper - inside
-    return Bounds(lower, upper, free)
+    return PositionBounds(lower, upper, free)
 
 
 def edges(corners: Array) -> tuple[Array, Array]:
@@ -129,7 +129,7 @@ class _Legs:
     """Postures with both soles on the ground."""
 
     skeleton: Skeleton
-    bounds: Bounds
+    bounds: PositionBounds
     rest: Array
     feet: tuple[tuple[int, Array], ...]  # left first: (body, pose of the sole in it)
     torso: int
@@ -161,11 +161,11 @@ class _Legs:
         q, _ = solved(self.skeleton, q, lambda q, motion: self._rows(q, motion, place), self.bounds, ITERATIONS)
         return q, self._good(q, place)
 
-    def _sole(self, motion: Motion, foot: int) -> tuple[Array, Array]:
+    def _sole(self, motion: BodyPoses, foot: int) -> tuple[Array, Array]:
         body, X = self.feet[foot]
         return motion.R[body] @ X[:3, :3], motion.p[body] + motion.R[body] @ X[:3, 3]
 
-    def _errors(self, motion: Motion, place: Array) -> list[tuple[Array, Array]]:
+    def _errors(self, motion: BodyPoses, place: Array) -> list[tuple[Array, Array]]:
         """(of place, of rotation) of both soles; the middle between the feet is the origin."""
         errors = []
         for foot, sign in ((0, 0.5), (1, -0.5)):
@@ -173,7 +173,7 @@ class _Legs:
             errors.append((p - np.array([*(sign * place), 0.0]), np.array(log(from_rotation(R).tolist()))))
         return errors
 
-    def _rows(self, q: Array, motion: Motion, place: Array) -> tuple[Array, Array]:
+    def _rows(self, q: Array, motion: BodyPoses, place: Array) -> tuple[Array, Array]:
         rows, columns = [], []
         for (body, X), (off, turn) in zip(self.feet, self._errors(motion, place), strict=True):
             _, J = self.skeleton.points(motion, [body], X[None, :3, 3])

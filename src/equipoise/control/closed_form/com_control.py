@@ -246,7 +246,7 @@ def prioritised_velocity(J_1: Array, w_1: Array, J_2: Array, w_2: Array, *, damp
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class ReachedPosture:
     """A posture found step by step."""
 
     q: Array  # (steps + 1, nq)
@@ -266,7 +266,7 @@ def reach(
     step: float = 0.1,
     steps: int = 300,
     damping: float = DAMPING,
-) -> Reach:
+) -> ReachedPosture:
     """Bring a frame to a place and the centre of mass above another, in either order of priority [EB98, Sec. 6.2].
 
     Each step moves q by `step` of what the errors ask for, q ← q ⊕ step · v with w = −e. A floating base is held where
@@ -293,4 +293,4 @@ def reach(
         tasks = {"com": (J_c, -e_c, J_h, -e_h), "effector": (J_h, -e_h, J_c, -e_c), None: (J_h, -e_h, J_c, 0 * e_c)}
         path.append(robot.integrate(now, prioritised_velocity(*tasks[first], damping=damping), step))
     com_errors, effector_errors = np.array(errors).T
-    return Reach(np.array(path[:-1]), com_errors, effector_errors)
+    return ReachedPosture(np.array(path[:-1]), com_errors, effector_errors)

@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class NearbyRows:
     """Rows that were near in one step; the others of a controller's reserve bind nothing.
 
     Args:
@@ -37,6 +37,6 @@ class OutsideRows(Protocol):
     names: tuple[str, ...]  # of everything that may become a row, by key
     largest_margin: float  # reported where nothing is near
 
-    def see(self, q: Array, v: Array, numbers: Mapping[str, Array], B: Array, b: Array) -> Seen:
+    def see(self, q: Array, v: Array, numbers: Mapping[str, Array], B: Array, b: Array) -> NearbyRows:
         """The rows at (q, v); a = B x + b."""
         ...

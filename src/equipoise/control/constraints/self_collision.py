@@ -15,7 +15,7 @@ from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
 from ..safety import vfi
 from .barrier import USUAL_GAINS, Rates, inequality, not_admitted
 from .constraint import BoundedRows, Constraint, Start
-from .outside import OutsideRows, Seen
+from .outside import NearbyRows, OutsideRows
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -103,17 +103,17 @@ class NearRows:
         self.largest_margin = constraint.range
         self._passive_movers = context.passive[self.pairs.movers[context.passive]]
 
-    def see(self, q: Array, v: Array, numbers: Mapping[str, Array], B: Array, b: Array) -> Seen:
+    def see(self, q: Array, v: Array, numbers: Mapping[str, Array], B: Array, b: Array) -> NearbyRows:
         number = {name: x.item() for name, x in numbers.items()}
         near = self.pairs(q, v, range=number["safe"] + self.largest_margin)  # `safe` may have grown
         d = near.value - number["safe"]
         lower = self._bound(d, near.rate, number)
         level = self.context.level
         if level == "velocity":
-            return Seen(near.indices, near.J, lower, d, near.rate)
+            return NearbyRows(near.indices, near.J, lower, d, near.rate)
         if level == "acceleration":
-            return Seen(near.indices, near.J, lower - near.bias, d, near.rate)
-        return Seen(near.indices, *self._over_unknowns(near, lower, B, b), d, near.rate)
+            return NearbyRows(near.indices, near.J, lower - near.bias, d, near.rate)
+        return NearbyRows(near.indices, *self._over_unknowns(near, lower, B, b), d, near.rate)
 
     def _over_unknowns(self, near: NearPairs, lower: Array, B: Array, b: Array) -> tuple[Array, Array]:
         """(A, lower): accelerations of motors are unknowns, those of other joints follow from them."""

@@ -20,7 +20,7 @@ from ...errors import unknown_name
 from ...machine.target import NOT_UNIT, QUATERNION_TOLERANCE
 from ...markup import html_table
 from ..constraints.constraint import Constraint
-from ..constraints.outside import Seen
+from ..constraints.outside import NearbyRows
 from ..contacts.contact import Contact
 from ..events import ControlEvent, ControlEventKind
 from ..item import LEVELS, Setting, Target, TaskError
@@ -35,7 +35,7 @@ from .settings import Settings, numbers_like, require_positive, time_as_number
 from .solution import ControlStatus, Solution, counted
 from .start import dependent_contacts, not_promised
 from .steady import SteadyWatch
-from .step import Memory, Selection, Step, Structure, regularisation
+from .step import ControlStep, Memory, Selection, Structure, regularisation
 
 if TYPE_CHECKING:
     from ...forms.charts import Chart
@@ -185,7 +185,7 @@ class WholeBodyController:
         self._solver.select(None, None, None)
         self._solver.forget()
         self._commands.forget()
-        self.step: Step | None = None
+        self.step: ControlStep | None = None
         self._steady = SteadyWatch()
 
     @property
@@ -337,7 +337,7 @@ class WholeBodyController:
         self._anchor_next = set()
         self._started = True
 
-    def _report_start(self, outside: dict[str, Seen]) -> tuple[ControlEvent, ...]:
+    def _report_start(self, outside: dict[str, NearbyRows]) -> tuple[ControlEvent, ...]:
         """What cannot be promised from here."""
         lines = list(not_promised(self.settings, self._data, (self._q, self._v), outside, self._outside.makers))
         if self._contacts:
@@ -361,7 +361,7 @@ class WholeBodyController:
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def _answered(
-        self, t: float, answer: Result, outside: dict[str, Seen], events: tuple[ControlEvent, ...]
+        self, t: float, answer: Result, outside: dict[str, NearbyRows], events: tuple[ControlEvent, ...]
     ) -> Solution:
         status = _STATUSES.get(answer.status, ControlStatus.FAILED)
         if status.fallback:
@@ -379,9 +379,9 @@ class WholeBodyController:
             events += self._steady.look(t, step)
         return Solution(t, status, torque, a, command, answer.residuals, events, step)
 
-    def _step_of(self, answer: Result, outside: dict[str, Seen], saw_state: bool = True) -> Step:
+    def _step_of(self, answer: Result, outside: dict[str, NearbyRows], saw_state: bool = True) -> ControlStep:
         memory, sides = self._memory.copy(), self._solver.sides.copy()
-        return Step(self._structure, memory, self._contacts, self._selection, outside, answer, sides, saw_state)
+        return ControlStep(self._structure, memory, self._contacts, self._selection, outside, answer, sides, saw_state)
 
     def _fallback(
         self,
@@ -389,7 +389,7 @@ class WholeBodyController:
         status: ControlStatus,
         events: tuple[ControlEvent, ...] = (),
         saw_state: bool = True,
-        outside: dict[str, Seen] | None = None,
+        outside: dict[str, NearbyRows] | None = None,
     ) -> Solution:
         """An answer without a solution: see `Commands.fallback`."""
         self.counts[status.name.lower()] += 1

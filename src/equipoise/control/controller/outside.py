@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..constraints.outside import OutsideRows, Seen
+from ..constraints.outside import NearbyRows, OutsideRows
 from ..qp import CompiledSolver
 from .settings import Settings
 
@@ -33,9 +33,9 @@ class Outside:
         if context.level == "torque":
             self._B[context.motors, np.arange(context.unknowns)[context.motor_unknowns]] = 1.0
 
-    def see(self, q: Array, v: Array, data: Mapping[str, Array]) -> dict[str, Seen]:
+    def see(self, q: Array, v: Array, data: Mapping[str, Array]) -> dict[str, NearbyRows]:
         """The rows at (q, v); `data` is what the kernel wrote."""
-        seen: dict[str, Seen] = {}
+        seen: dict[str, NearbyRows] = {}
         if self.makers and "B" in data:
             at = self.settings.layout.context.passive_places
             self._B[at], self._b[at] = data["B"], data["b"]
@@ -44,7 +44,7 @@ class Outside:
             self._write(label, now)
         return seen
 
-    def _write(self, label: str, now: Seen) -> None:
+    def _write(self, label: str, now: NearbyRows) -> None:
         data, sides = self.solver.data, self.solver.sides
         at, k = self.settings.layout.inequality_rows[label], len(now.keys)
         middle = at.start + k

@@ -13,7 +13,7 @@ from ...markup import html_table
 from .. import qp
 from ..qp import QuadraticProgram, Residuals
 from .joint_command import Gain, JointCommand, joint_command
-from .step import Step
+from .step import ControlStep
 
 Array = np.ndarray
 
@@ -85,7 +85,7 @@ class Solution:
     velocity: Array
     residuals: Residuals
     events: tuple[object, ...]
-    step: Step = field(repr=False)
+    step: ControlStep = field(repr=False)
 
     def __repr__(self) -> str:
         largest = np.abs(self.torque).max(initial=0.0)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ..constraints.constraint import Start
-from ..constraints.outside import OutsideRows, Seen
+from ..constraints.outside import NearbyRows, OutsideRows
 from .layout import Layout
 from .settings import Settings
 
@@ -23,7 +23,7 @@ def not_promised(
     settings: Settings,
     data: Mapping[str, Array],
     state: tuple[Array, Array],
-    outside: Mapping[str, Seen],
+    outside: Mapping[str, NearbyRows],
     makers: Mapping[str, OutsideRows],
 ) -> Iterator[tuple[str, str]]:
     """(label, sentence) for each row of a constraint that does not admit the present state.

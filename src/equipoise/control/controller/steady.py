@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from ..events import ControlEvent, ControlEventKind
-from .step import Step
+from .step import ControlStep
 
 LOOK = 0.1  # s between two looks
 LOOKS = 6  # that must agree
@@ -25,7 +25,7 @@ class SteadyWatch:
         self._seen: dict[str, deque[float]] = {}
         self._told: dict[str, float] = {}
 
-    def look(self, t: float, step: Step) -> tuple[ControlEvent, ...]:
+    def look(self, t: float, step: ControlStep) -> tuple[ControlEvent, ...]:
         """Events of tasks that lack most of what they ask for and do not move; step is one that was solved without
         limits."""
         if t < self._next:
@@ -43,7 +43,7 @@ class SteadyWatch:
     def _is_new(self, label: str, size: float) -> bool:
         return abs(self._told.get(label, np.inf) - size) > AGAIN * size
 
-    def _outweighed(self, label: str, size: float, step: Step) -> list[ControlEvent]:
+    def _outweighed(self, label: str, size: float, step: ControlStep) -> list[ControlEvent]:
         shares = step.shares
         share, asked, lacks = shares.get(label, (0.0, 0.0, 0.0))
         if not (lacks > REFUSED * asked > 0 and share > 0):

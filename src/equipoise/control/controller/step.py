@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ...machine.kernel import Kernel
-from ..constraints.outside import Seen
+from ..constraints.outside import NearbyRows
 from ..qp.program import FEASIBLE, QuadraticProgram, Result
 from .layout import Layout
 
@@ -87,14 +87,14 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ControlStep:
     """State, parameters and contacts of one step, and what the solver found."""
 
     structure: Structure
     memory: Array  # a copy of its block
     contacts: tuple[str, ...]  # in force
     selection: Selection | None  # None where all is in force
-    outside: Mapping[str, Seen]
+    outside: Mapping[str, NearbyRows]
     answer: Result
     sides: Array  # of A, −1 or 1 for rows of the last working set
     saw_state: bool = True

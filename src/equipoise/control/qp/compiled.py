@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from .loops import main
-from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, Code, Count, Setting, sizes
+from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, Code, Counters, Setting, sizes
 from .program import UNKNOWN, Residuals, Result, Status, read_only, relaxation_classes
 
 Array = np.ndarray
@@ -112,7 +112,7 @@ class CompiledSolver:
         kinds = {"array": np.float64, "indices": np.int64}
         self._memory = {name: np.zeros(count + PADDING, kinds[kind]) for name, (kind, count) in made.items()}
         self._memory |= {name: self._results[at.start :] for name, at in self._at.items()}
-        self._changes = self._memory["count"][Count.CHANGES : Count.CHANGES + 1]
+        self._changes = self._memory["count"][Counters.CHANGES : Counters.CHANGES + 1]
         self._given = {name: np.zeros(made[name][1] + PADDING) for name in (*NUMBERS, "sides")}
         shapes = {"R": (self.n_R, self.n), "E": (self.n_E, self.n), "A": (self.n_A, self.n)}
         self.data = {name: self._given[name][: made[name][1]].reshape(shapes.get(name, -1)) for name in NUMBERS}

@@ -19,7 +19,7 @@ class Kind(StrEnum):
     SLIDE = "slide and try"
 
 
-class State(StrEnum):
+class MachineState(StrEnum):
     """What the machine does now."""
 
     TRY = "try"
@@ -31,12 +31,12 @@ class State(StrEnum):
     @property
     def tries(self) -> bool:
         """Whether the main task counts."""
-        return self in (State.TRY, State.AGAIN, State.SLIDE)
+        return self in (MachineState.TRY, MachineState.AGAIN, MachineState.SLIDE)
 
     @property
     def touches(self) -> bool:
         """Whether the hand is in contact."""
-        return self in (State.AGAIN, State.GROW, State.SLIDE)
+        return self in (MachineState.AGAIN, MachineState.GROW, MachineState.SLIDE)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from .planner import Planner
 from .route import Route
 from .stance import Planned, Stance, Step, StepKind
 from .tracking import Pace, Tracker
-from .watch import FALLING, BalanceWatch, ContactWatch, Push, Trouble
+from .watch import FALLING, BalanceWatch, ContactWatch, Displacement, Trouble
 
 if TYPE_CHECKING:
     from ...forms.charts import Chart
@@ -374,7 +374,7 @@ class Stances:
         self.outcome, self._holds_since = Outcome.RUNNING, None
         self.log.tell(EventKind.SEARCHING, t, name)
 
-    def _pushed(self, t: float, q: Array, push: Push) -> None:
+    def _pushed(self, t: float, q: Array, push: Displacement) -> None:
         self._tries += 1
         self.log.tell(push.kind, t, distance=push.distance)
         if self._tries > self.retries or push.too_far:

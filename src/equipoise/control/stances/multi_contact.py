@@ -29,7 +29,7 @@ from ..controller.controller import WholeBodyController
 from ..controller.solution import Solution
 from ..item import Points, TaskError
 from ..tasks import AbsoluteTask, FrameTask, HullAreaTask, MomentumTask, PostureTask, RelativeTask, SurfaceTask, Task
-from .attempts import Attempt, Kind, Report, State
+from .attempts import Attempt, Kind, MachineState, Report
 from .construction import with_usual_limits
 from .events import EventKind, EventLog, Outcome, Reason
 from .initial_state import is_state
@@ -174,7 +174,7 @@ class MultiContact:
         self.attempts: list[Attempt] = []
         self.outcome = Outcome.RUNNING
         self.log = EventLog()
-        self._state: State | None = None
+        self._state: MachineState | None = None
         self._walls_at = np.full(len(self.hand.points) + len(self.walls), NEVER)
         self._polygon = None
         self.controller.reset()
@@ -190,7 +190,7 @@ class MultiContact:
         return 1.0 if self.outcome is Outcome.COMPLETED else len(self.attempts) / 4
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> MachineState | None:
         """What it does now; None before the first call."""
         return self._state
 
@@ -220,7 +220,7 @@ class MultiContact:
         """One step of control at time t (s) in state (q, v)."""
         usable = is_state(self.robot, q, v)
         if usable and self._state is None:
-            self._begin(t, q, State.TRY)
+            self._begin(t, q, MachineState.TRY)
         if usable:
             self._measure(t, q)
         solution = self.controller(t, q, v)
@@ -266,9 +266,9 @@ class MultiContact:
         self._polygon, self._com = support_polygon(self._touching(q)), self.robot.com(q)
         corners, late = len(self.hand.points), t - self._since
         self._walls_at[:] = NEVER
-        if self._state is State.APPROACH:
+        if self._state is MachineState.APPROACH:
             self._walls_at[:corners] = returning(np.array(self.surface.offset), self._below, RISES, late)
-        if self._state in (State.APPROACH, State.GROW, State.SLIDE):
+        if self._state in (MachineState.APPROACH, MachineState.GROW, MachineState.SLIDE):
             self._walls_at[corners:] = returning(np.array([w.offset for w in self.walls]), self._outside, ENTERS, late)
 
     def _area_numbers(self, t: float) -> Array:
@@ -280,19 +280,19 @@ class MultiContact:
 
     # --- states -------------------------------------------------------------------------------------------------------
 
-    def _begin(self, t: float, q: Array, state: State) -> None:
+    def _begin(self, t: float, q: Array, state: MachineState) -> None:
         """Enter a state: which tasks count, which contact the hand has."""
         self._state = state
         self.controller.set_weight(self.task.label, self.task.weight if state.tries else 0.0)
-        self.controller.set_weight(APPROACH, self._weights[APPROACH] if state is State.APPROACH else 0.0)
-        self.controller.set_weight(AREA, self._weights[AREA] if state is State.GROW else 0.0)
+        self.controller.set_weight(APPROACH, self._weights[APPROACH] if state is MachineState.APPROACH else 0.0)
+        self.controller.set_weight(AREA, self._weights[AREA] if state is MachineState.GROW else 0.0)
         self.controller.set_target(AREA, self._area_numbers)
         calm = self._posture_weight * (1.0 if state.tries else self._calming(state))
         self.controller.set_weight("posture", calm)
         if self.robot.base_link is not None:
             self.controller.set_weight("base", 10 * calm)
         names = [] if self.cooperative else [c.label for c in self.supports]
-        hand = self.hand if state is State.AGAIN else self._slide
+        hand = self.hand if state is MachineState.AGAIN else self._slide
         self.controller.set_contacts([*names, *([hand.label] if state.touches else [])], q)
         self._since, self._best, self._best_at = t, np.inf, t
         corners = touching_points(self.hand, self.robot.pose(q, self.hand.frame))
@@ -301,15 +301,15 @@ class MultiContact:
         self._polygon = None
         self.log.tell(EventKind.BEGUN, t, stance=str(state))
 
-    def _calming(self, state: State) -> float:
+    def _calming(self, state: MachineState) -> float:
         """How much more the posture counts between attempts, at the weight of what is done there."""
-        share = self._weights[APPROACH if state is State.APPROACH else AREA] / USUAL
+        share = self._weights[APPROACH if state is MachineState.APPROACH else AREA] / USUAL
         return share * (100.0 if self.level == "velocity" else 10.0)
 
     def _error(self, solution: Solution) -> float:
-        if self._state is State.APPROACH:
+        if self._state is MachineState.APPROACH:
             return solution.task_errors[APPROACH]
-        if self._state is State.GROW:
+        if self._state is MachineState.GROW:
             return -self._polygon.area if self._polygon is not None else 0.0
         return solution.task_errors[self.task.label]
 
@@ -320,12 +320,12 @@ class MultiContact:
         if error < self._best - needed:
             self._best, self._best_at = error, t
         stuck = t - self._best_at > self.patience or t - self._since > self.time_out
-        if self._state is State.APPROACH:
+        if self._state is MachineState.APPROACH:
             self._judge_contact(t, q, error, stuck)
-        elif self._state is State.GROW:
+        elif self._state is MachineState.GROW:
             if stuck:
                 self.log.tell(EventKind.AREA, t, distance=-error)
-                self._begin(t, q, State.AGAIN)
+                self._begin(t, q, MachineState.AGAIN)
         elif error < self.tolerance:
             self._attempted(t, error, True, "task done")
             self.outcome = Outcome.COMPLETED
@@ -337,7 +337,7 @@ class MultiContact:
     def _judge_contact(self, t: float, q: Array, error: float, stuck: bool) -> None:
         if error < self.contact_tolerance and not any(self._outside_now(q)):
             self.log.tell(EventKind.TOUCHED, t, self.hand.label)
-            self._begin(t, q, State.AGAIN)
+            self._begin(t, q, MachineState.AGAIN)
         elif stuck:
             self._attempted(t, np.inf, False, f"{self.hand.label} does not reach the surface: {error:.3g} away")
             self._fail(t, Reason.NO_CONTACT)
@@ -359,7 +359,7 @@ class MultiContact:
         if len(self.attempts) == len(Kind):
             self._fail(t, Reason.NO_ATTEMPT)
         else:
-            self._begin(t, q, (State.APPROACH, State.GROW, State.SLIDE)[len(self.attempts) - 1])
+            self._begin(t, q, (MachineState.APPROACH, MachineState.GROW, MachineState.SLIDE)[len(self.attempts) - 1])
 
     def _fail(self, t: float, reason: Reason) -> None:
         self.outcome = Outcome.FAILED

@@ -24,7 +24,7 @@ LEVER = 0.3  # m along a normal: a point there tells where a sole should look, b
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class PlacedContact:
     """A contact at its place.
 
     Args:
@@ -84,7 +84,7 @@ class Touch:
         return now, local @ self.where[:3, :3].T + self.where[:3, 3]
 
 
-def touch(robot: Robot, contact: Contact, where: Place, start: Array, support: float) -> Touch:
+def touch(robot: Robot, contact: Contact, where: Place, start: Array, support: float) -> PlacedContact:
     """A contact at a place, or where it is at `start` if that is None.
 
     Args:
@@ -108,7 +108,7 @@ def touch(robot: Robot, contact: Contact, where: Place, start: Array, support: f
     centre = contact.points.mean(0)
     points = centre + support * (contact.points - centre)
     normal = np.zeros(3) if contact.pivots else contact.normal_at(np.eye(4))
-    return Touch(contact, where, points, normal, contact.friction_edges @ axes.T)
+    return PlacedContact(contact, where, points, normal, contact.friction_edges @ axes.T)
 
 
 def _require_place(label: str, where: Array, shape: tuple[int, ...]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..qp import DaqpSolver, QuadraticProgram
-from .posture_problem import LIGHT, Point, Problem
+from .posture_problem import LIGHT, PostureIterate, Problem
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -40,14 +40,14 @@ class Descent:
     def robot(self) -> Robot:
         return self.problem.robot
 
-    def solved(self, q: Array, iterations: int) -> Point:
+    def solved(self, q: Array, iterations: int) -> PostureIterate:
         """From a start to the nearest solution, or as near as it gets: with preferences, then the rows alone."""
         point = self.problem.at(q, np.zeros(self.problem.unknown_forces))
         for polishing in (False, True):
             point = self._descended(point, iterations // 2, polishing)
         return point
 
-    def _descended(self, point: Point, iterations: int, polishing: bool) -> Point:
+    def _descended(self, point: PostureIterate, iterations: int, polishing: bool) -> PostureIterate:
         radius = RADIUS
         for _ in range(iterations):
             if polishing and point.violation <= CONVERGED / 10:
@@ -67,7 +67,7 @@ class Descent:
                 break
         return point
 
-    def _step(self, point: Point, radius: float, polishing: bool) -> tuple[Array, Array]:
+    def _step(self, point: PostureIterate, radius: float, polishing: bool) -> tuple[Array, Array]:
         """(change of configuration, new forces): equalities as least squares, inequalities as rows.
 
         Rows that hold now must hold to first order, which no step at all does too; rows that do not get a slack of
@@ -103,7 +103,7 @@ class Descent:
             return np.zeros(nv), point.forces
         return answer.x[:nv], np.maximum(answer.x[nv : nv + count], 0.0)
 
-    def _first_order(self, point: Point) -> tuple[Array, Array, Array, Array, Array]:
+    def _first_order(self, point: PostureIterate) -> tuple[Array, Array, Array, Array, Array]:
         """Equalities A x = b, then rows with bounds (torques in parts of their limits, distances), in x = (δ, λ)."""
         nv, count, q, first = self.robot.nv, self.problem.unknown_forces, point.q, self.problem.first
         geometry, gaps = self.problem.geometry(q), self.problem.gaps(q)

@@ -18,7 +18,7 @@ from ..body_contacts import Place
 from ..constraints import JointLimits, TorqueLimits
 from ..contacts import Contact
 from ..item import TaskError
-from .posture_contacts import Touch, best_rotation, touch
+from .posture_contacts import PlacedContact, best_rotation, touch
 from .references import turn
 from .stance import Posture
 
@@ -49,7 +49,7 @@ class Given:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class PostureIterate:
     """A configuration with forces, and how far it is from a solution."""
 
     q: Array
@@ -64,7 +64,7 @@ class Problem:
     """What must hold, in numbers."""
 
     robot: Robot
-    touches: tuple[Touch, ...]
+    touches: tuple[PlacedContact, ...]
     targets: Mapping[str, Array]
     com: Array
     wanted: Array
@@ -180,7 +180,7 @@ class Problem:
             total -= np.einsum("...ij,...i->...j", J, F)
         return total
 
-    def split(self, forces: Array) -> Iterator[tuple[Touch, Array]]:
+    def split(self, forces: Array) -> Iterator[tuple[PlacedContact, Array]]:
         """Contacts that carry, each with its part of the forces."""
         at = 0
         for t in self.touches:
@@ -233,7 +233,7 @@ class Problem:
             rows.append(("self-collision", near.value - safe, near.J))
         return rows
 
-    def at(self, q: Array, forces: Array) -> Point:
+    def at(self, q: Array, forces: Array) -> PostureIterate:
         """Measure a configuration with forces."""
         static = self.static(q, forces)
         kinds = [(name, float(np.abs(error).max())) for name, error, _ in self.geometry(q)]
@@ -244,13 +244,13 @@ class Problem:
         scaled = [value / self.weight if name == "balance" else value for name, value in kinds]
         light = np.where(np.isfinite(used), used, 0.0)
         away = self.robot.difference(self.wanted, q)[self.first :]
-        return Point(q, forces, max(scaled), float(away @ away + LIGHT * (light @ light)), tuple(kinds))
+        return PostureIterate(q, forces, max(scaled), float(away @ away + LIGHT * (light @ light)), tuple(kinds))
 
 
 # --- what is given ----------------------------------------------------------------------------------------------------
 
 
-def _touches(robot: Robot, given: Given, start: Array) -> tuple[Touch, ...]:
+def _touches(robot: Robot, given: Given, start: Array) -> tuple[PlacedContact, ...]:
     """All contacts: those that carry with the bounds of their forces, those that touch without edges for any force.
 
     `support` draws soles to their middle. Point feet have no size; where most of what carries are points, each contact

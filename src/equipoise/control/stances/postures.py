@@ -22,9 +22,9 @@ from ...body.body import Body
 from ...model.types import frozen
 from ..body_contacts import ContactsAt, contacts_by_role
 from ..item import TaskError
-from .posture_contacts import Touch
+from .posture_contacts import PlacedContact
 from .posture_descent import CONVERGED, Descent
-from .posture_problem import Given, Point, Problem
+from .posture_problem import Given, PostureIterate, Problem
 from .stance import Posture
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def find_posture(
     aims = {body.frames.get(aim, aim) if body else aim: target for aim, target in (targets or {}).items()}
     asked = Given(carrying, light, aims, com, posture, start, constraints, support, strength, rest)
     descent = Descent(problem := Problem.of(robot, asked))
-    best: Point | None = None
+    best: PostureIterate | None = None
     tried = 0
     for q in problem.initial_guesses(attempts, seed):
         tried += 1
@@ -110,7 +110,7 @@ def find_posture(
     return _result(descent, best, tried)
 
 
-def _result(descent: Descent, point: Point, attempts: int) -> PostureResult:
+def _result(descent: Descent, point: PostureIterate, attempts: int) -> PostureResult:
     problem = descent.problem
     forces, proven = descent.best_forces(point.q)
     if proven:
@@ -125,7 +125,7 @@ def _result(descent: Descent, point: Point, attempts: int) -> PostureResult:
     return PostureResult(frozen(point.q), converged, dict(point.kinds), frozen(static), wrenches, reason, attempts)
 
 
-def _wrench(problem: Problem, touch: Touch, part: Array, q: Array) -> Array:
+def _wrench(problem: Problem, touch: PlacedContact, part: Array, q: Array) -> Array:
     """On the contact's frame, world axes, (6,)."""
     f = problem.weight * (part.reshape(len(touch.points), -1) @ touch.edges)
     arms = touch.points @ problem.robot.pose(q, touch.frame)[:3, :3].T
@@ -135,7 +135,7 @@ def _wrench(problem: Problem, touch: Touch, part: Array, q: Array) -> Array:
 # --- in words ---------------------------------------------------------------------------------------------------------
 
 
-def _why(problem: Problem, point: Point) -> str:
+def _why(problem: Problem, point: PostureIterate) -> str:
     """What is not met, by how much, and which limits are in the way."""
     wrong = [(name, value) for name, value in point.kinds if not value <= 1e-6]
     words = []
@@ -151,7 +151,7 @@ def _why(problem: Problem, point: Point) -> str:
     return f"no posture found: {'; '.join(words) or 'it did not converge'}{told}"
 
 
-def _strained(problem: Problem, point: Point) -> str:
+def _strained(problem: Problem, point: PostureIterate) -> str:
     used = np.abs(problem.static(point.q, point.forces)) / problem.effort
     joints = problem.robot.joints.items()
     return ", ".join(name for name, j in joints if j.mimic is None and used[j.v].max(initial=0.0) > 0.999)

@@ -101,7 +101,7 @@ class PoseTrajectory:
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class StanceReference:
     """Posture, base, centre of mass and tracked frames from `start` for T seconds."""
 
     robot: Robot

@@ -15,7 +15,7 @@ from ..controller.controller import WholeBodyController
 from ..item import Numbers
 from .capture import support_of
 from .construction import BASE, COM, POSTURE, tracked_label
-from .references import PEAK, PoseTrajectory, Reference
+from .references import PEAK, PoseTrajectory, StanceReference
 from .stance import Planned, StanceError, Step, StepKind
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Tracker:
         self.frames, self.pace, self.weight = frames, pace, weight
         self.targets: dict[str, Array] = {}  # of tracked frames
         self.offset = np.zeros(3)  # how far slips carried the robot from its plan
-        self.reference: Reference | None = None
+        self.reference: StanceReference | None = None
 
     def reset(self, q: Array) -> None:
         """Nothing is tracked; q is where frames are."""
@@ -82,14 +82,14 @@ class Tracker:
     def begin(self, t: float, q: Array, to: Array) -> None:
         """The first references: from q to a posture, the centre of mass where it is."""
         com = self.robot.com(q)
-        self.reference = Reference(self.robot, t, 1e-3, q, to, com, com, {})
+        self.reference = StanceReference(self.robot, t, 1e-3, q, to, com, com, {})
         self.controller.set_target(COM, lambda t: self.now.com_numbers(t))
         self.controller.set_target(POSTURE, lambda t: self.now.posture_numbers(t))
         if self.robot.base_link is not None:
             self.controller.set_target(BASE, lambda t: self.now.pose_numbers(self.now.base, t))
 
     @property
-    def now(self) -> Reference:
+    def now(self) -> StanceReference:
         """The references in force."""
         if self.reference is None:
             raise StanceError("the machine has not been called yet")
@@ -116,7 +116,7 @@ class Tracker:
         q_from = q if from_here else old.posture_at(t)
         com = self.robot.com(q) if from_here else old.com_at(t)[0]
         frames = {name: self._trajectory(t, q, name, step, from_here) for name in self.targets}
-        self.reference = Reference(
+        self.reference = StanceReference(
             self.robot, t, self.time(step, q_from, com, com_to), q_from, step.q, com, com_to, frames
         )
         for name in frames:
@@ -140,7 +140,7 @@ class Tracker:
         longer."""
         for name in tuple(self.targets):
             self.release(name, q)
-        self.reference = Reference(self.robot, t, 1.0, q, q, self.robot.com(q), com_to, {})
+        self.reference = StanceReference(self.robot, t, 1.0, q, q, self.robot.com(q), com_to, {})
 
     def release(self, name: str, q: Array) -> None:
         """Track a frame no longer."""

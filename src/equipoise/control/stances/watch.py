@@ -65,7 +65,7 @@ class ContactWatch:
 
 
 @dataclass(frozen=True)
-class Push:
+class Displacement:
     """The robot is not where it should be."""
 
     kind: EventKind
@@ -91,7 +91,7 @@ class BalanceWatch:
         """Nothing has happened."""
         self._near_edge = False
 
-    def push(self, t: float, q: Array, margin: float) -> Push | None:
+    def push(self, t: float, q: Array, margin: float) -> Displacement | None:
         """A push that is new, or too far.
 
         Args:
@@ -99,7 +99,11 @@ class BalanceWatch:
         """
         if self.anchors.support is None:
             off = self.anchors.track.com_error(t, q)
-            return None if off <= self.off_limit else Push(EventKind.MOVED, off, not off <= TOO_FAR * self.off_limit)
+            return (
+                None
+                if off <= self.off_limit
+                else Displacement(EventKind.MOVED, off, not off <= TOO_FAR * self.off_limit)
+            )
         if margin > self.capture_margin + UNPLANNED:  # as nearly always: what is planned need not be known
             self._near_edge = False
             return None
@@ -107,4 +111,4 @@ class BalanceWatch:
         falls = not margin > min(low, 0.0) - FALLING
         new = not margin > low and not self._near_edge
         self._near_edge = not margin > low + (UNPLANNED if self._near_edge else 0.0)
-        return Push(EventKind.PUSHED, margin, falls) if falls or new else None
+        return Displacement(EventKind.PUSHED, margin, falls) if falls or new else None

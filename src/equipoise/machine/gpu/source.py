@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..program import Program
-from ..source.body import Body, places
+from ..source.body import SourceBody, places
 from ..source.functions import helpers
 from ..target import compact_slots
 from .layout import MemoryLayout, bytes_of, padded, stage_numbers
@@ -44,7 +44,7 @@ def cuda_source(program: Program, dtype: str, layout: MemoryLayout, name: str = 
     writer = _Writer(program, layout)
     arrays = [f"const char *i{k}, unsigned ic{k}, long long is{k}" for k in range(len(program.inputs))]
     arrays += [f"char *o{k}, unsigned oc{k}, long long os{k}" for k in range(writer.n_outputs)]
-    body = Body(
+    body = SourceBody(
         program, dtype, writer.read, writer.write, cut=layout.cut, fast_division=True, registers=layout.registers
     )  # fmt: skip
     lines = body.lines()

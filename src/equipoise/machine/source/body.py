@@ -19,19 +19,19 @@ _OWN = {"min": "eq_min", "max": "eq_max", "sign": "eq_sign"}
 _RENAMED = {"abs": "fabs"}
 
 
-class Place(NamedTuple):
+class Slot(NamedTuple):
     """Where one number goes."""
 
     output: int
     entry: int
 
 
-def places(program: Program) -> dict[int, list[Place]]:
+def places(program: Program) -> dict[int, list[Slot]]:
     """Value → where it goes; −1 are the zeros."""
-    result: dict[int, list[Place]] = {}
+    result: dict[int, list[Slot]] = {}
     for k, output in enumerate(program.outputs):
         for entry, number in enumerate(output.values.tolist()):
-            result.setdefault(number, []).append(Place(k, entry))
+            result.setdefault(number, []).append(Slot(k, entry))
     return result
 
 
@@ -50,7 +50,7 @@ def _needed(program: Program) -> list[bool]:
     return needed[first:]
 
 
-class Body:
+class SourceBody:
     """Writes one program. Use once: `lines()`, then `waiting_places` says how much memory it wants.
 
     Args:

@@ -17,7 +17,7 @@ import numpy as np
 from ... import __version__
 from ...errors import CompileError, unknown_name
 from ..program import Program
-from .body import Body, places
+from .body import SourceBody, places
 from .functions import helpers, literal
 
 TESTED = 3  # states of the self-test
@@ -147,7 +147,7 @@ def c_file(program: Program, dtype: str, names: Names) -> str:
         return [f"{names.outputs[place.output]}[{place.entry}] = {value};" for place in goes.get(number, [])]
 
     prototype = _c_prototype(names, dtype)
-    lines = Body(program, dtype, read, write).lines()
+    lines = SourceBody(program, dtype, read, write).lines()
     text = "\n".join(lines)
     unused = [f"(void){name};" for name in (*names.inputs, *names.outputs) if f"{name}[" not in text]
     return "\n".join(

@@ -9,7 +9,7 @@ from math import pi
 from ..builder import ModelBuilder
 from ..shapes import ORIGIN, Vector, cylinder, cylinder_between
 from ..types import Model
-from .parameters import JointBounds
+from .parameters import JointRange
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def bimanual() -> Model:
 def add_torso(builder: ModelBuilder, parent: str, *, height: float, turning: bool) -> None:
     """A torso with two seven-joint arms; it turns about z, or is fixed."""
     builder.link("torso", mass=20.0, shapes=[cylinder(0.12, 0.9, position=(0, 0, 0.45))])
-    bounds = JointBounds(lower=-2.0, upper=2.0, velocity=1.5, effort=250.0)
+    bounds = JointRange(lower=-2.0, upper=2.0, velocity=1.5, effort=250.0)
     if turning:
         builder.joint("torso_yaw", "revolute", parent, "torso", position=(0, 0, height), **bounds)
     else:

@@ -14,7 +14,7 @@ from ..shapes import ORIGIN, Vector, box, capsule_between, combined
 from ..types import Array, Inertia, Model, Shape
 from .anthropometry import FOOT_BREADTH, HEEL_TO_ANKLE, HIP_SPACING, SHOULDER_SPACING, Measured, Person
 from .human_look import HumanLook
-from .parameters import JointBounds, require_positive
+from .parameters import JointRange, require_positive
 
 
 class Range(NamedTuple):
@@ -212,11 +212,11 @@ class _Body:
             visuals=self.look.of(links[-1]),
         )
 
-    def _limits(self, joint: str, side: str) -> JointBounds:
+    def _limits(self, joint: str, side: str) -> JointRange:
         limits = RANGES[joint]
         mirrored = side == "right" and joint.endswith(("roll", "yaw"))
         lower, upper = (-limits.upper, -limits.lower) if mirrored else (limits.lower, limits.upper)
-        return JointBounds(lower=lower, upper=upper, velocity=limits.velocity, effort=limits.effort * self.strength)
+        return JointRange(lower=lower, upper=upper, velocity=limits.velocity, effort=limits.effort * self.strength)
 
     def _across(self, segment: Measured, half: float, radius: float) -> Shape:
         y, z = half * self.person.height, segment.length / 2

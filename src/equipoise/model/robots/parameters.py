@@ -11,7 +11,7 @@ from ...errors import ModelError
 from ..shapes import is_positive
 
 
-class JointBounds(TypedDict):
+class JointRange(TypedDict):
     """Limits of a joint, as keywords of `ModelBuilder.joint`."""
 
     lower: float

@@ -7,7 +7,7 @@ from math import cos, pi, sin
 from ..builder import ModelBuilder
 from ..shapes import box, capsule_between, cylinder, cylinder_between, sphere
 from ..types import Model
-from .parameters import JointBounds
+from .parameters import JointRange
 
 LEGS = {"front_left": (1.0, 1.0), "front_right": (1.0, -1.0), "hind_left": (-1.0, 1.0), "hind_right": (-1.0, -1.0)}
 HIP_X, HIP_Y = 0.28, 0.11  # m, hips from the middle of the trunk
@@ -45,12 +45,12 @@ def _leg(builder: ModelBuilder, name: str, front: float, left: float) -> None:
     hip = (front * HIP_X, left * HIP_Y, 0.0)
     inward, outward = -0.5, 0.8
     lower, upper = (inward, outward) if left > 0 else (-outward, -inward)
-    roll = JointBounds(lower=lower, upper=upper, velocity=15.0, effort=80.0)
+    roll = JointRange(lower=lower, upper=upper, velocity=15.0, effort=80.0)
     links = ("trunk", f"{name}_hip", f"{name}_thigh", f"{name}_shank")
     builder.joint(f"{name}_hip_roll", "revolute", *links[0:2], axis=(1, 0, 0), position=hip, **roll)
-    pitch = JointBounds(lower=-1.5, upper=2.5, velocity=15.0, effort=80.0)
+    pitch = JointRange(lower=-1.5, upper=2.5, velocity=15.0, effort=80.0)
     builder.joint(f"{name}_hip_pitch", "revolute", *links[1:3], axis=(0, 1, 0), position=(0, out, 0), **pitch)
-    knee = JointBounds(lower=-2.6, upper=0.0, velocity=18.0, effort=120.0)
+    knee = JointRange(lower=-2.6, upper=0.0, velocity=18.0, effort=120.0)
     builder.joint(f"{name}_knee", "revolute", *links[2:4], axis=(0, 1, 0), position=(0, 0, -THIGH), **knee)
     tilt = STANDING_PITCH - 2 * STANDING_PITCH  # of the shank when standing
     below = (FOOT_RADIUS * sin(tilt), 0.0, -SHANK - FOOT_RADIUS * cos(tilt))

@@ -15,7 +15,7 @@ from typing import Any
 
 from ....machine.loops import Function, Number
 from .rows import violation_tolerance
-from .workspace import Code, Count, Scope, Setting
+from .workspace import Code, Counters, Scope, Setting
 
 INFINITY = float("inf")
 SMALL = 1e-10  # a change of a multiplier, by the largest of them, that counts as zero
@@ -24,7 +24,7 @@ SMALL = 1e-10  # a change of a multiplier, by the largest of them, that counts a
 def empty(scope: Scope, dimension: Number) -> None:
     """Nothing in the working set, and this many rows of J."""
     f = scope.f
-    f["count"][Count.SIZE], f["count"][Count.DIMENSION] = 0, dimension
+    f["count"][Counters.SIZE], f["count"][Counters.DIMENSION] = 0, dimension
     with f.loop(0, scope.m) as i:
         f["inside"][i] = 0
 
@@ -32,7 +32,7 @@ def empty(scope: Scope, dimension: Number) -> None:
 def coordinates(scope: Scope, row: Any, factor: Any) -> None:
     """d = factor · Jᵀ row."""
     f = scope.f
-    with f.loop(0, f["count"][Count.DIMENSION]) as k:
+    with f.loop(0, f["count"][Counters.DIMENSION]) as k:
         f["d"][k] = f.dot(scope.row("J", k), row, 0, scope.n) * factor
 
 
@@ -50,18 +50,18 @@ def write_enter(module: Any) -> Function:
     """`enter`: the row with coordinates d becomes the last of the working set."""
     scope = Scope(module, "enter", "which", "equality")
     f, n = scope.f, scope.n
-    q = f["count"][Count.SIZE]
+    q = f["count"][Counters.SIZE]
     square, step = f.variable(0.0), f["step"]
-    with f.loop(q, f["count"][Count.DIMENSION]) as k:
+    with f.loop(q, f["count"][Counters.DIMENSION]) as k:
         square.value = square.value + f["d"][k] * f["d"][k]
     length, head = f.sqrt(square.value), f["d"][q]
     end = f.choose(head > 0.0, -length, length)
     beta = f.number(1.0) / (square.value + f.abs(head) * length)
     f["d"][q] = head - end
     f.fill(step, 0.0, 0, scope.wide)
-    with f.loop(q, f["count"][Count.DIMENSION]) as k:
+    with f.loop(q, f["count"][Counters.DIMENSION]) as k:
         f.add(step, f["d"][k], scope.row("J", k), 0, n)
-    with f.loop(q, f["count"][Count.DIMENSION]) as k:
+    with f.loop(q, f["count"][Counters.DIMENSION]) as k:
         f.add(scope.row("J", k), -(beta * f["d"][k]), step, 0, n)
     column = scope.row("C", q)
     f.fill(column, 0.0, 0, scope.wide)
@@ -71,7 +71,7 @@ def write_enter(module: Any) -> Function:
     f["W"][q], f["equal"][q] = f["which"], f["equality"]
     with f.when(f["which"] >= 0):
         f["inside"][f["which"]] = 1
-    f["count"][Count.SIZE] = q + 1
+    f["count"][Counters.SIZE] = q + 1
     f.finish(Code.DONE)
     return scope.f
 
@@ -80,7 +80,7 @@ def write_leave(module: Any) -> Function:
     """`leave`: member `at` of the working set goes; rotations make C triangular again."""
     scope = Scope(module, "leave", "at")
     f, n = scope.f, scope.n
-    last = f["count"][Count.SIZE] - 1
+    last = f["count"][Counters.SIZE] - 1
     f["inside"][f["W"][f["at"]]] = 0
     with f.loop(f["at"], last) as k:
         f.copy(scope.row("C", k), scope.row("C", k + 1), 0, n)
@@ -100,7 +100,7 @@ def write_leave(module: Any) -> Function:
         f.add(scope.row("J", k), s, scope.row("J", k + 1), 0, n)
         f.scale(scope.row("J", k + 1), c, 0, n)
         f.add(scope.row("J", k + 1), -s, f["step"], 0, n)
-    f["count"][Count.SIZE] = last
+    f["count"][Counters.SIZE] = last
     f.finish(Code.DONE)
     return scope.f
 
@@ -116,11 +116,11 @@ def write_bring(module: Any, enter: Function, leave: Function) -> Function:
     value = f.dot(row, f["x"], 0, n)
     sign = f.choose(value < f["bound"][i], 1.0, -1.0)
     with f.loop(0, f["limit"]):
-        f["count"][Count.CHANGES] = f["count"][Count.CHANGES] + 1
-        with f.when(f["count"][Count.CHANGES] > f["limit"]):
+        f["count"][Counters.CHANGES] = f["count"][Counters.CHANGES] + 1
+        with f.when(f["count"][Counters.CHANGES] > f["limit"]):
             f.answer(Code.LIMIT)
         coordinates(scope, row, sign)
-        q, short = f["count"][Count.SIZE], (f.dot(row, f["x"], 0, n) - f["bound"][i]) * sign
+        q, short = f["count"][Counters.SIZE], (f.dot(row, f["x"], 0, n) - f["bound"][i]) * sign
         free = free_part(scope, q)
         depends = ~(free > 0.0)
         close = f.abs(short) <= violation_tolerance(scope, i, f["bound"][i], scope.length(f["x"]))
@@ -150,7 +150,7 @@ def free_part(scope: Scope, q: Number) -> Number:
     free, whole = f.variable(0.0), f.variable(0.0)
     with f.loop(0, q) as k:
         whole.value = whole.value + f["d"][k] * f["d"][k]
-    with f.loop(q, f["count"][Count.DIMENSION]) as k:
+    with f.loop(q, f["count"][Counters.DIMENSION]) as k:
         free.value = free.value + f["d"][k] * f["d"][k]
     return f.choose(
         free.value > (whole.value + free.value) * f["settings"][Setting.ENTER] * f["settings"][Setting.ENTER],
@@ -175,7 +175,7 @@ def _blocking(scope: Scope, q: Number) -> tuple[Number, Number]:
 def _move(scope: Scope, q: Number, t: Number, depends: Number) -> None:
     """x along the free part of d, and multipliers against it."""
     f = scope.f
-    with f.unless(depends), f.loop(q, f["count"][Count.DIMENSION]) as k:
+    with f.unless(depends), f.loop(q, f["count"][Counters.DIMENSION]) as k:
         f.add(f["x"], t * f["d"][k], scope.row("J", k), 0, scope.n)
     with f.loop(0, q) as k:
         f["u"][k] = f["u"][k] - t * f["q"][k]

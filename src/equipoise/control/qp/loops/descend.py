@@ -17,7 +17,7 @@ from ....machine.loops import Function, Number, Variable
 from .changes import back_substitute, coordinates
 from .rows import turned_back, violation_tolerance
 from .signs import ROUNDING
-from .workspace import NOISE, RANK, WRONG, Code, Count, Info, Scope, Setting
+from .workspace import NOISE, RANK, WRONG, Code, Counters, Info, Scope, Setting
 
 SLACK = 0.25  # of a row's tolerance, by which a step may violate it: less than what counts later
 COSTLY = 8  # rows of a level that cost as much as another change
@@ -42,9 +42,9 @@ def write(module: Any, factor: Function, fit: Function, enter: Function, leave: 
     level, f = Level(scope), scope.f
     many, blocked = _begin(level), f.variable(-1)
     with f.loop(0, f["limit"]):
-        q, total = f["count"][Count.SIZE], _gather(level)
-        f["count"][Count.CHANGES] = f["count"][Count.CHANGES] + 1 + total / COSTLY
-        with f.when(f["count"][Count.CHANGES] > f["limit"]):
+        q, total = f["count"][Counters.SIZE], _gather(level)
+        f["count"][Counters.CHANGES] = f["count"][Counters.CHANGES] + 1 + total / COSTLY
+        with f.when(f["count"][Counters.CHANGES] > f["limit"]):
             f.answer(Code.LIMIT)
         f.fill(f["y"], 0.0, 0, scope.wide)
         c = f.call(factor, t0=0, t1=total, total=total, c0=q, rank=Setting.LEVEL)
@@ -123,7 +123,7 @@ def _row(level: Level, total: Variable, row: Any, aim: Number, of: Any, norm: Nu
     f, scope, t = level.f, level.scope, total.value
     to = scope.row("T", t)
     f.fill(to, 0.0, 0, scope.wide)
-    with f.loop(f["count"][Count.SIZE], scope.n) as k:
+    with f.loop(f["count"][Counters.SIZE], scope.n) as k:
         to[k] = f.dot(scope.row("J", k), row, 0, scope.n)
     f["aim"][t] = aim - f.dot(f["x"], row, 0, scope.n)
     f["of"][t], f["pivoted"][t], f["square"][t] = of, 0, norm * norm
@@ -135,7 +135,7 @@ def _unit(level: Level, total: Variable, i: Number, weight: Number, pull: Number
     f, scope, t = level.f, level.scope, total.value
     to, root = scope.row("T", t), f.sqrt(weight)
     f.fill(to, 0.0, 0, scope.wide)
-    with f.loop(f["count"][Count.SIZE], scope.n) as k:
+    with f.loop(f["count"][Counters.SIZE], scope.n) as k:
         to[k] = scope.row("J", k)[i] * root
     f["aim"][t] = pull / root - root * f["x"][i]
     f["of"][t], f["pivoted"][t], f["square"][t] = -1 - f["n_R"] - i, 0, weight
@@ -194,7 +194,7 @@ def _block(level: Level, i: Number, enter: Function) -> None:
     with f.when(own):
         f["soft"][i] = side
     with f.unless(own):
-        q = f["count"][Count.SIZE]
+        q = f["count"][Counters.SIZE]
         coordinates(scope, scope.row("M", i), -side)
         f["sign"][q] = -side
         f.call(enter, which=i, equality=0)
@@ -258,7 +258,7 @@ def _fix(level: Level, total: Number, enter: Function) -> None:
     f, scope = level.f, level.scope
     f["info"][Info.SEARCHED] = f.larger(f["info"][Info.SEARCHED], f["info"][Info.SIZE])
     missed = _missed(level, total)
-    with f.loop(0, f["count"][Count.SIZE]) as k, f.when(f["equal"][k].equals(0) & missed):
+    with f.loop(0, f["count"][Counters.SIZE]) as k, f.when(f["equal"][k].equals(0) & missed):
         i = f["W"][k]
         with f.when(f.abs(f["q"][k]) * f["norm"][i] > f["b"][1]):
             f["equal"][k], f["fixed"][i], f["soft"][i] = 1, 1, -f["sign"][k]
@@ -272,7 +272,7 @@ def _fix(level: Level, total: Number, enter: Function) -> None:
         with f.unless(met & ~f["low"][i].equals(f["high"][i])):
             f["fixed"][i] = 1
             f["bound"][i], f["prior"][i] = value, f["off"][t]
-    with f.unless(level.is_class | level.is_rest), f.loop(0, total) as t, f.when(f["count"][Count.SIZE] < scope.n):
+    with f.unless(level.is_class | level.is_rest), f.loop(0, total) as t, f.when(f["count"][Counters.SIZE] < scope.n):
         _cost_row(level, t, enter)
 
 
@@ -304,7 +304,7 @@ def _cost_row(level: Level, t: Number, enter: Function) -> None:
     free, whole = f.variable(0.0), f.variable(0.0)
     with f.loop(0, n) as k:
         whole.value = whole.value + f["d"][k] * f["d"][k]
-    with f.loop(f["count"][Count.SIZE], n) as k:
+    with f.loop(f["count"][Counters.SIZE], n) as k:
         free.value = free.value + f["d"][k] * f["d"][k]
     with f.when(free.value > whole.value * RANK**2):
         f.call(enter, which=-1, equality=1)

@@ -13,13 +13,13 @@ from typing import Any
 from ....machine.loops import Function, Number
 from .levels import cholesky_solve
 from .rows import copy_row, turned_back
-from .workspace import Code, Count, Scope, Setting
+from .workspace import Code, Counters, Scope, Setting
 
 
 def by_rows(scope: Scope) -> Number:
     """Whether the levels of the cost are rows: with strict priorities, and where their sum is too badly conditioned."""
     f = scope.f
-    return (f["strict"] > 0) | (f["count"][Count.CAREFUL] > 0)
+    return (f["strict"] > 0) | (f["count"][Counters.CAREFUL] > 0)
 
 
 def steps_of(scope: Scope) -> Number:
@@ -67,7 +67,7 @@ def _gather(scope: Scope) -> Number:
             t = total.value
             f.copy(scope.row("T", t), scope.row("M", i), 0, scope.n)
             aim = f.choose(f["side"][i] > 0.0, f["high"][i], f["low"][i])
-            f["aim"][t] = f.choose((f["count"][Count.FOUND] > 0) & (f["fixed"][i] > 0), f["bound"][i], aim)
+            f["aim"][t] = f.choose((f["count"][Counters.FOUND] > 0) & (f["fixed"][i] > 0), f["bound"][i], aim)
             _enter(scope, t, i, f["norm"][i] * f["norm"][i])
             total.value = t + 1
     k = f.variable(0)
@@ -92,7 +92,7 @@ def _gather(scope: Scope) -> Number:
 def _found(scope: Scope, level: Number) -> Number:
     """Whether `search` found what a level of the cost can reach: the values at the point that it kept."""
     f = scope.f
-    return (f["count"][Count.FOUND] > 0) & (level < f["levels"] - 1)
+    return (f["count"][Counters.FOUND] > 0) & (level < f["levels"] - 1)
 
 
 def _enter(scope: Scope, t: Number, of: Number, square: Number) -> None:

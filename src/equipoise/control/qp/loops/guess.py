@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....machine.loops import Function, Number, Row
+from ....machine.loops import ArrayView, Function, Number
 from .workspace import Code, Info, Scope, Setting
 
 INFINITY = float("inf")
@@ -76,7 +76,7 @@ def cost(f: Function, wide: Number) -> None:
         cost[j] = 0.0
 
 
-def upper_factor(f: Function, M: Row, n: Number, wide: Number) -> None:
+def upper_factor(f: Function, M: ArrayView, n: Number, wide: Number) -> None:
     """M = Uᵀ U in place, row after row; returns from the function where a pivot is not positive."""
     with f.loop(0, n) as k:
         row = M.at(k * wide)
@@ -109,7 +109,7 @@ def _gather(f: Function) -> Number:
     return count.value
 
 
-def _transpose(f: Function, row: Row, column: Row, stride: Number) -> None:
+def _transpose(f: Function, row: ArrayView, column: ArrayView, stride: Number) -> None:
     with f.loop(0, f["n"]) as k:
         column[k * stride] = row[k]
 

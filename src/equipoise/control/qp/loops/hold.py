@@ -7,7 +7,7 @@ from typing import Any
 from ....machine.loops import Function, Number
 from .changes import coordinates, empty, free_part
 from .rows import violation_tolerance
-from .workspace import Code, Count, Scope
+from .workspace import Code, Counters, Scope
 
 BELOW = 1e-6  # of the regularisation, where it comes after the last level: all but nothing next to it
 LIKELY, MINIMISED = 1, 2  # hints: what was violated in the last program, and what has been minimised in this one
@@ -26,7 +26,7 @@ def write_pin(module: Any, enter: Function) -> Function:
         with f.when(equality):
             f["bound"][i] = f["high"][i]
         with f.when(equality | (f["fixed"][i] > 0)):
-            q = f["count"][Count.SIZE]
+            q = f["count"][Counters.SIZE]
             coordinates(scope, scope.row("M", i), 1.0)
             with f.when(free_part(scope, q) > 0.0):
                 f["u"][q], f["sign"][q] = 0.0, 1.0
@@ -46,7 +46,7 @@ def write_hold(module: Any, bring: Function) -> Function:
     f = scope.f
     first = f.choose(f["first_class"] < f["classes"], f["first_class"], f["classes"])
     with f.loop(first, f["classes"] + 1) as c:
-        f["count"][Count.CLASS] = c
+        f["count"][Counters.CLASS] = c
         with f.when(f["hints"][c].equals(LIKELY)):
             f.answer(Code.CONFLICT)
         with f.when(c >= f["first_class"]), f.loop(0, scope.m) as i:
@@ -95,7 +95,7 @@ def write_reduce(module: Any) -> Function:
     """
     scope = Scope(module, "reduce")
     f, n, row = scope.f, scope.n, scope.row
-    q = f["count"][Count.SIZE]
+    q = f["count"][Counters.SIZE]
     d = n - q
     with f.loop(0, d) as k:
         f.copy(row("Z", k), row("J", q + k), 0, n)

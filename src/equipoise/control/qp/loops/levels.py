@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....machine.loops import Function, Number, Row
-from .workspace import Code, Count, Scope
+from ....machine.loops import ArrayView, Function, Number
+from .workspace import Code, Counters, Scope
 
 ROUNDING = 1e-15  # of a diagonal entry
 ILL = 1e-10  # of a diagonal entry: what is left of fewer digits
@@ -134,7 +134,7 @@ def _disagreements(scope: Scope, count: Number) -> None:
             f["off"][f["pivot"][k]] = f["off"][f["pivot"][k]] + share
 
 
-def _multiples(scope: Scope, row: Row, to: Row) -> None:
+def _multiples(scope: Scope, row: ArrayView, to: ArrayView) -> None:
     """F of one row: row = F L over the coordinates of the level."""
     f, c0, c1 = scope.f, scope.f["c0"], scope.f["c1"]
     f.fill(to, 0.0, 0, scope.wide)
@@ -149,7 +149,9 @@ def _multiples(scope: Scope, row: Row, to: Row) -> None:
         to[k] = 0.0
 
 
-def cholesky_solve(scope: Scope, matrix: Row, vector: Row, start: Any, stop: Number, stride: Number) -> None:
+def cholesky_solve(
+    scope: Scope, matrix: ArrayView, vector: ArrayView, start: Any, stop: Number, stride: Number
+) -> None:
     """vector ← matrix⁻¹ vector for rows and columns from start on; the upper part of the matrix becomes its factor.
 
     What rounding leaves of a pivot decides nothing.
@@ -163,7 +165,7 @@ def cholesky_solve(scope: Scope, matrix: Row, vector: Row, start: Any, stop: Num
             row[j] = 0.0
         pivot, whole = row[k], f["left"][k]
         with f.unless(pivot > whole * ILL):
-            f["count"][Count.ILL] = 1
+            f["count"][Counters.ILL] = 1
         inverse = f.choose(pivot > whole * ROUNDING, f.number(1.0) / f.sqrt(pivot), 0.0)
         f.scale(row, inverse, k, stop)
         vector[k] = vector[k] * inverse

@@ -17,7 +17,7 @@ from ....machine.cache import key
 from ....machine.loops import Function, Number, optimised_object
 from ....machine.store import shared_cache
 from . import changes, descend, exact, gather, guess, hold, levels, rows, search, settle, signs
-from .workspace import ACCURATE, Code, Count, Info, Scope
+from .workspace import ACCURATE, Code, Counters, Info, Scope
 
 # working sets that are looked at after the last one, and after one searched from nothing or from it
 WARM, PROVE = 2, (6, 2)
@@ -71,9 +71,9 @@ def _solve(
     """`solve`: count[RELAXED] tells whether the last program was feasible."""
     scope = Scope(module, "solve")
     f = scope.f
-    f["info"][Info.TRIES], f["info"][Info.DEPENDENT], f["count"][Count.CHANGES] = 0.0, 0.0, 0
+    f["info"][Info.TRIES], f["info"][Info.DEPENDENT], f["count"][Counters.CHANGES] = 0.0, 0.0, 0
     f.copy(f["last"], f["x"], 0, scope.n)
-    likely = (f["strict"] <= 0) & f["count"][Count.RELAXED].equals(0)
+    likely = (f["strict"] <= 0) & f["count"][Counters.RELAXED].equals(0)
     far = f.variable(0)  # whether guesses say that the last working set is of no use
     with f.when(likely):
         far.value = f.choose(_guess(scope, guessed).equals(Code.FAR), 1, 0)
@@ -82,19 +82,19 @@ def _solve(
     with f.unless(code.value.equals(Code.DONE)):
         f.answer(code.value)
     # Guesses left equalities out that depend on each other only in the sense of the cost.
-    with f.when(likely & (left_out.value > 0.0) & f["count"][Count.DEPENDENT].equals(0)):
+    with f.when(likely & (left_out.value > 0.0) & f["count"][Counters.DEPENDENT].equals(0)):
         _guess(scope, guessed)
-    f["count"][Count.FOUND], f["count"][Count.CAREFUL], f["info"][Info.SEARCHED] = 0, 0, 0.0
-    code.value, f["count"][Count.INSIDE] = Code.NOT_FOUND, 0
+    f["count"][Counters.FOUND], f["count"][Counters.CAREFUL], f["info"][Info.SEARCHED] = 0, 0, 0.0
+    code.value, f["count"][Counters.INSIDE] = Code.NOT_FOUND, 0
     with f.when(far.value.equals(0)):
         code.value = f.call(settled, tries=WARM)
     with f.when(code.value.equals(Code.DONE) & search.violated(scope)):  # only a search proves that class 0 cannot hold
-        code.value, f["count"][Count.INSIDE] = Code.NOT_FOUND, 0
+        code.value, f["count"][Counters.INSIDE] = Code.NOT_FOUND, 0
     for warm in (1, 0):
-        with f.when(~code.value.equals(Code.DONE) & (f["count"][Count.INSIDE] >= warm)):
-            f["count"][Count.FOUND] = 0
+        with f.when(~code.value.equals(Code.DONE) & (f["count"][Counters.INSIDE] >= warm)):
+            f["count"][Counters.FOUND] = 0
             code.value = f.call(found, warm=warm)
-            f["count"][Count.FOUND] = 1
+            f["count"][Counters.FOUND] = 1
             with f.when(code.value.equals(Code.DONE)):
                 code.value = f.call(settled, tries=PROVE[warm])
             with f.when(code.value.equals(Code.INFEASIBLE)):
@@ -152,8 +152,8 @@ def _finish(module: Any) -> Function:
             f["sides"][k], f["values_A"][k] = f["side"][i], value
             f["info"][Info.ACTIVE] = f["info"][Info.ACTIVE] + f.choose(f["push"][i].equals(0.0), 0.0, 1.0)
             _excess(scope, i, value, f["lower"][k], f["upper"][k], length, first, "excess_A", k)
-    f["info"][Info.DEPENDENT] = f.as_real(f["count"][Count.DEPENDENT])
-    f["count"][Count.RELAXED] = f.choose(first.value > f["classes"], 0, 1)
+    f["info"][Info.DEPENDENT] = f.as_real(f["count"][Counters.DEPENDENT])
+    f["count"][Counters.RELAXED] = f.choose(first.value > f["classes"], 0, 1)
     f["info"][Info.STATIONARITY] = f.larger(f["info"][Info.STATIONARITY], f["info"][Info.SEARCHED])
     worst.value = f.larger(
         f["info"][Info.STATIONARITY], f.larger(f["info"][Info.PRIMAL], f["info"][Info.COMPLEMENTARITY])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....machine.loops import Function, Number, Row
+from ....machine.loops import ArrayView, Function, Number
 from .guess import DEPENDENT
-from .workspace import LAST, TOLERANCE, Code, Count, Scope, Setting
+from .workspace import LAST, TOLERANCE, Code, Counters, Scope, Setting
 
 INFINITY = float("inf")
 
@@ -33,13 +33,13 @@ def write(module: Any, level: Function) -> Function:
     _transpose(scope)
     square = f["settings"][Setting.REPEATED] * f["settings"][Setting.REPEATED]
     f["settings"][Setting.GUESS] = f.choose(
-        f["count"][Count.DEPENDENT] > 0, square, DEPENDENT
+        f["count"][Counters.DEPENDENT] > 0, square, DEPENDENT
     )  # guesses see rows in the sense of the cost
     f.finish(Code.DONE)
     return scope.f
 
 
-def copy_row(scope: Scope, to: Row, row: Row) -> None:
+def copy_row(scope: Scope, to: ArrayView, row: ArrayView) -> None:
     """A row of n numbers, with zeros behind."""
     f = scope.f
     f.copy(to, row, 0, scope.n)
@@ -91,7 +91,7 @@ def _truncate(scope: Scope, level: Function) -> None:
     larger.
     """
     f, n_E = scope.f, scope.n_E
-    f["count"][Count.DEPENDENT] = 0
+    f["count"][Counters.DEPENDENT] = 0
     total = f.variable(0)
     with f.loop(0, f["classes"] + 1) as c:
         f["first"][c] = total.value
@@ -121,7 +121,7 @@ def _truncate(scope: Scope, level: Function) -> None:
 def _repeat(scope: Scope, t: Number, rank: Number) -> None:
     """Leave of a row what the first `rank` coordinates say."""
     f, row, i = scope.f, scope.row("T", t), scope.f["of"][t]
-    f["count"][Count.DEPENDENT] = f["count"][Count.DEPENDENT] + 1
+    f["count"][Counters.DEPENDENT] = f["count"][Counters.DEPENDENT] + 1
     with f.loop(rank, scope.n) as j:
         row[j] = 0.0
     turned_back(scope, row, 0, rank)
@@ -145,7 +145,7 @@ def _loosen(f: Function, n_E: Number, cls: Number) -> None:
         f["loose"][k] = f.choose(cls.equals(LAST), f["settings"][Setting.REPEATED], f["settings"][Setting.ROUNDING])
 
 
-def turned_back(scope: Scope, vector: Row, start: Any, stop: Any) -> None:
+def turned_back(scope: Scope, vector: ArrayView, start: Any, stop: Any) -> None:
     """The vector through reflections start … stop − 1, last first: from coordinates y to unknowns x."""
     f = scope.f
     with f.loop(start, stop, down=True) as k:
@@ -153,7 +153,7 @@ def turned_back(scope: Scope, vector: Row, start: Any, stop: Any) -> None:
         f.add(vector, -(f.dot(vector, mirror, k, scope.n) * f["beta"][k]), mirror, k, scope.n)
 
 
-def turned(scope: Scope, vector: Row, count: Any) -> None:
+def turned(scope: Scope, vector: ArrayView, count: Any) -> None:
     """The vector through the first `count` reflections: from gradients over x to gradients over y."""
     f = scope.f
     with f.loop(0, count) as k:

@@ -13,7 +13,7 @@ from ....machine.loops import Function, Number
 from .changes import coordinates, free_part
 from .hold import MINIMISED
 from .rows import violation_tolerance
-from .workspace import FEASIBLE, Code, Count, Scope
+from .workspace import FEASIBLE, Code, Counters, Scope
 
 INFINITY = float("inf")
 
@@ -41,7 +41,7 @@ def write(module: Any, tools: Tools) -> Function:
     with f.loop(0, after):
         with f.unless(code.value.equals(Code.CONFLICT)):
             f.leave()
-        c = f["count"][Count.CLASS]
+        c = f["count"][Counters.CLASS]
         f.copy(f["x"], f["kept"], 0, n)
         f.call(tools.pin, below=c)
         with f.when(warm):
@@ -60,7 +60,7 @@ def write(module: Any, tools: Tools) -> Function:
         code.value = f.call(tools.down, level=after + k)
         f.copy(f["kept"], f["x"], 0, n)
     with f.when(code.value.equals(Code.DONE)):
-        with f.loop(0, f["count"][Count.SIZE], down=True) as k, f.when(f["equal"][k].equals(0)):
+        with f.loop(0, f["count"][Counters.SIZE], down=True) as k, f.when(f["equal"][k].equals(0)):
             f.call(tools.leave, at=k)
         f.call(tools.reduce)
         code.value = _only_rounding(scope, f.call(tools.hold, first_class=after))
@@ -81,8 +81,8 @@ def _begin(scope: Scope, tools: Tools, warm: Number, code: Any) -> None:
     with f.when(warm):
         f.copy(f["x"], f["point"], 0, n)
         f.copy(f["kept"], f["point"], 0, n)
-        f["count"][Count.CLASS] = _first_violated(scope)
-        code.value = f.choose(f["count"][Count.CLASS] < after, Code.CONFLICT, Code.DONE)
+        f["count"][Counters.CLASS] = _first_violated(scope)
+        code.value = f.choose(f["count"][Counters.CLASS] < after, Code.CONFLICT, Code.DONE)
         with f.when(code.value.equals(Code.DONE)):
             f.call(tools.pin, below=after)
             _take_up(scope, tools, after)
@@ -104,8 +104,8 @@ def _take_up(scope: Scope, tools: Tools, below: Number) -> None:
         free = f["fixed"][i].equals(0) & ~f["low"][i].equals(f["high"][i]) & ~f["side"][i].equals(0.0)
         gap = f["value"][i] - f.choose(f["side"][i] > 0.0, f["high"][i], f["low"][i])
         tight = f.abs(gap) <= violation_tolerance(scope, i, f["value"][i], length)
-        with f.when(free & tight & (f["cls"][i] < below) & (f["count"][Count.SIZE] < scope.n)):
-            q = f["count"][Count.SIZE]
+        with f.when(free & tight & (f["cls"][i] < below) & (f["count"][Counters.SIZE] < scope.n)):
+            q = f["count"][Counters.SIZE]
             coordinates(scope, scope.row("M", i), -f["side"][i])
             with f.when(free_part(scope, q) > 0.0):
                 f["u"][q], f["sign"][q] = 0.0, -f["side"][i]
@@ -140,6 +140,6 @@ def _sides(scope: Scope) -> None:
     f = scope.f
     with f.loop(scope.n_E, scope.m) as i, f.unless(f["low"][i].equals(f["high"][i])):
         f["side"][i] = f.choose(f["fixed"][i] > 0, f["soft"][i], 0.0)
-    with f.loop(0, f["count"][Count.SIZE]) as k, f.when((f["W"][k] >= scope.n_E) & f["equal"][k].equals(0)):
+    with f.loop(0, f["count"][Counters.SIZE]) as k, f.when((f["W"][k] >= scope.n_E) & f["equal"][k].equals(0)):
         i = f["W"][k]
         f["side"][i] = f.choose(f["low"][i].equals(f["high"][i]), 1.0, -f["sign"][k])

@@ -11,7 +11,7 @@ from typing import Any
 
 from ....machine.loops import Function, Number, Variable
 from .rows import violation_tolerance
-from .workspace import Code, Count, Info, Scope
+from .workspace import Code, Counters, Info, Scope
 
 FEW = 8  # rows that may enter at once
 SLACK = 0.25  # of a row's tolerance, by which a step may violate it
@@ -23,20 +23,20 @@ def write(module: Any, exact: Function, signs: Function) -> Function:
     scope = Scope(module, "settle", "tries")
     f, n = scope.f, scope.n
     inside = f.variable(0)  # whether `point` violates no row that is not in the working set; count[INSIDE] for others
-    f["count"][Count.INSIDE] = 0
+    f["count"][Counters.INSIDE] = 0
     with f.loop(0, f["tries"]):
         f["info"][Info.TRIES] = f["info"][Info.TRIES] + 1.0
-        f["count"][Count.ILL] = 0
+        f["count"][Counters.ILL] = 0
         f.call(exact)
-        with f.when((f["count"][Count.ILL] > 0) & (f["strict"] <= 0) & f["count"][Count.CAREFUL].equals(0)):
-            f["count"][Count.CAREFUL] = 1
+        with f.when((f["count"][Counters.ILL] > 0) & (f["strict"] <= 0) & f["count"][Counters.CAREFUL].equals(0)):
+            f["count"][Counters.CAREFUL] = 1
             f.call(exact)
         with f.when(inside.value.equals(0)):
             entered = _enter(scope)
             with f.when(entered.equals(0)):
-                inside.value, f["count"][Count.INSIDE] = 1, 1
+                inside.value, f["count"][Counters.INSIDE] = 1, 1
                 f.copy(f["point"], f["x"], 0, n)
-            with f.when((entered > FEW) & f["count"][Count.FOUND].equals(0)):
+            with f.when((entered > FEW) & f["count"][Counters.FOUND].equals(0)):
                 f.answer(Code.NOT_FOUND)
         with f.when(inside.value > 0):
             share, row = f.variable(1.0), f.variable(-1)

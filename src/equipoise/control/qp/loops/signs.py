@@ -14,7 +14,7 @@ from typing import Any
 from ....machine.loops import Function, Number
 from .exact import diagonal_of, steps_of
 from .rows import turned, violation_tolerance
-from .workspace import NOISE, TOLERANCE, WRONG, Count, Info, Scope
+from .workspace import NOISE, TOLERANCE, WRONG, Counters, Info, Scope
 
 BY_COST, BY_CLASS = 1, 2  # which kind of level a row is decided by
 ROUNDING = 1e-11  # deviation of a row of the cost, by its terms, that counts as none
@@ -35,7 +35,7 @@ def write(module: Any) -> Function:
     scope = Scope(module, "signs")
     f = scope.f
     with f.loop(0, scope.m) as i:
-        found = (f["count"][Count.FOUND] > 0) & (f["fixed"][i] > 0)  # by `search`
+        found = (f["count"][Counters.FOUND] > 0) & (f["fixed"][i] > 0)  # by `search`
         f["decided"][i] = f.choose(found, BY_CLASS, 0)
         f["push"][i] = f.choose(found & (f["strict"] > 0), f["prior"][i], 0.0)
     length, wrong = scope.length(f["x"]), Worst(f)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from ....machine.loops import TALL, Function, Number, Row, padded
+from ....machine.loops import TALL, ArrayView, Function, Number, padded
 
 RANK = 1e-9  # of a row's length: what others leave of it counts as nothing
 LAST = 1  # class of the rows that are relaxed last
@@ -64,7 +64,7 @@ class Setting(IntEnum):
     ROUNDING = 4  # of all other rows of E that others repeat
 
 
-class Count(IntEnum):
+class Counters(IntEnum):
     """Places in `count`."""
 
     SIZE = 0  # rows in the working set that changes one by one
@@ -124,15 +124,15 @@ class Scope:
         self.n, self.n_E, self.m = f["n"], f["n_E"], f["n_E"] + f["n_A"]
         self.wide, self.tall = f.padded(self.n), f.tall(self.m)
 
-    def row(self, name: str, i: Any) -> Row:
+    def row(self, name: str, i: Any) -> ArrayView:
         """Row i of a matrix of the workspace."""
         f = self.f
-        row: Row = f[name].at(f.number(i) * self.wide)
+        row: ArrayView = f[name].at(f.number(i) * self.wide)
         return row
 
-    def rows_times(self, to: Row, vector: Row) -> None:
+    def rows_times(self, to: ArrayView, vector: ArrayView) -> None:
         """to = M vector."""
         self.f.times(to, self.f["columns"], vector, self.n, self.m)
 
-    def length(self, vector: Row) -> Number:
+    def length(self, vector: ArrayView) -> Number:
         return self.f.sqrt(self.f.dot(vector, vector, 0, self.n))
