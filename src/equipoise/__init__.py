@@ -87,7 +87,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; a test holds it against
     from .show.report import report as report
     from .show.viewer import view as view
     from .simulate.actuators import Actuators as Actuators
-    from .simulate.loop import Push as Push
+    from .simulate.conditions import Push as Push
     from .simulate.loop import simulate as simulate
     from .simulate.run import Run as Run
     from .simulate.sensors import Sensors as Sensors
@@ -169,7 +169,7 @@ _HOMES = {
     "Sensors": "simulate.sensors",
     "Actuators": "simulate.actuators",
     "Run": "simulate.run",
-    "Push": "simulate.loop",
+    "Push": "simulate.conditions",
     "view": "show.viewer",
     "plot": "show.plots",
     "report": "show.report",

@@ -15,7 +15,7 @@ from things import FEET, SOLE, crate, hold, mixture, nothing, quadruped
 
 import equipoise as eq
 from equipoise.simulate.archive import RunError, decoded, encoded
-from equipoise.simulate.loop import Fall
+from equipoise.simulate.conditions import Fall
 from equipoise.simulate.plant import PlantState
 from equipoise.simulate.run_format import ARRAYS, MAPPINGS
 

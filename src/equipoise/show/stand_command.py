@@ -80,7 +80,8 @@ def print_body(console: Console, body: Body) -> None:
 
 def demonstration(standing: Standing) -> Run:
     """One run of everything: a squat, a reach with each hand, a push."""
-    from ..simulate.loop import Push, simulate
+    from ..simulate.conditions import Push
+    from ..simulate.loop import simulate
     from ..simulate.trials import IMPULSE, PUSHED, SQUAT, reach_of
 
     body = standing.body

@@ -15,7 +15,7 @@ from .tables import table
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from ..simulate.loop import Push
+    from ..simulate.conditions import Push
     from ..simulate.run import Run
     from ..walking.walking import Walking
 
@@ -67,7 +67,7 @@ def walk_command(
 
 def push_of(text: str, walker: Walking) -> Push:
     """The push that "T,X,Y" stands for: at T s an impulse of (X, Y) N s on the torso."""
-    from ..simulate.loop import Push
+    from ..simulate.conditions import Push
 
     try:
         t, x, y = (float(word) for word in text.split(","))

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..algebra.arrays import finite
-from ..algebra.quaternions import from_rotation, rotation
 from ..control.controller.frame_targets import frame_targets
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
-from ..geometry.primitives import Vector
-from ..model.types import frozen
 from .actuators import ActuatorBank, Actuators
-from .contacts import ContactInfo, ContactPoints, Contacts
+from .conditions import Fall, Noise, Push, as_kind
+from .contacts import Contacts
 from .motor import DriveCommand, Motor
 from .off_ground import tell_contacts_off_ground
 from .perception import Perception
 from .plant import Plant, PlantState, make_plant
+from .record import Record
 from .run import Run
 from .sensors import Sensors
 from .world import Solid
@@ -35,143 +34,7 @@ Array = np.ndarray
 DRAWN = 1 / 30  # s, between two records of where the controller wants frames
 UNIT = 1e-9  # by which the length of a quaternion may differ from one
 Controller = Callable[[float, Array, Array], object]
-
-
-# --- what can be asked for --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Push:
-    """An external force on a frame's origin, world axes, from `start` for `duration` seconds.
-
-    Args:
-        frame: of the robot.
-        force: N, (3,).
-        start: s.
-        duration: s.
-        torque: N m, (3,).
-    """
-
-    frame: str
-    force: Vector
-    start: float
-    duration: float
-    torque: Vector = (0.0, 0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        for name in ("force", "torque"):
-            vector = np.asarray(getattr(self, name), dtype=float)
-            if vector.shape != (3,) or not np.isfinite(vector).all():
-                raise ShapeError(f"Push.{name} is three finite numbers, got {getattr(self, name)!r}")
-            object.__setattr__(self, name, frozen(vector))
-        if not (np.isfinite(self.start) and 0 <= self.duration < np.inf):
-            raise StateError(
-                f"Push: start is finite and duration not negative, got {self.start!r} and {self.duration!r}"
-            )
-
-    @property
-    def wrench(self) -> Array:
-        """(force, torque), (6,) N and N m."""
-        return np.concatenate([self.force, self.torque])
-
-    def acts(self, t: float, dt: float) -> bool:
-        """Whether it acts in the step that begins at t."""
-        return self.start - 1e-6 * dt <= t < self.start + self.duration - 1e-6 * dt
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Standard deviations of what the sensors say, white and Gaussian.
-
-    Attributes:
-        position: of the joints, rad or m.
-        velocity: of the joints, rad/s or m/s.
-        base_position: m.
-        base_orientation: rad.
-        base_linear: m/s.
-        base_angular: rad/s.
-    """
-
-    position: float = 0.0
-    velocity: float = 0.0
-    base_position: float = 0.0
-    base_orientation: float = 0.0
-    base_linear: float = 0.0
-    base_angular: float = 0.0
-
-    def sensor(self, robot: Robot, rng: np.random.Generator) -> Callable[[Array, Array], tuple[Array, Array]]:
-        """(q, v) → (q, v) as measured."""
-        base = 6 if robot.floating else 0
-        shift, rate = np.full(robot.nv, self.position), np.full(robot.nv, self.velocity)
-        shift[:base] = np.repeat([self.base_position, self.base_orientation], 3)[:base]
-        rate[:base] = np.repeat([self.base_linear, self.base_angular], 3)[:base]
-
-        def measured(q: Array, v: Array) -> tuple[Array, Array]:
-            draws = rng.standard_normal((2, robot.nv))
-            return robot.integrate(q, shift * draws[0]), v + rate * draws[1]
-
-        return measured
-
-
-@dataclass(frozen=True)
-class Fall:
-    """When a free-floating robot counts as fallen.
-
-    Attributes:
-        height: of the base above the lowest contact point at the start, as a part of what it was at the start. The base
-            is where the centre of mass is at the start, as a point of the base: its origin may be anywhere, on the
-            ground too.
-        tilt: rad, of the base's z axis against the start.
-        links: frames that must stay `clearance` (m) above the lowest contact point at the start.
-    """
-
-    height: float = 0.5
-    tilt: float = 1.2
-    links: Sequence[str] = ()
-    clearance: float = 0.02
-
-    def watcher(self, robot: Robot, contacts: Mapping[str, ContactInfo], q0: Array) -> Callable[[Array], str | None]:
-        """q → why it has fallen, or None."""
-        for link in self.links:
-            if link not in robot.frames:
-                raise unknown_name("frame", link, robot.frames)
-        places = ContactPoints(robot, contacts).arms(q0)[1]
-        floor = float(places[:, 2].min()) if len(places) else 0.0
-        centre = robot.com(q0)
-        place = rotation(q0[3:7].tolist()).T @ (centre - q0[:3])
-        low = self.height * (float(centre[2]) - floor)
-        up, most = _up(q0), np.cos(self.tilt)
-
-        def fallen(q: Array) -> str | None:
-            above = float(q[2] + _level(q) @ place) - floor
-            if above < low:
-                return f"the base is {above:.3g} m above the ground, below {self.height:.0%} of what it was"
-            if _up(q) @ up < most:
-                return f"the base is tilted by {np.degrees(np.arccos(np.clip(_up(q) @ up, -1, 1))):.0f}°"
-            for link in self.links:
-                if robot.pose(q, link)[2, 3] < floor + self.clearance:
-                    return f"{link} touches the ground"
-            return None
-
-        return fallen
-
-
 FALL = Fall()
-
-
-def _up(q: Array) -> Array:
-    """The base's z axis in the world."""
-    w, x, y, z = q[3:7].tolist()
-    return np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
-
-
-def _level(q: Array) -> Array:
-    """The world's z axis in the base: heights of its points."""
-    w, x, y, z = q[3:7].tolist()
-    return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
-
-
-# --- the loop ---------------------------------------------------------------------------------------------------------
 
 
 def simulate(
@@ -238,12 +101,12 @@ def simulate(
     shoves = _pushes(robot, pushes)
     state = _reset(controller, made, q, v)
     rng = np.random.default_rng(seed)
-    record = _Record(robot, dt, tell_contacts_off_ground(robot, controller, made, state.q))
+    record = Record(robot, dt, tell_contacts_off_ground(robot, controller, made, state.q))
     perception = _perception(robot, made, estimator, sensors, noise, rng, state)
     loop = _Loop(
         robot, controller, made, dt, every, shoves, record,
-        sense=None if noise is None else _asked(Noise, noise).sensor(robot, rng),
-        fallen=_watcher(robot, made, fall if fall is None else _asked(Fall, fall), state.q),
+        sense=None if noise is None else as_kind(Noise, noise).sensor(robot, rng),
+        fallen=_watcher(robot, made, fall if fall is None else as_kind(Fall, fall), state.q),
         motor=Motor(robot, delay, clip, getattr(made, "command", "torque"), actuators),
         perception=perception,
         actuators=None if actuators is None else ActuatorBank(robot, actuators, q, dt),
@@ -265,21 +128,8 @@ def _perception(
     return perception
 
 
-def _asked(kind: Any, given: Any) -> Any:
-    """The object, or one made of a dictionary of its fields."""
-    if isinstance(given, kind):
-        return given
-    names = [f.name for f in fields(kind)]
-    if not isinstance(given, Mapping):
-        raise ShapeError(f"wanted a {kind.__name__} or a dictionary of its fields ({', '.join(names)}), got {given!r}")
-    for name in given:
-        if name not in names:
-            raise unknown_name(f"field of {kind.__name__}", name, names)
-    return kind(**given)
-
-
 def _pushes(robot: Robot, given: Sequence[Push | Mapping[str, Any]]) -> tuple[Push, ...]:
-    pushes = tuple(_asked(Push, push) for push in given)
+    pushes = tuple(as_kind(Push, push) for push in given)
     for push in pushes:
         if push.frame not in robot.frames:
             raise unknown_name("frame", push.frame, robot.frames)
@@ -373,7 +223,7 @@ class _Loop:
     dt: float
     every: int
     pushes: tuple[Push, ...]
-    record: _Record
+    record: Record
     sense: Callable[[Array, Array], tuple[Array, Array]] | None
     fallen: Callable[[Array], str | None] | None
     motor: Motor
@@ -483,122 +333,3 @@ class _Loop:
         for k, length in zip(starts, lengths, strict=True):
             q[k : k + 4] /= length
         return replace(state, q=q)
-
-
-# --- the record -------------------------------------------------------------------------------------------------------
-
-
-class _Record:
-    """Rows as they come; arrays in the end."""
-
-    def __init__(self, robot: Robot, dt: float, told: Iterable[str] = ()) -> None:
-        self.robot, self.dt = robot, dt
-        self.t: list[float] = []
-        self.q: list[Array] = []
-        self.v: list[Array] = []
-        self.torque: list[Array] = []
-        self.cycle_time: list[float] = []
-        self.status: list[int] = []
-        self.names: dict[str, int] = {}
-        self.forces: list[Mapping[str, Array]] = []
-        self.measured: list[Mapping[str, Array]] = []
-        self.acceleration: list[Array] = []
-        self.task_errors: list[Mapping[str, float]] = []
-        self.margins: list[Mapping[str, float]] = []
-        self.events: list[tuple[float, str]] = [(0.0, text) for text in told]
-        self.commanded = False
-        self.references: dict[int, Mapping[str, Array]] = {}  # by row
-
-    def tell(self, t: float, text: str) -> None:
-        self.events.append((float(t), text))
-
-    def row(self, t: float, state: PlantState, solution: Any, acting: Array, seconds: float) -> None:
-        """The state and the command at a time."""
-        self.t.append(t)
-        self.q.append(state.q.copy())
-        self.v.append(state.v.copy())
-        self.torque.append(acting)
-        self.cycle_time.append(seconds)
-        self.status.append(self.names.setdefault(_status(solution), len(self.names)))
-        forces = getattr(solution, "forces", None)
-        self.commanded |= forces is not None
-        self.forces.append({name: np.array(wrench, dtype=float) for name, wrench in (forces or {}).items()})
-        self.task_errors.append(dict(getattr(solution, "task_errors", None) or {}))
-        self.margins.append(dict(getattr(solution, "margins", None) or {}))
-
-    def after(self, state: PlantState, t: float) -> None:
-        """What the step did."""
-        self.acceleration.append((state.v - self.v[-1]) / self.dt)
-        self.measured.append(getattr(state, "wrenches", None) or {})
-        for text in getattr(state, "events", ()):
-            self.tell(t, text)
-
-    def _wanted(self, row: int) -> dict[str, Array]:
-        return {frame: _numbers_of(X) for frame, X in self.references.get(row, {}).items()}
-
-    def run(
-        self,
-        plant: Any,
-        obstacles: Sequence[Any],
-        outcome: str,
-        scenario: Mapping[str, Any] | None,
-        seed: int,
-        perception: Perception | None,
-    ) -> Run:
-        rows, nv = len(self.t), self.robot.nv
-        last = [self.acceleration[-1] if self.acceleration else np.zeros(nv)] * (rows - len(self.acceleration))
-        measured = self.measured + [self.measured[-1] if self.measured else {}] * (rows - len(self.measured))
-        pairs = [item if isinstance(item, tuple) else (item, 0.0) for item in obstacles]
-        told = _columns(measured, 6)
-        readings, estimates = ({}, {}) if perception is None else perception.recorded()
-        return Run(
-            robot=self.robot,
-            t=np.array(self.t),
-            q=np.array(self.q),
-            v=np.array(self.v),
-            torque=np.array(self.torque),
-            acceleration=np.array(self.acceleration + last),
-            com=np.array([self.robot.com(q) if finite(q) else np.full(3, np.nan) for q in self.q]),
-            status=np.array(self.status, dtype=np.uint8),
-            cycle_time=np.array(self.cycle_time),
-            forces=_columns(self.forces, 6) if self.commanded else told,
-            measured=told,
-            contacts=getattr(plant, "contacts", {}),
-            task_errors=_columns(self.task_errors, None),
-            margins=_columns(self.margins, None),
-            readings=readings,
-            estimates=estimates,
-            references=_columns([self._wanted(k) for k in range(rows)], 7),
-            status_names=tuple(self.names),
-            events=tuple(self.events),
-            obstacles=tuple(item for item, _ in pairs),
-            safe_distances=tuple(float(safe) for _, safe in pairs),
-            scenario=dict(scenario or {}),
-            seed=seed,
-            outcome=outcome,
-        )
-
-
-def _numbers_of(X: Array) -> Array:
-    """Position and quaternion of a pose, (7,)."""
-    return np.concatenate([X[:3, 3], from_rotation(X[:3, :3])])
-
-
-def _columns(rows: Sequence[Mapping[str, Any]], width: int | None) -> dict[str, Array]:
-    """One array for each name that appears, NaN where it does not."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    shape = (len(rows),) if width is None else (len(rows), width)
-    result = {name: np.full(shape, np.nan) for name in names}
-    for k, row in enumerate(rows):
-        for name, value in row.items():
-            result[name][k] = value
-    return result
-
-
-def _status(solution: Any) -> str:
-    """The controller's own word; "none" where it says nothing."""
-    status = getattr(solution, "status", None)
-    if status is None:
-        return "none"
-    value = getattr(status, "value", status)
-    return value if isinstance(value, str) else str(getattr(status, "name", status)).lower()

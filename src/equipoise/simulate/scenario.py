@@ -18,7 +18,7 @@ from ..control import contacts as contact_kinds
 from ..control import tasks as task_kinds
 from ..forms import charts
 from ..geometry import primitives
-from .loop import Noise, Push
+from .conditions import Noise, Push
 from .toml_source import (
     Reader,
     ScenarioError,

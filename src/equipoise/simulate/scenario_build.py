@@ -27,7 +27,7 @@ from ..errors import EquipoiseError, MissingPackageError, require_packages
 from ..forms import charts
 from ..geometry.primitives import Plane
 from ..model.shapes import placement
-from .loop import Push
+from .conditions import Push
 from .roles import embodied, standing
 from .scenario import (
     CONSTRAINTS,

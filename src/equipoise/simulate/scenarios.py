@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .conditions import Push
 from .estimated import driven, estimated_options
 from .goals import Verdict, judged
-from .loop import Push, simulate
+from .loop import simulate
 from .scenario import FOLDER, load_scenario
 from .scenario_build import Built, build
 

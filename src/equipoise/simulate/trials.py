@@ -11,7 +11,8 @@ import numpy as np
 
 from ..body.skeleton import Skeleton
 from ..control.standing import COM
-from .loop import Push, simulate
+from .conditions import Push
+from .loop import simulate
 from .run import Run
 
 if TYPE_CHECKING:

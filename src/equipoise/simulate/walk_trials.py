@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..walking.gait import Command
+from .conditions import Noise, Push
 from .estimated import driven, on_estimates
-from .loop import Noise, Push, simulate
+from .loop import simulate
 from .mujoco_plant import MujocoPlant
 from .run import Run
 

@@ -110,7 +110,8 @@ def run_with(
     duration: float,
 ) -> Run:
     """The scenario with the controller's robot in command and another one in the plant."""
-    from ..simulate.loop import Push, simulate
+    from ..simulate.conditions import Push
+    from ..simulate.loop import simulate
     from ..simulate.plant import make_plant
 
     options: Mapping[str, Any] = built.options

@@ -1,0 +1,135 @@
+"""The record of a run: rows as they come, arrays in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algebra.arrays import finite
+from ..algebra.quaternions import from_rotation
+from .perception import Perception
+from .plant import PlantState
+from .run import Run
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+
+
+class Record:
+    """Rows as they come; arrays in the end."""
+
+    def __init__(self, robot: Robot, dt: float, told: Iterable[str] = ()) -> None:
+        self.robot, self.dt = robot, dt
+        self.t: list[float] = []
+        self.q: list[Array] = []
+        self.v: list[Array] = []
+        self.torque: list[Array] = []
+        self.cycle_time: list[float] = []
+        self.status: list[int] = []
+        self.names: dict[str, int] = {}
+        self.forces: list[Mapping[str, Array]] = []
+        self.measured: list[Mapping[str, Array]] = []
+        self.acceleration: list[Array] = []
+        self.task_errors: list[Mapping[str, float]] = []
+        self.margins: list[Mapping[str, float]] = []
+        self.events: list[tuple[float, str]] = [(0.0, text) for text in told]
+        self.commanded = False
+        self.references: dict[int, Mapping[str, Array]] = {}  # by row
+
+    def tell(self, t: float, text: str) -> None:
+        self.events.append((float(t), text))
+
+    def row(self, t: float, state: PlantState, solution: Any, acting: Array, seconds: float) -> None:
+        """The state and the command at a time."""
+        self.t.append(t)
+        self.q.append(state.q.copy())
+        self.v.append(state.v.copy())
+        self.torque.append(acting)
+        self.cycle_time.append(seconds)
+        self.status.append(self.names.setdefault(_status(solution), len(self.names)))
+        forces = getattr(solution, "forces", None)
+        self.commanded |= forces is not None
+        self.forces.append({name: np.array(wrench, dtype=float) for name, wrench in (forces or {}).items()})
+        self.task_errors.append(dict(getattr(solution, "task_errors", None) or {}))
+        self.margins.append(dict(getattr(solution, "margins", None) or {}))
+
+    def after(self, state: PlantState, t: float) -> None:
+        """What the step did."""
+        self.acceleration.append((state.v - self.v[-1]) / self.dt)
+        self.measured.append(getattr(state, "wrenches", None) or {})
+        for text in getattr(state, "events", ()):
+            self.tell(t, text)
+
+    def _wanted(self, row: int) -> dict[str, Array]:
+        return {frame: _numbers_of(X) for frame, X in self.references.get(row, {}).items()}
+
+    def run(
+        self,
+        plant: Any,
+        obstacles: Sequence[Any],
+        outcome: str,
+        scenario: Mapping[str, Any] | None,
+        seed: int,
+        perception: Perception | None,
+    ) -> Run:
+        rows, nv = len(self.t), self.robot.nv
+        last = [self.acceleration[-1] if self.acceleration else np.zeros(nv)] * (rows - len(self.acceleration))
+        measured = self.measured + [self.measured[-1] if self.measured else {}] * (rows - len(self.measured))
+        pairs = [item if isinstance(item, tuple) else (item, 0.0) for item in obstacles]
+        told = _columns(measured, 6)
+        readings, estimates = ({}, {}) if perception is None else perception.recorded()
+        return Run(
+            robot=self.robot,
+            t=np.array(self.t),
+            q=np.array(self.q),
+            v=np.array(self.v),
+            torque=np.array(self.torque),
+            acceleration=np.array(self.acceleration + last),
+            com=np.array([self.robot.com(q) if finite(q) else np.full(3, np.nan) for q in self.q]),
+            status=np.array(self.status, dtype=np.uint8),
+            cycle_time=np.array(self.cycle_time),
+            forces=_columns(self.forces, 6) if self.commanded else told,
+            measured=told,
+            contacts=getattr(plant, "contacts", {}),
+            task_errors=_columns(self.task_errors, None),
+            margins=_columns(self.margins, None),
+            readings=readings,
+            estimates=estimates,
+            references=_columns([self._wanted(k) for k in range(rows)], 7),
+            status_names=tuple(self.names),
+            events=tuple(self.events),
+            obstacles=tuple(item for item, _ in pairs),
+            safe_distances=tuple(float(safe) for _, safe in pairs),
+            scenario=dict(scenario or {}),
+            seed=seed,
+            outcome=outcome,
+        )
+
+
+def _numbers_of(X: Array) -> Array:
+    """Position and quaternion of a pose, (7,)."""
+    return np.concatenate([X[:3, 3], from_rotation(X[:3, :3])])
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], width: int | None) -> dict[str, Array]:
+    """One array for each name that appears, NaN where it does not."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    shape = (len(rows),) if width is None else (len(rows), width)
+    result = {name: np.full(shape, np.nan) for name in names}
+    for k, row in enumerate(rows):
+        for name, value in row.items():
+            result[name][k] = value
+    return result
+
+
+def _status(solution: Any) -> str:
+    """The controller's own word; "none" where it says nothing."""
+    status = getattr(solution, "status", None)
+    if status is None:
+        return "none"
+    value = getattr(status, "value", status)
+    return value if isinstance(value, str) else str(getattr(status, "name", status)).lower()
