@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from equipoise.bench import chaos, latency
-from equipoise.control.controller import controller as module
+from equipoise.control.controller import solution
 from equipoise.control.controller.commands import Commands
 from equipoise.control.qp import Status
 
@@ -20,21 +20,21 @@ def test_random_controllers_of_an_arm_answer_truly():
 @pytest.mark.parametrize("breakage", ["status", "not finite", "limit", "raise"])
 def test_the_fuzz_notices_wrong_answers(breakage, monkeypatch):
     if breakage == "status":
-        monkeypatch.setitem(module._STATUSES, Status.OPTIMAL, module.ControlStatus.RELAXED)
+        monkeypatch.setitem(solution._STATUSES, Status.OPTIMAL, solution.ControlStatus.RELAXED)
     elif breakage == "raise":
         monkeypatch.setattr(Commands, "of", lambda *_: 1 / 0)
     else:
         of = Commands.of
-        factor = np.nan if breakage == "not finite" else 3.0
 
         def wrong(self, *arguments):
-            torque, a, v = of(self, *arguments)
-            return 1e3 * np.sign(torque) if factor == 3.0 else torque * factor, a, v
+            torque, a, v, finite = of(self, *arguments)
+            return (1e3 * np.sign(torque) if breakage == "limit" else torque * np.nan), a, v, finite
 
         monkeypatch.setattr(Commands, "of", wrong)
-        monkeypatch.setattr(module, "isfinite", lambda *_: True)
     tallies = list(chaos.run(["arm7"], controllers=6, steps=25))
     assert not all(tally.good for tally in tallies)
+    noticed_as = {"status": "contradicted", "not finite": "not_finite", "limit": "beyond_limits", "raise": "errors"}
+    assert sum(getattr(tally, noticed_as[breakage]) for tally in tallies) > 0
 
 
 def test_the_linear_program_tells_feasible_from_not():

@@ -24,7 +24,7 @@ from ..constraints.outside import NearbyRows
 from ..contacts.contact import Contact
 from ..events import ControlEvent, ControlEventKind
 from ..item import LEVELS, Setting, Target, TaskError
-from ..qp import UNKNOWN, CompiledSolver, Result, Status
+from ..qp import UNKNOWN, CompiledSolver, Result
 from ..tasks.task import Task
 from .commands import Commands
 from .context import Context, usable_chart
@@ -57,21 +57,17 @@ class WholeBodyController:
         contacts: where the robot touches. All are in force until `set_contacts` says otherwise.
         constraints: what must hold.
         level: "torque", "acceleration" or "velocity": which quantity is commanded.
-        priorities: "weighted" (all tasks in one sum of squares) or "strict" (each priority exactly, within those before
-            it).
+        priorities: "weighted" (all tasks in one sum of squares) or "strict" (each exactly, within those before it).
         dt: s, the step at which it will be called; barriers and limits are proven for it.
         force_weight: of the squares of the unknown contact forces, 1/N²; makes them unique.
         motion_weight: of the squares of the unknown accelerations or velocities, for those that no task determines.
-        hold_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, all
-            alone.
+        hold_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, alone.
         slip_limit: m or rad; a contact that slipped farther is lost: it is taken out, and an event tells.
         chart: of the base's orientation: the program is then [BK12, Eq. (37)], over accelerations of the chart's
-            coordinates, torques and contact forces, with the equations of motion as rows. None eliminates base and
-            torques.
+            coordinates, torques and forces, the equations of motion as rows. None eliminates base and torques.
 
     Attributes:
-        counts: how many steps ended in each status, were at limits, and how many contacts were lost and targets
-            refused.
+        counts: steps that ended in each status, that were at limits; contacts lost, targets refused.
         start_report: what cannot be promised from where the robot was at the first call, one sentence each.
     """
 
@@ -109,18 +105,11 @@ class WholeBodyController:
             raise unknown_name("kind of priorities", priorities, PRIORITIES)
         require_positive(dt=dt, force_weight=force_weight, motion_weight=motion_weight)
         if not (isfinite(hold_damping) and hold_damping >= 0 and slip_limit > 0):
-            raise TaskError(
-                f"wanted hold_damping ≥ 0, finite, and slip_limit > 0; got {hold_damping!r} and {slip_limit!r}"
-            )
-        weights = {"force_weight": force_weight, "motion_weight": motion_weight}
+            given = f"{hold_damping!r} and {slip_limit!r}"
+            raise TaskError(f"wanted hold_damping ≥ 0, finite, and slip_limit > 0; got {given}")
         self.chart = usable_chart(robot, level, chart)
-        self._options = {
-            "dt": dt,
-            "hold_damping": hold_damping,
-            "slip_limit": slip_limit,
-            "chart": self.chart,
-            **weights,
-        }
+        self._options = {"force_weight": force_weight, "motion_weight": motion_weight, "chart": self.chart}
+        self._options |= {"dt": dt, "hold_damping": hold_damping, "slip_limit": slip_limit}
         self.robot, self.level, self.priorities, self.dt = robot, level, priorities, dt
         self.hold_damping, self.slip_limit = hold_damping, slip_limit
         self.items = Items(tuple(tasks), tuple(contacts), tuple(constraints))
@@ -155,9 +144,8 @@ class WholeBodyController:
         self.settings.live_in(memory.arrays["p"])
         self._commands = Commands(layout, self.settings, self.hold_damping)
         regular = regularisation(layout, motion_weight, force_weight)
-        names, margins = (
-            {label: getattr(x, word) for label, x in makers.items()} for word in ("names", "largest_margin")
-        )
+        names = {label: maker.names for label, maker in makers.items()}
+        margins = {label: maker.largest_margin for label, maker in makers.items()}
         self._structure = Structure(layout, kernel, memory, regular, names, margins)
         of_E, of_A = layout.classes
         self._solver = CompiledSolver(
@@ -204,14 +192,8 @@ class WholeBodyController:
         return self._structure.regularisation.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = (
-            self.robot,
-            self.items.tasks,
-            self.items.contacts,
-            self.items.constraints,
-            self.level,
-            self.priorities,
-        )
+        items = self.items.tasks, self.items.contacts, self.items.constraints
+        arguments = (self.robot, *items, self.level, self.priorities)
         with self._lock:
             state = {"contacts": self._contacts, "anchor_next": set(self._anchor_next), "started": self._started}
             state |= {"settings": self.settings.state, "last_torque": self._commands.last_good.copy()}
@@ -363,7 +345,7 @@ class WholeBodyController:
     def _answered(
         self, t: float, answer: Result, outside: dict[str, NearbyRows], events: tuple[ControlEvent, ...]
     ) -> Solution:
-        status = _STATUSES.get(answer.status, ControlStatus.FAILED)
+        status = ControlStatus.of(answer.status)
         if status.fallback:
             return self._fallback(t, status, events, outside=outside)
         at_limits = status is not ControlStatus.OPTIMAL or self._solver.sides.dot(self._solver.sides) > 0
@@ -402,13 +384,6 @@ class WholeBodyController:
 
 _BUSY = "the controller was called from inside of its own call, by a function of time; it answers with its fallback"
 _KEYS = {status: status.name.lower() for status in ControlStatus}  # under which steps are counted
-_STATUSES = {
-    Status.OPTIMAL: ControlStatus.OPTIMAL,
-    Status.RELAXED: ControlStatus.RELAXED,
-    Status.ITERATION_LIMIT: ControlStatus.INACCURATE,
-    Status.INACCURATE: ControlStatus.INACCURATE,
-    Status.NOT_FINITE: ControlStatus.NOT_FINITE,
-}
 
 
 def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[str, Any]) -> WholeBodyController:

@@ -29,6 +29,11 @@ class ControlStatus(Enum):
     BAD_STATE = "bad state"
     FAILED = "failed"
 
+    @classmethod
+    def of(cls, found: qp.Status) -> ControlStatus:
+        """What the solver's status means for a step."""
+        return _STATUSES.get(found, cls.FAILED)
+
     @property
     def ok(self) -> bool:
         """Whether all constraints hold."""
@@ -53,6 +58,13 @@ _TEXTS = {
     ControlStatus.NOT_UNIT: "fallback: a quaternion of the state is not of unit length",
     ControlStatus.BAD_STATE: "fallback: the state is not one of this robot",
     ControlStatus.FAILED: "fallback: what is never relaxed cannot hold, or nothing was found",
+}
+_STATUSES = {
+    qp.Status.OPTIMAL: ControlStatus.OPTIMAL,
+    qp.Status.RELAXED: ControlStatus.RELAXED,
+    qp.Status.ITERATION_LIMIT: ControlStatus.INACCURATE,
+    qp.Status.INACCURATE: ControlStatus.INACCURATE,
+    qp.Status.NOT_FINITE: ControlStatus.NOT_FINITE,
 }
 # beside the statuses: steps, contacts, targets, errors
 COUNTED = ("at_limits", "contact_lost", "target_refused", "errors")

@@ -5,8 +5,7 @@
 
 Load is shifted before a contact is released and after one is made; what ends a step is an event: the centre of mass
 arrived, a contact was made, a force vanished, or time ran out. A contact that is lost is made again, a stance that
-cannot be reached is given up for the one before it, and where neither helps the robot is held with damping. Nothing
-raises in the loop.
+cannot be reached is given up for the one before it, and where neither helps the robot is held with damping.
 """
 
 from __future__ import annotations
@@ -62,16 +61,13 @@ class Stances:
         load_time: s, in which load goes to or from a contact.
         shortest: s of a motion; short ways would else be gone as fast as long ones, and with a jerk.
         time_out: s, by which a step may take longer than planned.
-        slip_limit: m, and five times that in rad; a contact that slipped farther is anchored where it is then, or given
-            up.
-        capture_margin: m; a capture point nearer to the edge of the support counts as pushed: references start anew
-            from there.
+        slip_limit: m, and five times that in rad; a contact that slipped farther is anchored there, or given up.
+        capture_margin: m; a capture point nearer to the support's edge counts as pushed: references start anew there.
         off_limit: m; the same for a centre of mass farther from its reference, where contacts are not level and the
             capture point does not tell.
         retries: how often contacts are made again and pushes are answered before the motion is ended.
         postures: options of `find_posture`.
-        weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about the centre of mass) and
-            "frames".
+        weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about it) and "frames".
         chart: as of `WholeBodyController`.
     """
 
@@ -122,8 +118,7 @@ class Stances:
         self._contact_watch = ContactWatch(self._track, self._forces, slip_limit)
         self._anchors = Anchors(self._track, self._forces)
         self._balance = BalanceWatch(self._anchors, capture_margin, off_limit)
-        # how long it should take, if nothing happens
-        self.seconds: float = self._track.seconds(self.plan, load_time) + HOLDING
+        self.seconds: float = self._track.seconds(self.plan, load_time) + HOLDING  # if nothing happens
         self.reset()
 
     # --- what is known before and after -------------------------------------------------------------------------------
@@ -176,8 +171,7 @@ class Stances:
         self._balance.reset()
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
-        """Measured contact wrenches (force, torque; on the robot at the contacts' frames, world axes) before the next
-        call."""
+        """Measured wrenches (force, torque; on the robot at the contacts' frames, world axes) before the next call."""
         self._forces.measured = wrenches or None
 
     def correct_com(self, offset: Array) -> None:
@@ -228,9 +222,8 @@ class Stances:
         if held < HOLDING:
             return
         if self._anchors.margin(q, v) > 0 and length(self.robot.com_jacobian(q) @ v) < SLOW:
-            self.outcome = (
-                Outcome.STOPPED if self._stopped else Outcome.RETURNED if self._route.returning else Outcome.COMPLETED
-            )
+            ended = Outcome.RETURNED if self._route.returning else Outcome.COMPLETED
+            self.outcome = Outcome.STOPPED if self._stopped else ended
             self.log.tell(ENDINGS[self.outcome], t, stance=self.stance)
         elif held > HOLDING + self.time_out:
             self._end(t, q, Reason.UNSTEADY)
@@ -269,8 +262,7 @@ class Stances:
         return self._arrived(t, q, v, step)
 
     def _arrived(self, t: float, q: Array, v: Array, step: Step) -> bool:
-        """Whether a motion is over: its references ended and the centre of mass rests there, or its contacts touch
-        already."""
+        """Whether a motion is over: its references ended and the centre of mass rests there, or its contacts touch."""
         now = self._track.now
         end = now.start + now.T
         early = step.changed and t > now.start + EARLY * now.T
@@ -329,12 +321,7 @@ class Stances:
             if not margin > -FALLING:
                 self._fail(t, Reason.FALLING)
             return
-        shifting = (
-            self._route.step.changed
-            if self._route.step is not None and self._route.step.kind.shifts_load
-            else frozenset()
-        )
-        trouble = self._contact_watch.trouble(t, q, self._anchors, shifting)
+        trouble = self._contact_watch.trouble(t, q, self._anchors, self._route.shifting)
         if trouble is not None:
             if trouble.slipped:
                 self._slipped(t, q, trouble)

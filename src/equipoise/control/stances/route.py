@@ -49,16 +49,19 @@ class Route:
         return self.plan[self.reached]
 
     @property
+    def shifting(self) -> frozenset[str]:
+        """Contacts whose load the present step changes."""
+        return self.step.changed if self.step is not None and self.step.kind.shifts_load else frozenset()
+
+    @property
     def goal(self) -> Step:
         """The motion that the present step, or the stance reached, wants."""
         step = self.step
         if step is None:
             return self.stance.staying(self.reached)
-        return (
-            step
-            if step.kind is StepKind.MOVE
-            else replace(step, kind=StepKind.MOVE, changed=frozenset(), arrives=False)
-        )
+        if step.kind is StepKind.MOVE:
+            return step
+        return replace(step, kind=StepKind.MOVE, changed=frozenset(), arrives=False)
 
     def end_step(self) -> Step | None:
         """The step that was under way; its stance is reached if it leads there."""
