@@ -148,6 +148,14 @@ class ManyFeet(WholeBody):
             speed += self.dt * pull
             off += self.dt * speed
 
+    def landing(self, foot: int, goal: Array, slope: Array) -> dict[str, Array]:
+        """The same for the feet of a group around its virtual foot; points have no tilt."""
+        R, found = rotation_from_rpy(0.0, 0.0, float(goal[3])), dict[str, Array]()
+        for k, spread in zip(self.groups[foot], self.spreads[foot], strict=True):
+            X = found[self.body.frames[self.feet[k]]] = np.eye(4)
+            X[:3, :3], X[:3, 3] = R, goal[:3] + R @ spread
+        return found
+
     @property
     def _targets(self) -> list[Array]:
         return [*super()._targets, self._residual]

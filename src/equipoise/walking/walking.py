@@ -23,6 +23,7 @@ from ..algebra.arrays import finite
 from ..body.body import Body, BodyError
 from ..control.constraints import Constraint
 from ..control.contacts import Contact
+from ..control.controller.frame_targets import frame_targets
 from ..control.controller.settings import time_as_number
 from ..control.controller.solution import Solution
 from ..control.stances.initial_state import as_numbers, is_state
@@ -179,6 +180,11 @@ class Walking:
             return solution
         self.log += [(t, text) for text in said]
         return replace(solution, events=(*solution.events, *said))
+
+    def references(self, q: Array) -> dict[str, Array]:
+        """Where frames should go, by frame, (4, 4), as viewers draw it: a foot in the air where the plan sets it down."""
+        s, wanted = self.machine.state, frame_targets(self.whole_body, self.robot, q)
+        return wanted if s.swing is None else wanted | self.whole_body.landing(1 - s.stance, s.swing.goal, s.slope)
 
     def leaves(self, t: float, q: Array, v: Array) -> bool:
         """Whether the capture point leaves the soles of a robot that stands in state (q, v), or will at once."""

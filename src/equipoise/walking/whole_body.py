@@ -214,6 +214,12 @@ class WholeBody:
         numbers[16:19], numbers[21] = state[1, :3], state[1, 3]
         numbers[22:25], numbers[27] = state[2, :3], state[2, 3]
 
+    def landing(self, foot: int, goal: Array, slope: Array) -> dict[str, Array]:
+        """Where a step sets its foot down, by frame, (4, 4): at a goal x, y, z and yaw, (4,)."""
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = tilted(slope) @ rotation_from_rpy(0.0, 0.0, float(goal[3])), goal[:3]
+        return {self.body.frames[self.feet[foot]]: X}
+
     def snapshot(self) -> Held:
         """Everything that a later `restore` needs to go on from here."""
         c = self.controller
