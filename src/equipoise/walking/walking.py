@@ -182,7 +182,7 @@ class Walking:
         return replace(solution, events=(*solution.events, *said))
 
     def references(self, q: Array) -> dict[str, Array]:
-        """Where frames should go, by frame, (4, 4), as viewers draw it: a foot in the air where the plan sets it down."""
+        """Where frames should go, by frame, (4, 4), for the eye: a foot in the air where the plan sets it down."""
         s, wanted = self.machine.state, frame_targets(self.whole_body, self.robot, q)
         return wanted if s.swing is None else wanted | self.whole_body.landing(1 - s.stance, s.swing.goal, s.slope)
 
