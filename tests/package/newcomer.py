@@ -44,8 +44,8 @@ assert eq.load("r.xacro").mass == 2
     "papers": "equipoise reproduce T3 --plots figures",
     "bench": "equipoise bench dynamics --robot talos --rounds 2",
     "demo": "equipoise demo",
-    "torch": "import equipoise as eq; eq.autograd.torch",
-    "jax": "import equipoise as eq; eq.autograd.jax",
+    "torch": "import equipoise as eq; eq.autograd.torch(eq.load('arm6'))",
+    "jax": "import equipoise as eq; eq.autograd.jax(eq.load('arm6'))",
 }
 
 

@@ -34,6 +34,7 @@ class Reason(Enum):
     KEEPS_SLIPPING = "{names} keeps slipping"
     CONTACT_LOST = "{names} is lost"
     PUSHED = "it was pushed too far"
+    STEPS = "the soles cannot hold it, it steps"
     NO_TORQUES = "no torques satisfy the constraints"
     NO_CONTACT = "the contact cannot be made"
     NO_ATTEMPT = "no attempt fulfilled the task"

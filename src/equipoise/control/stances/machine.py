@@ -24,11 +24,13 @@ from ..controller.controller import WholeBodyController
 from ..controller.solution import Solution
 from ..tasks import Task
 from .anchors import Anchors
+from .catching import Catcher, Catching
 from .construction import FRAMES, make_controller, task_weights, tracked_frames
 from .contact_forces import PATIENCE, ContactForces, damped
 from .events import ENDINGS, EventKind, EventLog, Outcome, Reason
 from .initial_state import is_state, tell_contacts_off
 from .planner import Planner
+from .progress import Progress
 from .route import Route
 from .stance import Planned, Stance, Step, StepKind
 from .tracking import Pace, Tracker
@@ -45,7 +47,7 @@ HOLDING = 1.0  # s, that a robot must have stood for its motion to count as ende
 EARLY = 0.7  # part of a motion from which on a contact may be made before its time
 
 
-class Stances:
+class Stances(Progress):
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
@@ -69,6 +71,8 @@ class Stances:
         postures: options of `find_posture`.
         weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about it) and "frames".
         chart: as of `WholeBodyController`.
+        catch: `eq.Walking` of the same robot; where the feet alone carry and cannot hold a push, it steps instead of
+            falling. What was under way is then given up.
     """
 
     robot: Robot
@@ -100,6 +104,7 @@ class Stances:
         postures: Mapping[str, object] | None = None,
         weights: Mapping[str, float] | None = None,
         chart: Chart | type[Chart] | None = None,
+        catch: Catcher | None = None,
     ) -> None:
         self.robot, self.dt = robot, dt
         start = contacts.standing if start is None and isinstance(contacts, Body) else start
@@ -118,40 +123,9 @@ class Stances:
         self._contact_watch = ContactWatch(self._track, self._forces, slip_limit)
         self._anchors = Anchors(self._track, self._forces)
         self._balance = BalanceWatch(self._anchors, capture_margin, off_limit)
+        self._catching = Catching(catch, robot, by_name)
         self.seconds: float = self._track.seconds(self.plan, load_time) + HOLDING  # if nothing happens
         self.reset()
-
-    # --- what is known before and after -------------------------------------------------------------------------------
-
-    @property
-    def q0(self) -> Array:
-        """The posture of the first stance: where to start."""
-        return self.plan[0].q
-
-    @property
-    def steps(self) -> int:
-        """How many steps the whole way has."""
-        return self._route.steps
-
-    @property
-    def progress(self) -> float:
-        """Part of the way that is done, 0 to 1."""
-        return 1.0 if self.outcome is Outcome.COMPLETED else self._route.progress
-
-    @property
-    def done(self) -> bool:
-        """Whether it is over, for better or worse; the robot then is held where it is."""
-        return self.outcome.ended
-
-    @property
-    def stance(self) -> str:
-        """Name of the last stance that was reached."""
-        return self._route.stance.name
-
-    @property
-    def in_force(self) -> frozenset[str]:
-        """Contacts in force now."""
-        return frozenset(self._anchors)
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
@@ -169,10 +143,12 @@ class Stances:
         self._track.reset(self.q0)
         self._anchors.start(self.plan[0].contacts, self.q0)
         self._balance.reset()
+        self._catching.reset()
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
         """Measured wrenches (force, torque; on the robot at the contacts' frames, world axes) before the next call."""
         self._forces.measured = wrenches or None
+        self._catching.observe(wrenches)
 
     def correct_com(self, offset: Array) -> None:
         """How far the centre of mass is off where the model has it, as measured forces tell; see `CoMTask`."""
@@ -181,6 +157,8 @@ class Stances:
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
         usable = is_state(self.robot, q, v)
+        if usable and (self._catching.acts or self._catching.begins(t, q, v, self.in_force)):
+            return self._stepped(t, q, v)
         if usable:
             if self._track.reference is None:
                 self._begin(t, q)
@@ -192,6 +170,18 @@ class Stances:
             self._end(t, q, Reason.NO_TORQUES)  # a solver that stays without an answer
         if self._stopped and (solution.status.fallback or not self._anchors):
             solution = damped(self.robot, solution, v)
+        return self.log.told_by(solution)
+
+    def _stepped(self, t: float, q: Array, v: Array) -> Solution:
+        """Steps instead of a fall; what was under way is given up, and the robot stands where they end."""
+        if self._route.step is not None or self._route.queue or not self._stopped:
+            self._route.stop()
+            self._stopped, self.outcome = True, Outcome.RUNNING
+            self.log.tell(EventKind.ENDED, t, reason=Reason.STEPS)
+        solution = self._catching(t, q, v)
+        if self._catching.rests and not self.done:
+            self.outcome = Outcome.STOPPED
+            self.log.tell(ENDINGS[self.outcome], t)
         return self.log.told_by(solution)
 
     def _begin(self, t: float, q: Array) -> None:

@@ -1,0 +1,99 @@
+"""Steps that catch: where soles no longer hold a robot that stands on its feet, `Stances` hands it to a walker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from .stance import StanceError
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+    from ..contacts import Contact
+    from ..controller.solution import Solution
+
+Array = np.ndarray
+REST = 1.0  # s, for which it has stood before the steps count as done
+
+
+class Catcher(Protocol):
+    """What steps: `eq.Walking` of the same robot."""
+
+    robot: Robot
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def contacts(self) -> Sequence[Contact]: ...
+
+    def reset(self) -> None: ...
+
+    def observe(self, wrenches: Mapping[str, Array]) -> None: ...
+
+    def leaves(self, t: float, q: Array, v: Array) -> bool: ...
+
+    def __call__(self, t: float, q: Array, v: Array) -> Solution: ...
+
+
+class Catching:
+    """Watches while the feet alone carry, and steps when the capture point leaves them.
+
+    Args:
+        catcher: that steps; None: nobody does. robot, contacts: of the stances; its feet must be among them by name.
+
+    Attributes:
+        acts: whether it has taken over; it does not give back, since the stances were planned for other places.
+        rests: whether its steps are done and the robot stands.
+    """
+
+    def __init__(self, catcher: Catcher | None, robot: Robot, contacts: Mapping[str, Contact]) -> None:
+        self.catcher = catcher
+        if catcher is not None:
+            self._require(catcher, robot, contacts)
+        self.feet = frozenset(() if catcher is None else (contact.label for contact in catcher.contacts))
+        self.reset()
+
+    @staticmethod
+    def _require(catcher: Catcher, robot: Robot, contacts: Mapping[str, Contact]) -> None:
+        if list(catcher.robot.joints) != list(robot.joints):
+            raise StanceError("what catches has other joints than the robot: make both of one body, walker.robot")
+        missing = [c.label for c in catcher.contacts if c.label not in contacts]
+        if missing:
+            told = f"contacts {', '.join(contacts)} lack {', '.join(missing)}"
+            raise StanceError(f"what catches steps with feet that no stance knows: {told}; give contacts=walker.body")
+
+    def reset(self) -> None:
+        """Forget all."""
+        self.acts = self.rests = self._watches = False
+        self._since = 0.0
+        if self.catcher is not None:
+            self.catcher.reset()
+
+    def observe(self, wrenches: Mapping[str, Array]) -> None:
+        """Measured contact wrenches, for the steps."""
+        if self.catcher is not None:
+            self.catcher.observe({name: wrench for name, wrench in wrenches.items() if name in self.feet})
+
+    def begins(self, t: float, q: Array, v: Array, in_force: frozenset[str]) -> bool:
+        """Whether it must step now: the feet alone carry, and the capture point leaves them."""
+        if self.catcher is None or self.acts:
+            return False
+        watched, self._watches = self._watches, in_force == self.feet
+        if not self._watches:
+            return False
+        if not watched:  # feet may stand elsewhere than the last time
+            self.catcher.reset()
+        self.acts, self._since = self.catcher.leaves(t, q, v), t
+        return self.acts
+
+    def __call__(self, t: float, q: Array, v: Array) -> Solution:
+        """One step of control while it acts."""
+        assert self.catcher is not None
+        solution = self.catcher(t, q, v)
+        if self.catcher.mode != "stand":
+            self._since = t
+        self.rests = t - self._since >= REST
+        return solution
