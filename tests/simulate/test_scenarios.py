@@ -292,6 +292,20 @@ def test_shipped_scenarios_reach_their_goals(name):
         assert run.outcome == "completed", (seed, verdict(run).reasons)
 
 
+def test_true_joints_keep_their_limits_where_measured_ones_are_noisy():
+    """The limits of a walk over stances are five standard deviations inside, and their postures farther still."""
+    for overrides, margin in ((None, 5 * 2e-4), ({"disturbance.noise": None}, 0.0)):
+        items = prepare("step", overrides=overrides).controller.controller.items
+        assert [c.margin for c in items.constraints if c.label == "joint limit"] == [pytest.approx(margin, abs=1e-15)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("robot", ["human", "talos", "g1"])
+def test_the_demo_is_done_by_the_robots_that_its_help_names(robot):
+    run = run_scenario("table_reach", robot=robot, progress=False)
+    assert run.outcome == "completed", verdict(run).reasons
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("robot", ["jvrc1", "talos", "g1"])
 @pytest.mark.parametrize("name", ["stand_and_squat", "push_recovery"])

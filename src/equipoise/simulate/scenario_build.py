@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+SURE = 5.0  # standard deviations of an encoder's noise
 LENGTHS = "position centre a b point radius size offset safe margin polygon at by"  # keys whose numbers are metres
 STANCE_OPTIONS = (
     "speed weights postures clearance load_time shortest time_out slip_limit capture_margin off_limit retries"
@@ -286,7 +287,10 @@ class _Builder:
         options = {name: x for name, x in given.items() if x is not None}
         if "speed" in options:
             options["speed"] = tuple(options["speed"])
-        constraints = self._constraints()
+        blur = SURE * float((scenario.disturbance.noise or {}).get("position", 0.0))
+        constraints = [
+            c.tightened(blur) for c in self._constraints()
+        ]  # true joints keep their limits, not measured ones
         options["postures"] = {"constraints": self._farther(constraints), **options.get("postures", {})}
         stances = [self._stance(stance) for stance in scenario.stance]
         machine = Stances(
