@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .qo21_algebra import algebra, distances_of_primitives
+from .qo21_blow import pictures as blow_pictures
 from .qo21_collision import pictures as collision_pictures
 from .qo21_collision import vector_field_inequalities
 from .qo21_contacts import multi_contact_figures
@@ -47,7 +48,7 @@ ROWS = [
     Row("Q4", "QO21", "vector field inequalities of first and second order", inequalities, collision_pictures),
     Row("Q5", "QO21", "cone and joint-limit constraints from the line-to-line angle", cones),
     Row("Q6", "QO21", "self-collision; target regions from planes", self_collision),
-    Row("Q7", "QO21", "support-polygon area", support_polygon_area),
+    Row("Q7", "QO21", "support-polygon area", support_polygon_area, blow_pictures),
     Row("Q8", "QO21", "multi-contact strategy", multi_contact_figures, contact_pictures),
     Row("Q9", "QO21", "Gauss, Gibbs–Appell and Kane give the same equations; operation counts", four_principles),
     Row("Q10", "QO21", "added constraints by Udwadia–Kalaba", added_constraints),

@@ -12,6 +12,7 @@ from ..forms import charts, principles
 from ..forms.constrained import ConstrainedDynamics
 from ..model.robots.mobile import rolling_constraint, rolling_constraint_bias
 from ..robot import Robot, load
+from .qo21_blow import blow_figures
 from .reference import Reference, path, rate, second_rate
 from .rows import Figure, agree, equal, largest, small
 
@@ -54,6 +55,7 @@ def support_polygon_area() -> Iterator[Figure]:
         "its second rate J_A a + J̇_A v", now.J @ a_joint + now.J_dot_v, second_rate(lambda t: _hull(robot, at(t)), 1e-3), 1e-4
     )
     yield from _enlarged(robot)
+    yield from blow_figures()
 
 
 def _hull(robot: Robot, q: Array) -> float:
