@@ -33,8 +33,8 @@ DIFFERENCES = {
     "Q5": "Eq. (4.31) lacks a dot. At φ = π the row of Lemma 4.2 cannot be met. In the controller joint limits by angles are "
     "JointCones, in closed form; JointLimits has velocities and accelerations too.",
     "Q6": "The switch (4.37) is made where the nearest point leaves the arm, not where two distances are equal.",
-    "Q7": "Four points as the thesis has them, and the hull of any contacts. For Fig. 4.9 the thesis gives no numbers: robot, table "
-    "and blow are ours, and the pendulum is the impulse of a bob of 20 kg that falls 0.8 m and stops at the pelvis.",
+    "Q7": "Four points as the thesis has them, and the hull of any contacts. For Fig. 4.9 the thesis gives no numbers: robot, "
+    "table and blow are ours, and the pendulum is the impulse of a bob of 20 kg that falls 0.8 m and stops at the pelvis.",
     "Q8": "The built-in human in the row, THORMANG3 and Poppy in tests/papers/test_thesis_robots.py; table, wall and ball are "
     "ours, placed so that the thesis's outcomes come about. Gains and damping are those of Table 6.2; the text of Sec. 6.2.1 has "
     "others.",
@@ -42,8 +42,8 @@ DIFFERENCES = {
     "Q10": "The eight-parameter base is that of a quadruped.",
     "Q11": "The built-in human, arms on a torso or on wheels, and a snake in place of Poppy and V-REP's robots; MuJoCo in place "
     "of V-REP. Table, region and start are ours, so ratios of Table 6.1 compare, within a quarter, and efforts do not. "
-    "By torques joints rest by (3.6): within (3.4) the hand stops 7 cm above the table. Where the ball is released one arm is straight, so the other opens. Computation times "
-    "are of the thread on this machine; Fig. 6.21 prints no numbers.",
+    "By torques joints rest by (3.6): within (3.4) the hand stops 7 cm above the table. Where the ball is released one arm is "
+    "straight, so the other opens. Computation times are of the thread on this machine; Fig. 6.21 prints no numbers.",
     "H1": 'Velocities are mixed by default; the slide\'s own (ω in body axes) is angular="body".',
     "H2": "Nothing; several kinds of contact in one call are beyond the slides.",
     "H3": "The brick and the ball are ours; the slides give laws and no numbers. Steps are controlled by their error.",

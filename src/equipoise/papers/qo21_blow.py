@@ -39,7 +39,7 @@ BOB, DROP = 20.0, 0.8  # kg, m: how far it falls
 ALONG = np.array([1.0, 1.0, 0.0]) / np.sqrt(2)
 BEGINS, LASTS, DURATION = 0.3, 0.1, 2.0  # s
 FALL = {"height": 0.7, "tilt": 1.0}
-BOARD = {"size": (1.0, 1.4, 0.04), "position": (0.68, 0.3, HEIGHT - 0.02)}  # m
+SIZE, MIDDLE = (1.0, 1.4, 0.04), (0.68, 0.3, HEIGHT - 0.02)  # m, of the table
 SUPPORTS = ("small", "large")
 
 
@@ -126,7 +126,8 @@ def struck(support: str) -> Struck:
     controller = WholeBodyController(who.robot, tasks, (*who.feet, who.hand), limits, dt=1e-3, slip_limit=np.inf)
     impulse = BOB * np.sqrt(2 * 9.80665 * DROP)  # N s
     blow = Push("pelvis", impulse / LASTS * ALONG, BEGINS, LASTS)
-    run = simulate(who.robot, controller, q0=q, duration=DURATION, obstacles=[Box(**BOARD)], pushes=[blow], fall=FALL)
+    table = Box(size=SIZE, position=MIDDLE)
+    run = simulate(who.robot, controller, q0=q, duration=DURATION, obstacles=[table], pushes=[blow], fall=FALL)
     return Struck(_support(q), run)
 
 
