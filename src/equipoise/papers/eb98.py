@@ -52,16 +52,18 @@ def _along(robot: Robot, at: Callable[[float], Array], name: str, t: float) -> A
 
 
 def _follows(what: str, robot: Robot, count: int = 4) -> Iterator[Figure]:
-    """The end of a chain is the mass of the robot: place, velocity and potential energy."""
+    """The end of a chain is the mass of the robot: place, velocity, acceleration and potential energy."""
     chain, errors = equivalent_chain(robot).robot, []
     for q, v in states(robot, count):
         now = Reference(robot, q, v)
         end, moved = chain.pose(q, "com")[:3, 3], chain.jacobian(q, "com")[:3] @ v
-        torques = (chain.gravity(q) - now.g) / now.mass
-        errors.append([largest(x) for x in (end - now.com, moved - now.com_jacobian @ v, torques)])
-    place, velocity, weight = np.max(errors, axis=0)
+        torques, bias = (chain.gravity(q) - now.g) / now.mass, chain.bias_acceleration(q, v, "com")[:3]
+        apart = end - now.com, moved - now.com_jacobian @ v, bias - now.com_bias, torques
+        errors.append([largest(x) for x in apart])
+    place, velocity, acceleration, weight = np.max(errors, axis=0)
     yield small(f"{what}: end of the chain − Σ m c / m", place, 1e-12)
     yield small(f"{what}: its velocity − that of the mass", velocity, 1e-11)
+    yield small(f"{what}: its J̇v − that of the mass", acceleration, 1e-10)
     yield small(f"{what}: gravity torques of the chain − those of the robot, per kg", weight, 1e-11)
 
 
@@ -94,14 +96,15 @@ def _sliding_arm() -> Robot:
     return builder.build()
 
 
-def _star(half: float, branches: Sequence[int]) -> Robot:
-    """Branches of so many equal links, of length 2 `half` and 1.5 kg, from one root."""
+def _star(half: float, branches: Sequence[int], tilt: float = 0.0) -> Robot:
+    """Branches of so many equal links, of length 2 `half` and 1.5 kg, from one root, each joint tilted against the last."""
     builder = RobotBuilder("star", floating=False).link("root")
+    leans = (tilt, -0.7 * tilt, 0.4 * tilt)
     for j, count in enumerate(branches, start=1):
         for i in range(1, count + 1):
             builder.link(f"link_{i}^{j}", mass=1.5, com=(half, 0, 0), inertia=(0.02, 0.03, 0.04))
             parent, x = ("root", 0.0) if i == 1 else (f"link_{i - 1}^{j}", 2 * half)
-            builder.joint(f"q_{i}^{j}", "revolute", parent, f"link_{i}^{j}", axis=(0, 0, 1), position=(x, 0, 0))
+            builder.joint(f"q_{i}^{j}", "revolute", parent, f"link_{i}^{j}", axis=(0, 0, 1), position=(x, 0, 0), rpy=leans)
     return builder.build()
 
 
@@ -114,6 +117,7 @@ def star() -> Iterator[Figure]:
     yield equal("third angle: q_1² − q_1¹ − q_2¹", angles, [-1.0, -1.0, 1.0, 0.0])
     yield from _follows("star", robot)
     yield from _follows("star of unequal branches", _star(half, (3, 1, 2)))
+    yield from _follows("star out of the plane", _star(half, (3, 1, 2), tilt=0.5))
 
 
 def trees() -> Iterator[Figure]:
@@ -121,6 +125,7 @@ def trees() -> Iterator[Figure]:
 
     for name in ("bimanual", "quadruped", "human"):
         yield from _follows(name, load(name), count=2)
+    yield from _follows("one of each joint", one_of_each_joint(), count=2)
     yield from swing_figures()
 
 

@@ -14,7 +14,7 @@ from ..control.closed_form.decoupling import output_dynamics, slow_output_dynami
 from ..control.closed_form.motions import com_motion
 from ..robot import Robot, load
 from .eb98 import directly_solved, four_bar, states
-from .eb98_biped import unilateral_figures
+from .eb98_unilateral import unilateral_figures
 from .reference import Reference, path, rate, second_rate
 from .rows import Figure, agree, largest, small
 

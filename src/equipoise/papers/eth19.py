@@ -25,6 +25,7 @@ from .robots import one_of_each_joint
 from .rows import Figure, Row, agree, equal, largest, shown_by, small
 
 Array = np.ndarray
+LEANING = np.array([0.9, 0.1, -0.2, 0.3]) / np.sqrt(0.95)  # quaternion of a base along no axis
 FEET = ("front_left_foot", "front_right_foot", "hind_left_foot", "hind_right_foot")
 # [ETH19, slide 14]: feet on the ground → rank J_c, rank J_c,b, internal constraints, uncontrollable directions
 QUADRUPED = {0: (0, 0, 0, 6), 1: (3, 3, 0, 3), 2: (6, 5, 1, 1), 3: (9, 6, 3, 0), 4: (12, 6, 6, 0)}
@@ -75,6 +76,7 @@ def _coordinates(name: str, robot: Robot, foot: str) -> Iterator[Figure]:
 def contact_analysis() -> Iterator[Figure]:
     robot = load("quadruped")
     q = robot.standing()
+    q[3:7] = LEANING  # ranks do not depend on how the robot stands
     for count, table in QUADRUPED.items():
         a = analyse_contacts(robot, q, FEET[:count])
         ranks = a.rank, a.base_rank, a.internal_constraints, a.uncontrollable.shape[1]
@@ -120,6 +122,11 @@ def _mixed_contacts() -> Iterator[Figure]:
     wanted = np.concatenate([now.frame("left_foot").V, hand, [np.dot(slope, knee)]])
     yield agree("three kinds of contact in one call: J_c v", J @ v, wanted, 1e-11)
     yield equal("their rank: 6 + 3 + 1", analyse_contacts(robot, q, held).rank, 10)
+    other = one_of_each_joint()
+    q, v = other.random_state(np.random.default_rng(5))
+    held, now = [Held("revolute_link", (0.1, 0.2, -0.1)), Held("follower", kind="frame")], Reference(other, q, v)
+    wanted = np.concatenate([now.frame("revolute_link", (0.1, 0.2, -0.1)).V[:3], now.frame("follower").V])
+    yield agree("behind a slide, a ball, a plane and a turn: J_c v", contact_jacobian(other, q, held) @ v, wanted, 1e-11)
 
 
 # --- H4 ------------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ..control.closed_form.motions import com_motion, frame_motion
 from ..control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
 from ..control.qp import ActiveSetSolver, QuadraticProgram, Rows
 from ..robot import Robot, load
-from .eth19 import FEET, rows_of_feet
+from .eth19 import FEET, LEANING, rows_of_feet
 from .reference import Reference
 from .rows import Figure, agree, largest, small
 
@@ -25,6 +25,7 @@ def task_hierarchy() -> Iterator[Figure]:
     robot = load("quadruped")
     rng = np.random.default_rng(0)
     q = robot.standing()
+    q[3:7] = LEANING
     rows, _ = rows_of_feet(Reference(robot, q), FEET)
     v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))  # the feet stand, the trunk moves
     now = Reference(robot, q, v)
