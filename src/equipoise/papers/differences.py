@@ -11,10 +11,10 @@ DIFFERENCES = {
     "B4": "Nothing: wrenches act at any frame. The sign is that of a force on the robot.",
     "B5": "The robot is a quadruped on points. The paper's cost is the tasks' squares alone; ours has small weights of actuated "
     "accelerations and forces besides, and 1e-12 on what the equations of motion decide.",
-    "B6": "The built-in human in place of HRP-2, whose published torque limits are not in its description; scenarios with noise "
-    "and pushes, by Eq. (37) with a unit quaternion. The stance planner is later work. The paper prints no figures but 7 ms a "
-    "step. Knees and forearms (Sec. I) are in papers/bk12_crawl.py and not in the row: the motion takes 100 s, and of twenty "
-    "seeds only four were run, all of which complete.",
+    "B6": "The built-in human in place of HRP-2, which walks in tests/papers/test_hrp2.py: the torque limits of its description "
+    "are placeholders. Scenarios with noise and pushes, by Eq. (37) with a unit quaternion; knees and forearms (Sec. I) by the "
+    "same program with the base eliminated, with noise. The stance planner is later work. The paper prints no figures but 7 ms "
+    "a step.",
     "B7": "The paper names ball joints and objects as future work; there is no figure to compare with. The box is held by "
     "constraints in the world it acts on; that its forces are such as palms can give is what is shown.",
     "T1": "Nothing.",
