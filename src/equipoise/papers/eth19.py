@@ -81,12 +81,13 @@ def contact_analysis() -> Iterator[Figure]:
         a = analyse_contacts(robot, q, FEET[:count])
         ranks = a.rank, a.base_rank, a.internal_constraints, a.uncontrollable.shape[1]
         yield equal(f"{count} feet: ranks, internal, uncontrollable [slide 14]", ranks, table)
-    two = analyse_contacts(robot, q, FEET[:2])
-    line = "rotation about the line through front_left_foot and front_right_foot"
-    yield equal(f"two feet leave a {line}", list(two.words) == [line], True)
+    pad = (0.02, -0.01, 0.03)  # m, where a foot touches
+    two = analyse_contacts(robot, q, [Held(foot, pad) for foot in FEET[:2]])
+    line = f"rotation about the line through front_left_foot {pad} and front_right_foot {pad}"
+    yield equal("two feet leave a rotation about the line through them, in words", list(two.words) == [line], True)
     free = np.zeros(robot.nv)
     free[:6] = two.uncontrollable[:, 0]
-    moved = [Reference(robot, q, free).frame(foot).V[:3] for foot in FEET]
+    moved = [Reference(robot, q, free).frame(foot, pad).V[:3] for foot in FEET]
     yield small("in that motion of the base the two feet stand", largest(moved[:2]), 1e-10)
     yield Figure("and the other two move, m/s", "> 0", f"{largest(moved[2:]):.2f}", bool(largest(moved[2:]) > 0.1))
     yield from _textbook()
