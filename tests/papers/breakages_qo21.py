@@ -130,6 +130,14 @@ BREAKAGES = [
         "Q7", "points inside count as corners", "balance:_turns_left", "bool(y * u > x * w)", "bool(y * u != x * w)"
     ),
     Breakage("Q7", "corners by rounding", "balance:_turns_left", "y * u > x * w", "y * u > x * w + 1e-10"),
+    Breakage(
+        "Q7",
+        "the task of the area pulls the hand in",
+        "control:SupportAreaTask.terms",
+        "Terms(reference.value - area,",
+        "Terms(area - reference.value,",
+        stops=None,
+    ),
     # --- Q3
     Breakage(
         "Q3",
@@ -302,6 +310,14 @@ BREAKAGES = [
         "equations:body_accelerations",
         "skew(alpha) + _square_of_skew(w)",
         "skew(alpha)",
+        stops=None,
+    ),
+    Breakage(
+        "Q11",
+        "damping of tasks is ignored",
+        "control:Task._gains",
+        'else column(self.label, "damping", damping, n)',
+        'else 0 * column(self.label, "damping", damping, n)',
         stops=None,
     ),
     Breakage("Q11", "wheels that turn do not slip", "model:rolling_constraint_bias", "(-v[..., 2] *", "(v[..., 2] *"),

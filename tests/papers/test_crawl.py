@@ -19,7 +19,7 @@ def test_the_human_crawls_a_metre_and_stands_up():
     assert_allclose(run.q[-1, 0] - run.q[0, 0], bk12_crawl.STRIDE * bk12_crawl.CYCLES, atol=0.03)
     assert_allclose(run.q[-1, 2], run.q[0, 2], atol=0.02)  # it stands again
     assert run.q[:, 2].min() < 0.55 * run.q[0, 2]
-    bears = {name: np.linalg.norm(force[:, :3], axis=1) > 10.0 for name, force in run.measured.items()}
+    bears = bk12_crawl.bearing(run)
     assert min(bears[name].mean() for name in (*bk12_crawl.KNEES, *bk12_crawl.ELBOWS)) > 0.3  # of the time
     crawling = np.any([bears[name] for name in bk12_crawl.ELBOWS], axis=0)
     assert bears["left foot"][crawling].mean() < 0.5  # knees and forearms carry then, not the feet

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import io
 import subprocess
 import sys
@@ -85,6 +87,26 @@ def test_only_the_papers_that_are_asked_for_are_imported():
     code = "import sys; from equipoise.papers.rows import rows_named; rows_named(['T3', 'T1'])"
     code += "; assert 'equipoise.papers.tpn17' in sys.modules; assert 'equipoise.papers.qo21' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
+def test_a_row_of_algebra_needs_no_controller():
+    code = "import sys; from equipoise.papers.rows import rows_named; assert list(rows_named(['Q1'])['Q1'].show())"
+    code += (
+        "; assert not [name for name in sys.modules if name.startswith(('equipoise.control', 'equipoise.simulate'))]"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
+def test_what_a_row_imports_when_it_is_run_is_there():
+    looked = 0
+    for row in all_rows().values():
+        for shown in (row.show, row.plots):
+            names = {} if shown is None else inspect.getclosurevars(shown).nonlocals
+            if "module" in names:
+                module = importlib.import_module(f"equipoise.papers.{names['module']}")
+                assert callable(getattr(module, names["function"], None)), (row.id, names)
+                looked += 1
+    assert looked > 15
 
 
 def test_rows_come_in_the_order_they_are_named():

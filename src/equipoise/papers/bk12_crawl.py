@@ -10,7 +10,9 @@ the margin is a few centimetres. docs/papers.md says how many seeds of noise wer
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +25,8 @@ from ..control.stances.planner import Planner
 from ..control.stances.stance import Stance
 from ..geometry.primitives import Plane, Point
 from ..robot import Robot, load
+from .pictures import draw, sheet
+from .rows import Figure, equal, small
 
 if TYPE_CHECKING:
     from ..simulate.run import Run
@@ -37,6 +41,7 @@ STANDS = (0.018, 0.088)  # m: where feet stand, ahead and aside
 STRIDE, CYCLES = 0.25, 4
 # three points forgive no error of the centre of mass
 WEIGHTS = {"centre of mass": 200.0, "frames": 3.0, "posture": 0.1}
+LOADED = 10.0  # N: a contact that bears less does not bear
 BELOW = 0.01  # m: hands and feet that do not carry may be this far in the ground, which soft contacts are too
 NOISE = {
     "position": 2e-4, "velocity": 5e-3, "base_position": 2e-4, "base_orientation": 2e-4,
@@ -156,6 +161,7 @@ def crawling(**more: Any) -> Stances:
     return Stances(robot, stances(robot, touching, keep, options), touching, **given)
 
 
+@cache
 def crawled(seed: int = 0, **more: Any) -> tuple[Stances, Run]:
     """The motion in MuJoCo, with noise of the sensors from a seed."""
     from ..simulate.loop import simulate
@@ -166,3 +172,41 @@ def crawled(seed: int = 0, **more: Any) -> tuple[Stances, Run]:
     return machine, simulate(
         machine.robot, machine, q0=machine.q0, duration=duration, noise=NOISE, seed=seed, fall=fall
     )
+
+
+def bearing(run: Run) -> dict[str, Array]:
+    """Whether each contact bears, measured, at every step."""
+    return {name: np.linalg.norm(force[:, :3], axis=1) > LOADED for name, force in run.measured.items()}
+
+
+def crawl_figures() -> Iterator[Figure]:
+    """Of row B6: what carries is measured, not what was planned."""
+    machine, run = crawled()
+    yield equal("knees and forearms: how the motion ended", machine.outcome.name, "COMPLETED")
+    went, rose = run.q[-1, [0, 2]] - run.q[0, [0, 2]]
+    yield small(f"knees and forearms: off the {STRIDE * CYCLES:g} m to crawl, m", abs(went - STRIDE * CYCLES), 0.03)
+    yield small("knees and forearms: pelvis as high as before, m", abs(rose), 0.02)
+    bears = bearing(run)
+    least = min(float(bears[name].mean()) for name in (*KNEES, *ELBOWS))
+    yield Figure(
+        "knees and forearms: part of the time that each of the four bears", "most", f"{least:.2f}", least > 0.3
+    )
+    prone = np.any([bears[name] for name in ELBOWS], axis=0)
+    feet = max(float(bears[name][prone].mean()) for name in (*FEET, *HANDS))
+    yield Figure("knees and forearms: a foot or a hand bears while forearms do", "little", f"{feet:.2f}", feet < 0.5)
+    effort = np.asarray(machine.robot.limits.effort)[6:]
+    used = float(np.max(np.abs(run.torque[:, 6:]) / effort))
+    yield Figure("knees and forearms: largest torque by its limit", "≤ 1", f"{used:.3f}", used <= 1 + 1e-9)
+
+
+def crawl_picture() -> Any:
+    """Postures on the way, from the side."""
+    machine, run = crawled()
+    times = np.linspace(run.t[0], run.t[-1], 12)
+    picture, axes = sheet(
+        "[BK12, Sec. I] on knees and forearms", [f"{t:.0f} s" for t in times], columns=6, size=(2.4, 2.2)
+    )
+    for one, t in zip(axes, times, strict=True):
+        q = run.q[min(int(np.searchsorted(run.t, t)), len(run.t) - 1)]
+        draw(one, machine.robot, q, color="#2b6cb0")
+    return picture

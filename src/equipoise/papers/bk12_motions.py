@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .bk12_crawl import bearing, crawl_figures, crawl_picture
 from .pictures import draw, sheet
 from .rows import Figure, equal, small
 
@@ -28,7 +29,6 @@ MOTIONS = {
     "handstand": ("hands", [2, 1, 2]),
     "one_hand": ("one hand", [2, 1]),
 }
-LOADED = 10.0  # N: a contact that bears less does not bear
 WANTED = ("no fall", "all stances", "torques within limits", "every step solved")
 MILLISECONDS = 7.0  # of a step of the paper's controller, on its processor
 SEEN_FROM_THE_FRONT = ((0, 1, 0), (0, 0, 1))
@@ -45,9 +45,9 @@ def moved(name: str) -> Run:
 def supports(run: Run) -> list[int]:
     """How many contacts bear the robot, measured, from one change to the next; what lasts less than 0.2 s is left
     out."""
-    bearing = np.sum([np.linalg.norm(force[:, :3], axis=1) > LOADED for force in run.measured.values()], axis=0)
-    starts = [0, *(np.flatnonzero(np.diff(bearing)) + 1), len(bearing)]
-    lasting = [int(bearing[a]) for a, b in pairwise(starts) if run.t[b - 1] - run.t[a] > 0.2]
+    count = np.sum(list(bearing(run).values()), axis=0)
+    starts = [0, *(np.flatnonzero(np.diff(count)) + 1), len(count)]
+    lasting = [int(count[a]) for a, b in pairwise(starts) if run.t[b - 1] - run.t[a] > 0.2]
     return [n for k, n in enumerate(lasting) if k == 0 or n != lasting[k - 1]]
 
 
@@ -70,6 +70,7 @@ def motion_figures() -> Iterator[Figure]:
         mean, late = 1e3 * float(np.mean(run.cycle_time)), 1e3 * float(np.percentile(run.cycle_time, 99))
         words = f"{on}: ms for a step of Eq. (37), mean; 99 % below"
         yield Figure(words, f"{MILLISECONDS:.0f}", f"{mean:.2f}; {late:.2f}", mean < MILLISECONDS)
+    yield from crawl_figures()
 
 
 def _balance(on: str, run: Run) -> Figure:
@@ -90,3 +91,4 @@ def pictures() -> Iterator[tuple[str, Any]]:
             q = run.q[min(int(np.searchsorted(run.t, t)), len(run.t) - 1)]
             draw(one, run.robot, q, color="#2b6cb0", view=SEEN_FROM_THE_FRONT)
         yield f"sec-6-on-{on.replace(' ', '-')}", picture
+    yield "sec-1-on-knees-and-forearms", crawl_picture()

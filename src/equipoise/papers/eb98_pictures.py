@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..robot import load
-from .eb98 import ORDERS, PETALS, SPOTS, bird_reaches, flower_reaches
 from .eb98_biped import augmented_picture, swing_picture
+from .eb98_control import ORDERS, PETALS, SPOTS, bird_reaches, flower_reaches
 from .pictures import draw, sheet
 
 REST, THERE, SPOT = "#ced4da", "#2b6cb0", "#868e96"

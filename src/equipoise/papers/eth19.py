@@ -10,7 +10,6 @@ import numpy as np
 from ..balance import (
     Aerodynamic,
     Held,
-    SupportDynamics,
     analyse_contacts,
     base_turn,
     contact_jacobian,
@@ -20,17 +19,13 @@ from ..balance import (
     support_dynamics,
     velocity_from_rates,
 )
-from ..control.closed_form.hierarchy import WholeBody, stacked
-from ..control.closed_form.motions import com_motion, frame_motion
-from ..control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
-from ..control.qp import ActiveSetSolver, QuadraticProgram, Rows
 from ..robot import Robot, load
-from .eth19_chimney import chimney
-from .eth19_contact import contact_plants, pictures
 from .reference import ReferenceState, cross_matrix, path, rate
-from .rows import Figure, Row, agree, equal, largest, small
+from .robots import one_of_each_joint
+from .rows import Figure, Row, agree, equal, largest, shown_by, small
 
 Array = np.ndarray
+LEANING = np.array([0.9, 0.1, -0.2, 0.3]) / np.sqrt(0.95)  # quaternion of a base along no axis
 FEET = ("front_left_foot", "front_right_foot", "hind_left_foot", "hind_right_foot")
 # [ETH19, slide 14]: feet on the ground → rank J_c, rank J_c,b, internal constraints, uncontrollable directions
 QUADRUPED = {0: (0, 0, 0, 6), 1: (3, 3, 0, 3), 2: (6, 5, 1, 1), 3: (9, 6, 3, 0), 4: (12, 6, 6, 0)}
@@ -38,7 +33,7 @@ QUADRUPED = {0: (0, 0, 0, 6), 1: (3, 3, 0, 3), 2: (6, 5, 1, 1), 3: (9, 6, 3, 0),
 CART_PENDULUM = {"xz": (2, 1), "z": (1, 0), "x": (1, 1)}
 
 
-def _feet(now: ReferenceState, feet: Sequence[str]) -> tuple[Array, Array]:
+def rows_of_feet(now: ReferenceState, feet: Sequence[str]) -> tuple[Array, Array]:
     """J_c and J̇_c v of points, from the reference."""
     motions = [now.frame(foot) for foot in feet]
     return np.concatenate([m.J[:3] for m in motions]), np.concatenate([m.A[:3] for m in motions])
@@ -48,26 +43,35 @@ def _feet(now: ReferenceState, feet: Sequence[str]) -> tuple[Array, Array]:
 
 
 def coordinates() -> Iterator[Figure]:
-    robot = load("quadruped")
+    yield from _coordinates("quadruped", load("quadruped"), "hind_left_foot")
+    yield from _coordinates("one of each joint", one_of_each_joint(), "revolute_link")
+
+
+def _coordinates(name: str, robot: Robot, foot: str) -> Iterator[Figure]:
     q, v = robot.random_state(np.random.default_rng(0))
-    at, now, foot, point = path(robot, q, v), ReferenceState(robot, q, v), "hind_left_foot", (0.1, -0.05, 0.2)
+    at, now, point = path(robot, q, v), ReferenceState(robot, q, v), (0.1, -0.05, 0.2)
     q_dot, base = rate(at), now.links[robot.base_link or ""]
     u = v.copy()
     u[3:6] = base.R.T @ v[3:6]  # the slide's velocity: linear in the world, angular in the base
     both: list[tuple[Literal["world", "body"], Array]] = [("world", v), ("body", u)]
     for angular, velocity in both:
         E, E_fb = coordinate_rates(robot, q, angular), velocity_from_rates(robot, q, angular)
-        yield agree(f"ω in {angular} axes: E v against q̇ by differences [slide 5]", E @ velocity, q_dot, 1e-9)
-        yield agree(f"ω in {angular} axes: v = E_fb q̇", E_fb @ q_dot, velocity, 1e-9)
+        yield agree(f"{name}, ω in {angular} axes: E v against q̇ by differences [slide 5]", E @ velocity, q_dot, 1e-9)
+        yield agree(f"{name}, ω in {angular} axes: v = E_fb q̇", E_fb @ q_dot, velocity, 1e-9)
         J = point_jacobian(robot, q, foot, point, angular)
         r_dot = rate(lambda t: ReferenceState(robot, at(t)).frame(foot, point).p)
-        yield agree(f"ω in {angular} axes: velocity of a point by differences [slide 6]", J @ velocity, r_dot, 1e-9)
+        yield agree(
+            f"{name}, ω in {angular} axes: velocity of a point by differences [slide 6]", J @ velocity, r_dot, 1e-9
+        )
         turn = base.R if angular == "body" else np.eye(3)
         block = -cross_matrix(now.frame(foot, point).p - base.p) @ turn
-        yield agree(f"ω in {angular} axes: its base block −(r − p)^ C [slide 6]", J[:, 3:6], block, 1e-11)
+        yield agree(f"{name}, ω in {angular} axes: its base block −(r − p)^ C [slide 6]", J[:, 3:6], block, 1e-11)
     T = base_turn(robot, q)
     yield agree(
-        "kinetic energy in the slide's velocity", u @ T.T @ robot.mass_matrix(q) @ T @ u / 2, now.kinetic_energy, 1e-11
+        f"{name}: kinetic energy in the slide's velocity",
+        u @ T.T @ robot.mass_matrix(q) @ T @ u / 2,
+        now.kinetic_energy,
+        1e-11,
     )
 
 
@@ -77,16 +81,18 @@ def coordinates() -> Iterator[Figure]:
 def contact_analysis() -> Iterator[Figure]:
     robot = load("quadruped")
     q = robot.standing()
+    q[3:7] = LEANING  # ranks do not depend on how the robot stands
     for count, table in QUADRUPED.items():
         a = analyse_contacts(robot, q, FEET[:count])
         ranks = a.rank, a.base_rank, a.internal_constraints, a.uncontrollable.shape[1]
         yield equal(f"{count} feet: ranks, internal, uncontrollable [slide 14]", ranks, table)
-    two = analyse_contacts(robot, q, FEET[:2])
-    line = "rotation about the line through front_left_foot and front_right_foot"
-    yield equal(f"two feet leave a {line}", list(two.words) == [line], True)
+    pad = (0.02, -0.01, 0.03)  # m, where a foot touches
+    two = analyse_contacts(robot, q, [Held(foot, pad) for foot in FEET[:2]])
+    line = f"rotation about the line through front_left_foot {pad} and front_right_foot {pad}"
+    yield equal("two feet leave a rotation about the line through them, in words", list(two.words) == [line], True)
     free = np.zeros(robot.nv)
     free[:6] = two.uncontrollable[:, 0]
-    moved = [ReferenceState(robot, q, free).frame(foot).V[:3] for foot in FEET]
+    moved = [ReferenceState(robot, q, free).frame(foot, pad).V[:3] for foot in FEET]
     yield small("in that motion of the base the two feet stand", largest(moved[:2]), 1e-10)
     yield Figure("and the other two move, m/s", "> 0", f"{largest(moved[2:]):.2f}", bool(largest(moved[2:]) > 0.1))
     yield from _textbook()
@@ -122,17 +128,26 @@ def _mixed_contacts() -> Iterator[Figure]:
     wanted = np.concatenate([now.frame("left_foot").V, hand, [np.dot(slope, knee)]])
     yield agree("three kinds of contact in one call: J_c v", J @ v, wanted, 1e-11)
     yield equal("their rank: 6 + 3 + 1", analyse_contacts(robot, q, held).rank, 10)
+    other = one_of_each_joint()
+    q, v = other.random_state(np.random.default_rng(5))
+    held, now = [Held("revolute_link", (0.1, 0.2, -0.1)), Held("follower", kind="frame")], ReferenceState(other, q, v)
+    wanted = np.concatenate([now.frame("revolute_link", (0.1, 0.2, -0.1)).V[:3], now.frame("follower").V])
+    yield agree(
+        "behind a slide, a ball, a plane and a turn: J_c v", contact_jacobian(other, q, held) @ v, wanted, 1e-11
+    )
 
 
 # --- H4 ---------------------------------------------------------------------------------------------------------------
 
 
 def support() -> Iterator[Figure]:
+    from .eth19_chimney import chimney
+
     robot = load("quadruped")
     rng = np.random.default_rng(0)
     q, v = robot.random_state(rng)
     s, torque, now = support_dynamics(robot, q, v, FEET[:3]), rng.normal(size=12), ReferenceState(robot, q, v)
-    (J, bias), S_T = _feet(now, FEET[:3]), np.eye(robot.nv)[:, 6:]
+    (J, bias), S_T = rows_of_feet(now, FEET[:3]), np.eye(robot.nv)[:, 6:]
     M_inverse = np.linalg.inv(now.M)
     N = np.eye(robot.nv) - M_inverse @ J.T @ np.linalg.inv(J @ M_inverse @ J.T) @ J
     yield agree("N_c [slide 22]", s.projector, N, 1e-9)
@@ -162,9 +177,26 @@ def support() -> Iterator[Figure]:
     for F_internal in s.internal_forces.T:
         balance = S_T @ s.internal_torque(F_internal) + J.T @ F_internal
         yield small("an internal force and its torques balance", largest(balance), 1e-10)
+    yield from _supported(one_of_each_joint(), ("trunk", "revolute_link"))
     yield from _cart_pendulum()
     yield from _drag_and_lift(robot, now)
     yield from chimney()
+
+
+def _supported(robot: Robot, points: Sequence[str]) -> Iterator[Figure]:
+    """The same law on a robot that has every kind of joint."""
+    rng = np.random.default_rng(3)
+    q, v = robot.random_state(rng)
+    motors = ["prismatic", "revolute"]
+    s, torque, now = (
+        support_dynamics(robot, q, v, points, actuated=motors),
+        rng.normal(size=2),
+        ReferenceState(robot, q, v),
+    )
+    (J, bias), S_T = rows_of_feet(now, points), np.eye(robot.nv)[:, [robot.joints[name].v.start for name in motors]]
+    a, F = s.acceleration(torque), s.contact_force(torque)
+    yield small(f"{robot.name}: J_c a + J̇_c v", largest(J @ a + bias) / largest(a), 1e-10)
+    yield agree(f"{robot.name}: Newton and Euler with the contact force", now.force(a), S_T @ torque + J.T @ F, 1e-9)
 
 
 def _cart_pendulum() -> Iterator[Figure]:
@@ -216,27 +248,31 @@ def _drag_and_lift(robot: Robot, now: ReferenceState) -> Iterator[Figure]:
 
 
 def impacts() -> Iterator[Figure]:
-    robot = load("quadruped")
+    yield from _impacts("quadruped", load("quadruped"), FEET[:2])
+    yield from _impacts("one of each joint", one_of_each_joint(), ("trunk", "revolute_link"))
+
+
+def _impacts(name: str, robot: Robot, feet: Sequence[str]) -> Iterator[Figure]:
     q, v = robot.random_state(np.random.default_rng(0))
     now = ReferenceState(robot, q, v)
-    J, _ = _feet(now, FEET[:2])
+    J, _ = rows_of_feet(now, feet)
     for e in (0.0, 0.6):
-        hit = impact(robot, q, v, FEET[:2], restitution=e)
+        hit = impact(robot, q, v, feet, restitution=e)
         after = ReferenceState(robot, q, hit.after)
-        feet = np.concatenate([after.frame(foot).V[:3] for foot in FEET[:2]])
-        yield agree(f"e = {e:g}: velocity of the feet after [slide 26]", feet, -e * J @ v, 1e-9)
+        moved = np.concatenate([after.frame(foot).V[:3] for foot in feet])
+        yield agree(f"{name}, e = {e:g}: velocity of the feet after [slide 26]", moved, -e * J @ v, 1e-9)
         yield agree(
-            f"e = {e:g}: M (v⁺ − v⁻) is what the impulse does", now.M @ (hit.after - v), J.T @ hit.impulse, 1e-9
+            f"{name}, e = {e:g}: M (v⁺ − v⁻) is what the impulse does", now.M @ (hit.after - v), J.T @ hit.impulse, 1e-9
         )
         change = after.momentum_matrix @ hit.after - now.momentum_matrix @ v
         pushes = hit.impulse.reshape(2, 3)
-        arms = [now.frame(foot).p - now.com for foot in FEET[:2]]
+        arms = [now.frame(foot).p - now.com for foot in feet]
         wanted = np.concatenate([pushes.sum(0), sum(np.cross(r, p) for r, p in zip(arms, pushes, strict=True))])
-        yield agree(f"e = {e:g}: momentum changes by the impulses", change, wanted, 1e-9)
+        yield agree(f"{name}, e = {e:g}: momentum changes by the impulses", change, wanted, 1e-9)
         loss = now.kinetic_energy - after.kinetic_energy
-        yield agree(f"e = {e:g}: energy loss", hit.energy_loss, loss, 1e-10)
-        yield agree(f"e = {e:g}: the same at the contacts", hit.energy_loss_at_contacts, loss, 1e-9)
-        yield agree(f"e = {e:g}: (1 − e²) ½ ṙᵀ Λ ṙ", loss, (1 - e * e) * _at_contacts(now, J, v), 1e-9)
+        yield agree(f"{name}, e = {e:g}: energy loss", hit.energy_loss, loss, 1e-10)
+        yield agree(f"{name}, e = {e:g}: the same at the contacts", hit.energy_loss_at_contacts, loss, 1e-9)
+        yield agree(f"{name}, e = {e:g}: (1 − e²) ½ ṙᵀ Λ ṙ", loss, (1 - e * e) * _at_contacts(now, J, v), 1e-9)
 
 
 def _at_contacts(now: ReferenceState, J: Array, v: Array) -> float:
@@ -244,84 +280,21 @@ def _at_contacts(now: ReferenceState, J: Array, v: Array) -> float:
     return float((J @ v) @ inertia @ (J @ v) / 2)
 
 
-# --- H6 ---------------------------------------------------------------------------------------------------------------
-
-
-def task_hierarchy() -> Iterator[Figure]:
-    """On four feet, moving: what the levels ask for comes about, in the order of their levels."""
-    from scipy.linalg import null_space
-
-    robot = load("quadruped")
-    rng = np.random.default_rng(0)
-    q = robot.standing()
-    rows, _ = _feet(ReferenceState(robot, q), FEET)
-    v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))  # the feet stand, the trunk moves
-    now = ReferenceState(robot, q, v)
-    (J, bias), S_T = _feet(now, FEET), np.eye(robot.nv)[:, 6:]
-    s = support_dynamics(robot, q, v, FEET)
-    body, com, wanted = WholeBody(s), com_motion(robot, q, v), rng.normal(size=3)
-    top = stacked([body.equation_of_motion(), body.contacts()])
-    trunk = body.motion(frame_motion(robot, q, v, "trunk", turning=True), rng.normal(size=6))
-    levels: list[Rows] = [top, body.motion(com, wanted), trunk, body.force([15.0, 80.0], which=[0, 2]), body.torque()]
-    found = body.solve(levels)
-    pushed = S_T @ found.torque + J.T @ found.force
-    yield agree("equation of motion [slides 36–39]", now.force(found.acceleration), pushed, 1e-9)
-    yield small("contacts: J_c a + J̇_c v", largest(J @ found.acceleration + bias), 1e-9)
-    yield agree("mass: c̈ against what was wanted", now.com_jacobian @ found.acceleration + now.com_bias, wanted, 1e-9)
-    yield agree("force of a foot, at the fourth level", found.force[[0, 2]], [15.0, 80.0], 1e-8)
-    x = np.concatenate([found.acceleration, found.force, found.torque])
-    yield agree("five levels by projection, by null spaces one after the other", x, _by_null_spaces(levels), 1e-7)
-    yield agree("five levels by projection, by the compiled solver", x, _by_solver(levels), 1e-6)
-    yield from _task_laws(robot, now, s, wanted, rng)
-
-
-def _by_solver(levels: list[Rows]) -> Array:
-    """Levels above the cost ½|x|², by the solver of the control loop."""
-    n = levels[0].A.shape[1]
-    return ActiveSetSolver().solve(QuadraticProgram(np.eye(n), np.zeros(n), levels=tuple(levels))).x
-
-
-def _by_null_spaces(levels: list[Rows]) -> Array:
-    """Each level by least squares in what those above leave free, their null space as a basis; then the shortest."""
-    from scipy.linalg import null_space
-
-    n = levels[0].A.shape[1]
-    x, Z = np.zeros(n), np.eye(n)
-    for level in levels:
-        A = level.A @ Z
-        x = x + Z @ np.linalg.lstsq(A, level.lower - level.A @ x, rcond=1e-10)[0]
-        Z = Z @ null_space(A, rcond=1e-10)
-    return x - Z @ (Z.T @ x) if Z.size else x
-
-
-def _task_laws(
-    robot: Robot, now: ReferenceState, s: SupportDynamics, wanted: Array, rng: np.random.Generator
-) -> Iterator[Figure]:
-    """Both laws of slide 3, on contacts and on a fixed arm: what the task does under their torques."""
-    com, (J, bias), S_T = com_motion(robot, now.q, now.v), _feet(now, FEET), np.eye(robot.nv)[:, 6:]
-    for name, tau in (
-        ("task-space inverse dynamics", task_inverse_dynamics(robot, now.q, now.v, com, wanted, s).torque),
-        (
-            "operational-space control",
-            operational_dynamics(robot, now.q, now.v, com, s).torque(wanted, free=rng.normal(size=12)),
-        ),
-    ):
-        K = np.block([[now.M, -J.T], [J, np.zeros((len(J), len(J)))]])
-        a = np.linalg.lstsq(K, np.concatenate([S_T @ tau - now.h, -bias]), rcond=1e-12)[0][: robot.nv]
-        yield agree(f"{name}: c̈ under its torques [slide 3]", now.com_jacobian @ a + now.com_bias, wanted, 1e-7)
-    arm = load("arm7")
-    q, v = arm.random_state(rng)
-    there, tool = ReferenceState(arm, q, v), frame_motion(arm, q, v, "tool")
-    tau = operational_dynamics(arm, q, v, tool).torque(wanted, free=rng.normal(size=7))
-    moved = there.frame("tool").J @ there.acceleration(tau) + there.frame("tool").A
-    yield agree("operational-space control of an arm: ẅ under its torques", moved[:3], wanted, 1e-8)
-
-
 ROWS = [
     Row("H1", "ETH19", "generalised coordinates and velocities, point Jacobians", coordinates),
     Row("H2", "ETH19", "contact analysis", contact_analysis),
-    Row("H3", "ETH19", "soft and hard contact as plants", contact_plants, pictures),
+    Row(
+        "H3",
+        "ETH19",
+        "soft and hard contact as plants",
+        *(shown_by("eth19_contact", name) for name in ("contact_plants", "pictures")),
+    ),
     Row("H4", "ETH19", "support-consistent dynamics, inverse dynamics, internal forces", support),
     Row("H5", "ETH19", "impacts", impacts),
-    Row("H6", "ETH19", "prioritised least squares over accelerations, forces and torques", task_hierarchy),
+    Row(
+        "H6",
+        "ETH19",
+        "prioritised least squares over accelerations, forces and torques",
+        shown_by("eth19_tasks", "task_hierarchy"),
+    ),
 ]

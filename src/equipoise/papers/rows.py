@@ -76,6 +76,16 @@ class Row:
     plots: Callable[[], Iterator[tuple[str, Any]]] | None = None
 
 
+def shown_by(module: str, function: str) -> Callable[[], Iterator[Any]]:
+    """A function of another module of the papers, imported when it is run: a row of algebra needs no controller."""
+
+    def run() -> Iterator[Any]:
+        found: Iterator[Any] = getattr(importlib.import_module(f".{module}", __package__), function)()
+        return found
+
+    return run
+
+
 def all_rows() -> dict[str, Row]:
     """Every row, in the order of the specification."""
     return _rows_in(MODULES.values())

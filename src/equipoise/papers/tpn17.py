@@ -16,12 +16,11 @@ from ..convert import acceleration, jacobian, twist, wrench
 from ..forms.bases import COM, Compound
 from ..forms.equations_of_motion import EquationsOfMotion
 from ..forms.support import FixedSupport
-from ..model.types import Mimic
 from ..model.urdf_writer import write_urdf
-from ..robot import Robot, RobotBuilder, load
+from ..robot import Robot, load
 from .reference import ReferenceState, axial, cross_matrix, path, rate
+from .robots import one_of_each_joint
 from .rows import Figure, Row, agree, apart, equal, largest, small
-from .tpn17_control import control_figures
 
 Array = np.ndarray
 REPRESENTATIONS = ("mixed", "body", "inertial")
@@ -111,23 +110,8 @@ def _over_joints(top: Array, nv: int) -> Array:
 
 
 def skewness() -> Iterator[Figure]:
-    for robot in (load("quadruped"), _one_of_each_joint()):
+    for robot in (load("quadruped"), one_of_each_joint()):
         yield from _laws_of_motion(robot)
-
-
-def _one_of_each_joint() -> Robot:
-    """A floating trunk with a slide, a ball, a plane and a turn one behind the other, and a follower of the slide."""
-    builder = RobotBuilder("one of each joint").link("trunk", mass=3.0, com=(0.1, 0, 0.05), inertia=(0.05, 0.06, 0.07))
-    parent = "trunk"
-    for k, kind in enumerate(("prismatic", "ball", "planar", "revolute")):
-        link = f"{kind}_link"
-        builder.link(link, mass=1.0 + 0.3 * k, com=(0.05, -0.02 * k, 0.1), inertia=(0.01, 0.02, 0.015 + 0.001 * k))
-        axis = (0.6, 0.0, 0.8) if kind in ("prismatic", "revolute") else (0.0, 0.0, 1.0)
-        builder.joint(kind, kind, parent, link, axis=axis, position=(0.1, 0.05, 0.2), rpy=(0.3, -0.2, 0.1 * k))
-        parent = link
-    builder.link("follower", mass=0.7, com=(0.0, 0.1, 0.0), inertia=(0.004, 0.003, 0.005))
-    builder.joint("follower", "prismatic", "trunk", "follower", axis=(0, 1, 0), mimic=Mimic("prismatic", -0.5, 0.1))
-    return builder.build()
 
 
 def _laws_of_motion(robot: Robot) -> Iterator[Figure]:
@@ -300,6 +284,8 @@ def _momentum_laws(robot: Robot, eom: EquationsOfMotion, now: ReferenceState) ->
 
 def fixed_support() -> Iterator[Figure]:
     """The support link stands: of all velocities those remain that are N ṡ, with J N = 0."""
+    from .tpn17_control import control_figures
+
     robot, eom, _ = _state()
     rng = np.random.default_rng(2)
     tau, push = rng.normal(size=robot.nv - 6), rng.normal(size=6) * 20
@@ -332,7 +318,9 @@ def _standing(robot: Robot, fixed: FixedSupport, frame: str, tau: Array, push: A
     yield small(f"{frame}: it does not accelerate [Eq. 46]", largest(J @ a + bias) / largest(a), 1e-11)
     yield agree(f"{frame}: Newton and Euler under the wrench of Eq. 48", now.force(a), held, 1e-10)
     yield agree(f"{frame}: forces for that motion", fixed.force(s), tau + external[6:], 1e-10)
-    yield agree(f"{frame}: Jacobian of a thigh [Eq. 47e]", fixed.jacobian(hand.J) @ fixed.v, hand.V, 1e-10)
+    yield agree(
+        f"{frame}: Jacobian of a thigh [Eq. 47e]", fixed.jacobian(robot.jacobian(q, THIGH)) @ fixed.v, hand.V, 1e-10
+    )
 
 
 # --- T7 ---------------------------------------------------------------------------------------------------------------
@@ -356,6 +344,7 @@ def numbering() -> Iterator[Figure]:
     there = eom.in_base("hind_right_foot")
     yield small("joint positions in another base", largest(there.q[7:] - eom.q[7:]), 0.0)
     yield small("joint rates in another base", largest(there.v[6:] - eom.v[6:]), 0.0)
+    yield from _in_the_order_of_the_file(robot, there, ReferenceState(robot, q, v))
     error = 0.0
     # the k-th rate turns this joint and no other: links beyond it move, the others stand
     for k, name in enumerate(names):
@@ -367,6 +356,17 @@ def numbering() -> Iterator[Figure]:
         parent, child = (alone.links[str(link)].V[3:] for link in (robot.joints[name].parent, robot.joints[name].child))
         error = max(error, abs(float(np.linalg.norm(child - parent)) - 1.0))
     yield small("the k-th rate in another base turns the k-th joint of the file", error, 1e-11)
+
+
+def _in_the_order_of_the_file(robot: Robot, there: EquationsOfMotion, now: ReferenceState) -> Iterator[Figure]:
+    """v' = Y v of the other base: all of its equations by the chain rule."""
+    Y, at = _base_rows(robot, "hind_right_foot", "mixed"), path(robot, now.q, now.v)
+    B = np.linalg.inv(Y(now))
+    drift = B @ rate(lambda t: Y(ReferenceState(robot, at(t)))) @ now.v  # a = B (a' − Ẏ v)
+    yield agree("velocity in another base, rates in the order of the file", there.v, Y(now) @ now.v, 1e-11)
+    yield agree("M in another base", there.M, B.T @ now.M @ B, 1e-11)
+    yield agree("C v + g in another base", there.bias_force, B.T @ (now.h - now.M @ drift), 1e-8)
+    yield agree("gravity in another base", there.g, B.T @ now.g, 1e-11)
 
 
 ROWS = [
