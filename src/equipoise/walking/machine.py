@@ -17,6 +17,7 @@ import numpy as np
 
 from ..balance.support import support_polygon
 from .gait import Command, Gait, Place, next_place
+from .sole import pressed_at
 from .pendulum import after_shift, before
 from .state import SHIFT, STAND, STEP, Seen, State
 from .step_plan import Flight, StepPlan, StepPlanner, Wish
@@ -37,6 +38,11 @@ LAST = 0.01  # s: the nearest future that is planned for
 LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
 SHOVE, AHEAD = 0.35, 0.2  # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
 STEEP, FEEL = 0.3, 0.5  # largest slope that is believed; ω: how fast it is felt
+FAST = 0.15
+LIFT, SEAT = 0.4, 0.4
+INNER = 0.8
+BUMPS = 2
+LATE = 0.2
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PACE = 0.3  # of the last step's time in the mean that steps are set by
@@ -61,6 +67,7 @@ class Machine:
         s.period = self.gait.period_of(command)
         self._watch(seen, dt)
         self._feel(seen, dt)
+        self._seat(seen)
         if s.mode != STAND:
             s.heading += command.turn * dt
         act = {STAND: self._standing, SHIFT: self._shifting, STEP: self._stepping}[s.mode]
@@ -249,8 +256,9 @@ class Machine:
         left = max(s.period - now, LAST) + half
         wish = self._wish(seen, command, left, s.period)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
+        late = LATE / gait.rate if s.swing is not None and s.swing.late else LAST
         shortest = gait.shortest if seen.t - s.pushed < HURRY / gait.rate else max(gait.shortest, CALM / gait.rate)
-        times = max(shortest - now, LAST) + half, max(gait.longest - now, 2 * LAST) + half
+        times = max(shortest - now, late) + half, max(gait.longest - now, 2 * late) + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
 
     def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
@@ -305,14 +313,46 @@ class Machine:
             return False
         wrench = seen.forces.get(self.whole_body.feet[foot])
         if wrench is not None:
-            return bool(wrench[2] > TOUCHED * self.whole_body.weight)
+            return self._met(seen, foot, wrench)
         return float(seen.poses[foot][2, 3] - s.swing.goal[2]) < 1e-3
+
+    def _met(self, seen: Seen, foot: int, wrench: Array) -> bool:
+        """Whether the swinging foot is on the ground, by its force; a foot that meets something on its way goes over it."""
+        s = self.state
+        felt = float(np.linalg.norm(wrench[:3])) > TOUCHED * self.whole_body.weight
+        if not felt:
+            return False
+        if not s.swing.late and np.hypot(*s.swing.state[1, :2]) > FAST * self.gait.rate * self.gait.height and s.bumps < BUMPS:
+            s.bumps += 1
+            s.swing.lift_over(seen.poses[foot][:3, 3], LIFT / self.gait.rate)
+            s.end = max(s.end, seen.t + 2.0 * LIFT / self.gait.rate)
+            return False
+        s.seating = seen.t
+        return True
+
+    def _seat(self, seen: Seen) -> None:
+        """A foot that has landed carries under its ankle until the pressure is felt inside of its sole."""
+        s = self.state
+        if s.seating is None:
+            return
+        foot = s.stance if s.mode == STEP else s.landed
+        wrench = seen.forces.get(self.whole_body.feet[foot])
+        if wrench is not None and seen.t - s.seating < SEAT / self.gait.rate:
+            if wrench[2] < TOUCHED * self.whole_body.weight:
+                return
+            inner = INNER * np.abs(self.soles[foot]).max(axis=0)
+            if (np.abs(pressed_at(seen.poses[foot], wrench)) > inner).any():
+                return
+        s.seating = None
+        self.whole_body.trust(foot)
 
     def _touch_down(self, seen: Seen, command: Command) -> list[str]:
         """The foot is down: stand if that is wanted and possible, else the next step."""
         s, landed = self.state, 1 - self.state.stance
         self.whole_body.land(landed)
-        s.swing = None
+        if s.seating is not None:
+            self.whole_body.doubt(landed)
+        s.swing, s.bumps, s.landed = None, 0, landed
         s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.longest) - s.pace)
         self._measure(seen, command)
         if s.queue and s.queue[0].foot == landed:

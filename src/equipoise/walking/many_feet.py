@@ -56,6 +56,12 @@ class ManyFeet(WholeBody):
     def _contact(self, role: str, friction: float) -> Contact:
         return PointContact(self.body.frames[role], name=role, friction=friction)
 
+    def _soles(self) -> list[Constraint]:
+        return []
+
+    def trust(self, foot: int) -> None:
+        """Points have no pressure to be placed."""
+
     # --- where the groups are ---------------------------------------------------------------------------------------------
 
     def _positions(self, q: Array) -> Array:

@@ -75,3 +75,6 @@ class State:
     command: Command = field(default_factory=Command)
     queue: list[Footstep] = field(default_factory=list)
     goal_height: float | None = None
+    seating: float | None = None
+    bumps: int = 0
+    landed: int = 0

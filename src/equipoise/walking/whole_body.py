@@ -19,6 +19,8 @@ from ..control.controller.solution import Solution
 from ..control.item import Numbers
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
 
+from .sole import ANYWHERE, PressureWithin
+
 Array = np.ndarray
 COM, POSTURE, SPIN = "centre of mass", "posture", "momentum"
 UPRIGHT = ("torso", "pelvis")  # parts that stay upright
@@ -30,6 +32,7 @@ WEIGHTS = {
 }  # the centre of mass first: a trunk that leans comes back, a fall does not
 ARMS = 10.0  # weight of the posture of arms and head, beside that of the legs
 LIMIT, FAR = "joint limit", 1e6
+UNDER, MIDDLE = 0.5, 0.1
 INSIDE = 0.02  # rad, that joints keep from their ends
 QUICK = 1000.0  # rad/s²: what joints of a walker may count on
 
@@ -71,6 +74,7 @@ class WholeBody:
         self.most = [np.inf] * len(self.feet)
         g = body.gains
         contacts = [self._contact(role, friction) for role in self.feet]
+        constraints = [*constraints, *self._soles()]
         self._legs, self._ends, speeds = self._ranges()
         limits = [TorqueLimits(), JointLimits(acceleration=QUICK, velocity=speeds, name=LIMIT)]
         self.controller = WholeBodyController(
@@ -103,6 +107,10 @@ class WholeBody:
         corners = np.array(self.body.feet[role].corners)
         margin = EDGE * float(np.ptp(corners, axis=0).min())
         return FlatContact(self.body.frames[role], name=role, corners=corners, friction=friction, margin=margin)
+
+    def _soles(self) -> list[Constraint]:
+        self._ankles = [self._ankle(role) for role in self.feet]
+        return [PressureWithin(role) for role in self.feet]
 
     def _tasks(self) -> list[Any]:
         g, frames, upright = self.body.gains, self.body.frames, self.weights["trunk"] * self.body.gains.torso_weight
@@ -139,6 +147,7 @@ class WholeBody:
             c.set_target(f"{role} swing", _read(self.swing[k]))
             c.set(role, max_force=partial(self._most, k))
             c.set_weight(f"{role} swing", 0.0)
+            self.trust(k)
         self.most = [np.inf] * len(self.feet)
         self._free(range(len(self.feet)))
 
@@ -170,6 +179,26 @@ class WholeBody:
         self._free([1 - foot])
         self.controller.set_contacts([self.feet[1 - foot]])
         self.controller.set_weight(f"{self.feet[foot]} swing", self._swing_weight)
+
+    def doubt(self, foot: int) -> None:
+        """Pressure under the ankle only: a foot that touches with an edge is turned flat by the load."""
+        self.controller.set(self._pressure(foot), within=self._ankles[foot])
+        self.controller.set(self.feet[foot], stiffness=0.0)
+
+    def trust(self, foot: int) -> None:
+        """Pressure anywhere in the sole."""
+        self.controller.set(self._pressure(foot), within=ANYWHERE)
+
+    def _pressure(self, foot: int) -> str:
+        return f"pressure of {self.feet[foot]}"
+
+    def _ankle(self, role: str) -> Array:
+        """(4,) m: the middle of a sole under its ankle, least and largest x, y."""
+        part, q = self.body.feet[role], self.body.standing
+        X, size = self.robot.pose(q, self.body.frames[role]), np.abs(np.array(part.corners)).max(axis=0)
+        at = (X[:3, :3].T @ (self.robot.pose(q, part.link)[:3, 3] - X[:3, 3]))[:2]
+        at = np.clip(at, -UNDER * size, UNDER * size)
+        return np.concatenate([at - MIDDLE * size, at + MIDDLE * size])
 
     def land(self, foot: int) -> None:
         """From now on both feet carry."""
