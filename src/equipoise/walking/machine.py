@@ -42,7 +42,9 @@ FAST = 0.15
 LIFT, SEAT = 0.4, 0.4
 INNER = 0.8
 BUMPS = 2
-LATE = 0.2
+DROP = 0.04
+LATE = 0.1
+WALL = 2.0
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PACE = 0.3  # of the last step's time in the mean that steps are set by
@@ -90,7 +92,10 @@ class Machine:
         s, rate = self.state, self.gait.rate
         heights = [float(X[2, 3]) for X in seen.poses]
         ground = heights[s.stance] if s.mode == STEP else sum(heights) / 2
-        s.ground = ground if s.ground is None else s.ground + min(2 * dt * rate, 1.0) * (ground - s.ground)
+        quick = 2.0
+        if s.swing is not None and s.swing.late:
+            ground, quick = min(ground, float(s.swing.state[0, 2]) - DROP * self.gait.height), 10.0
+        s.ground = ground if s.ground is None else s.ground + min(quick * dt * rate, 1.0) * (ground - s.ground)
         self.whole_body.set_com(s.ground + self.gait.height, rate**2 * (seen.com[:2] - s.pressure))
 
     def _face(self, seen: Seen) -> None:
@@ -258,6 +263,7 @@ class Machine:
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
         late = LATE / gait.rate if s.swing is not None and s.swing.late else LAST
         shortest = gait.shortest if seen.t - s.pushed < HURRY / gait.rate else max(gait.shortest, CALM / gait.rate)
+        late = max(late, 0.0 if s.swing is None else s.swing.until + LIFT / gait.rate - seen.t)
         times = max(shortest - now, late) + half, max(gait.longest - now, 2 * late) + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
 
@@ -309,23 +315,31 @@ class Machine:
     def _touched(self, seen: Seen) -> bool:
         """Whether the swinging foot is down: by its force, or by its place where forces are not measured."""
         s, foot = self.state, 1 - self.state.stance
-        if s.swing is None or seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):
+        if s.swing is None:
             return False
         wrench = seen.forces.get(self.whole_body.feet[foot])
         if wrench is not None:
             return self._met(seen, foot, wrench)
+        if seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):
+            return False
         return float(seen.poses[foot][2, 3] - s.swing.goal[2]) < 1e-3
 
     def _met(self, seen: Seen, foot: int, wrench: Array) -> bool:
         """Whether the swinging foot is on the ground, by its force; a foot that meets something on its way goes over it."""
-        s = self.state
-        felt = float(np.linalg.norm(wrench[:3])) > TOUCHED * self.whole_body.weight
-        if not felt:
+        s, swing, weight = self.state, self.state.swing, self.whole_body.weight
+        assert swing is not None
+        aside = float(np.hypot(wrench[0], wrench[1]))
+        wall = aside > max(TOUCHED * weight / 2, WALL * float(wrench[2])) and not swing.late
+        down = wrench[2] > TOUCHED * weight and seen.t - swing.begin > EARLY * (swing.end - swing.begin)
+        if not (wall or down):
             return False
-        if not s.swing.late and np.hypot(*s.swing.state[1, :2]) > FAST * self.gait.rate * self.gait.height and s.bumps < BUMPS:
-            s.bumps += 1
-            s.swing.lift_over(seen.poses[foot][:3, 3], LIFT / self.gait.rate)
-            s.end = max(s.end, seen.t + 2.0 * LIFT / self.gait.rate)
+        fast = not swing.late and np.hypot(*swing.state[1, :2]) > FAST * self.gait.rate * self.gait.height
+        if wall or (fast and s.bumps < BUMPS):
+            if seen.t > swing.until - 0.5 * LIFT / self.gait.rate:
+                s.bumps += 1
+                back = 0.02 * self.gait.height * np.append(wrench[:2] / max(aside, 1e-9), 0.0) if wall else np.zeros(3)
+                swing.lift_over(seen.poses[foot][:3, 3] + back, LIFT / self.gait.rate)
+                s.end = max(s.end, seen.t + 2.0 * LIFT / self.gait.rate)
             return False
         s.seating = seen.t
         return True

@@ -47,7 +47,7 @@ class Swing:
     end: float
     clearance: float
     landing: float
-    sinking: float = 3.0
+    sinking: float = 8.0
     late: bool = field(init=False, default=False)
     over: float = field(init=False, default=-np.inf)
     free: float = field(init=False, default=-np.inf)
@@ -62,7 +62,7 @@ class Swing:
         self.now, self.goal = self.begin, self.start
 
     def lift_over(self, place: Array, seconds: float) -> None:
-        """The foot met something on its way at a place (3,) m: straight up from there, for so long, then on.
+        """The foot met something on its way: straight up from a place (3,) m, for so long, then on.
 
         Below half of its clearance above that place it does not go forward.
         """
@@ -75,7 +75,7 @@ class Swing:
         dt = t - self.now
         if dt <= 0.0:
             return self.state
-        if end - self.now > LEAST and not self.late or self.late:
+        if end - self.now > LEAST or self.late:
             self.goal, self.end = goal, end
         left = self.end - self.now
         self.late = self.late or left <= dt
