@@ -42,7 +42,8 @@ FAST = 0.15
 LIFT, SEAT = 0.4, 0.4
 INNER = 0.8
 BUMPS = 2
-DROP = 0.04
+ROOM = 0.6
+DROP = 2.0
 LATE = 0.1
 WALL = 2.0
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
@@ -94,7 +95,7 @@ class Machine:
         ground = heights[s.stance] if s.mode == STEP else sum(heights) / 2
         quick = 2.0
         if s.swing is not None and s.swing.late:
-            ground, quick = min(ground, float(s.swing.state[0, 2]) - DROP * self.gait.height), 10.0
+            ground, quick = ground - DROP * max(float(s.swing.goal[2] - s.swing.state[0, 2]), 0.0), 10.0
         s.ground = ground if s.ground is None else s.ground + min(quick * dt * rate, 1.0) * (ground - s.ground)
         self.whole_body.set_com(s.ground + self.gait.height, rate**2 * (seen.com[:2] - s.pressure))
 
@@ -338,8 +339,11 @@ class Machine:
             if seen.t > swing.until - 0.5 * LIFT / self.gait.rate:
                 s.bumps += 1
                 back = 0.02 * self.gait.height * np.append(wrench[:2] / max(aside, 1e-9), 0.0) if wall else np.zeros(3)
-                swing.lift_over(seen.poses[foot][:3, 3] + back, LIFT / self.gait.rate)
-                s.end = max(s.end, seen.t + 2.0 * LIFT / self.gait.rate)
+                if s.end - seen.t > ROOM / self.gait.rate:
+                    swing.lift_over(seen.poses[foot][:3, 3] + back, LIFT / self.gait.rate)
+                    s.end = max(s.end, seen.t + 2.0 * LIFT / self.gait.rate)
+                else:
+                    swing.lower(seen.poses[foot][:3, 3] + back)
             return False
         s.seating = seen.t
         return True

@@ -70,6 +70,11 @@ class Swing:
         self.over, self.free = float(place[2]) + self.clearance, float(place[2]) + self.clearance / 2
         self.until = self.now + seconds
 
+    def lower(self, place: Array) -> None:
+        """The foot met something and has no time to go over it: straight down from a place (3,) m."""
+        self.state[0, :3], self.state[1:, :3] = place, 0.0
+        self.free, self.late = np.inf, True
+
     def advance(self, t: float, goal: Array, end: float) -> Array:
         """The reference at t on the way to a goal (4,) at time `end`: state (3, 4). Times do not go back."""
         dt = t - self.now
