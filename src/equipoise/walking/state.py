@@ -75,6 +75,8 @@ class State:
     command: Command = field(default_factory=Command)
     queue: list[Footstep] = field(default_factory=list)
     goal_height: float | None = None
-    seating: float | None = None
+    settling: float | None = None
     bumps: int = 0
     landed: int = 0
+    uneven: float = -np.inf
+    tilts: list[Array] = field(default_factory=list)
