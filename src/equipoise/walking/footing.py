@@ -25,8 +25,10 @@ LIFT, ROOM = 0.4, 0.6  # 1/ω: how long a foot goes up over what it met, and wha
 BACK = 0.02  # of the height, that it withdraws from it
 OFTEN = 2  # times in a swing that a foot which touches the ground goes on
 SETTLING = 0.4  # 1/ω, after which a sole is trusted whatever is felt
+ROLLS, STILL = 0.3, 0.05  # ω: a foot that turns faster rolls; 1/ω: how long it lies still before it is trusted again
 INNER = 0.8  # of the sole, in which pressure is inside of it
-SURPRISE = 0.1  # 1/ω: feet that touch so much earlier or later were not expected to
+SURPRISE = 0.025  # of the height: feet that touch so much higher or lower than they were expected to
+TIPPED = 6.0  # 1/ω: how long after a push soles may tip, where their forces are not measured
 UNEVEN = 0.05  # of slope: soles that settle so much off the slope felt so far
 WARY = 12.0  # 1/ω: how long uneven ground is remembered
 STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
@@ -50,16 +52,24 @@ class Footing:
     def feel(self, s: State, seen: Seen, dt: float) -> None:
         """The sole that has landed, and the slope of the ground; before anything is decided."""
         self._settle(s, seen)
+        if s.swing is not None and self._lies(s, seen):
+            normal = seen.poses[s.stance][:3, 2]
+            s.tilt = np.clip(-normal[:2] / max(float(normal[2]), 0.5), -STEEP, STEEP)
         if s.tilts:
             s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (np.median(s.tilts, axis=0) - s.slope)
 
+    def _lies(self, s: State, seen: Seen) -> bool:
+        """Whether the stance foot lies on the ground: its pressure is inside of it, or nothing has pushed it over."""
+        wrench = seen.forces.get(self.whole_body.feet[s.stance])
+        return seen.t - s.pushed > TIPPED / self.gait.rate if wrench is None else self._inside(seen, s.stance, wrench)
+
     def note(self, s: State, seen: Seen) -> None:
-        """The stance foot as it lies now tells the slope: its weight has been on it for a whole step."""
-        normal = seen.poses[s.stance][:3, 2]
-        tilt = np.clip(-normal[:2] / max(float(normal[2]), 0.5), -STEEP, STEEP)
-        if np.abs(tilt - s.slope).max() > UNEVEN:
+        """The stance foot as it lay in this step tells the slope; for when the step ends."""
+        if s.tilt is None:
+            return
+        if np.abs(s.tilt - s.slope).max() > UNEVEN:
             s.uneven = seen.t
-        s.tilts = [*([np.zeros(2)] * SOLES + s.tilts)[1 - SOLES :], tilt]
+        s.tilts, s.tilt = [*([np.zeros(2)] * SOLES + s.tilts)[1 - SOLES :], s.tilt], None
 
     # --- a foot that swings -----------------------------------------------------------------------------------------------
 
@@ -79,7 +89,7 @@ class Footing:
                 back = BACK * self.gait.height * wrench[:2] / aside if blocked else np.zeros(2)
                 self._avoid(s, seen, seen.poses[foot][:3, 3] + np.append(back, 0.0))
             return False
-        if abs(seen.t - s.end) > SURPRISE / rate:
+        if abs(float(seen.poses[foot][2, 3] - swing.goal[2])) > SURPRISE * self.gait.height:
             s.uneven = seen.t
         s.settling = seen.t
         return True
@@ -100,15 +110,32 @@ class Footing:
     # --- a foot that has landed -------------------------------------------------------------------------------------------
 
     def _settle(self, s: State, seen: Seen) -> None:
-        """The whole sole is trusted once pressure is felt inside of it, or has been waited for long enough."""
-        if s.settling is None:
-            return
+        """The whole sole is trusted once pressure is felt inside of it, or has been waited for long enough; a sole that rolls is
+        trusted where it is felt to carry, until it lies still."""
         foot = s.stance if s.mode == STEP else s.landed
         wrench = seen.forces.get(self.whole_body.feet[foot])
-        if wrench is not None and seen.t - s.settling < SETTLING / self.gait.rate:
-            size = np.abs(self.soles[foot]).max(axis=0)
-            light = float(wrench[2]) < TOUCHED * self.whole_body.weight
-            if light or (np.abs(pressed_at(seen.poses[foot], wrench)) > INNER * size).any():
-                return
-        s.settling = None
-        self.whole_body.trust(foot)
+        if wrench is None:
+            return
+        rolls = self._rolls(seen, foot, wrench)
+        if s.settling is None and rolls:
+            s.settling, s.rolling = seen.t, True
+        if s.settling is None:
+            return
+        if s.rolling and rolls:
+            s.settling = seen.t
+            self.whole_body.doubt(foot, pressed_at(seen.poses[foot], wrench))
+        waited = seen.t - s.settling > (STILL if s.rolling else SETTLING) / self.gait.rate
+        if waited or not (s.rolling or rolls or not self._inside(seen, foot, wrench)):
+            s.settling, s.rolling = None, False
+            self.whole_body.trust(foot)
+
+    def _rolls(self, seen: Seen, foot: int, wrench: Array) -> bool:
+        """Whether a foot that carries turns about an edge or a line of its sole."""
+        loaded = float(wrench[2]) > TOUCHED * self.whole_body.weight
+        return loaded and float(np.hypot(*(seen.poses[foot][:3, :2].T @ seen.spins[foot]))) > ROLLS * self.gait.rate
+
+    def _inside(self, seen: Seen, foot: int, wrench: Array) -> bool:
+        """Whether a foot carries something, and not on the edge of its sole."""
+        size = np.abs(self.soles[foot]).max(axis=0)
+        loaded = float(wrench[2]) > TOUCHED * self.whole_body.weight
+        return loaded and bool((np.abs(pressed_at(seen.poses[foot], wrench)) < INNER * size).all())
