@@ -25,7 +25,7 @@ LIFT, ROOM = 0.4, 0.6  # 1/ω: how long a foot goes up over what it met, and wha
 BACK = 0.02  # of the height, that it withdraws from it
 OFTEN = 2  # times in a swing that a foot which touches the ground goes on
 SETTLING = 0.4  # 1/ω, after which a sole is trusted whatever is felt
-ROLLS, STILL = 1.0, 0.05  # ω: a foot that turns faster rolls; 1/ω: how long it lies still before it is trusted again
+ROLLS, STILL = 2.5, 0.05  # ω: a foot that turns faster rolls; 1/ω: how long it lies still before it is trusted again
 INNER = 0.8  # of the sole, in which pressure is inside of it
 SURPRISE = 0.025  # of the height: feet that touch so much higher or lower than they were expected to
 TIPPED = 6.0  # 1/ω: how long after a push soles may tip, where their forces are not measured
@@ -78,7 +78,7 @@ class Footing:
         swing, weight, rate = s.swing, self.whole_body.weight, self.gait.rate
         assert swing is not None
         aside = float(np.hypot(wrench[0], wrench[1]))
-        blocked = not swing.late and aside > max(TOUCHED * weight / 2, SIDEWAYS * float(wrench[2]))
+        blocked = not swing.late and aside > max(TOUCHED * weight, SIDEWAYS * float(wrench[2]))
         down = float(wrench[2]) > TOUCHED * weight and seen.t - swing.begin > EARLY * (swing.end - swing.begin)
         if not (blocked or down):
             return False

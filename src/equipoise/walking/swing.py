@@ -85,7 +85,9 @@ class Swing:
         left = self.end - self.now
         self.late = self.late or left <= dt
         if left > dt:
-            for k in (0, 1, 3) if self.state[0, 2] >= self.free else (3,):
+            if self.state[0, 2] >= self.free:
+                self.free = -np.inf
+            for k in (0, 1, 3) if self.free == -np.inf else (3,):
                 x, v, a = self.state[:, k].tolist()
                 self.state[:, k] = quintic(x, v, a, float(self.goal[k]), 0.0, left, dt)
         else:
