@@ -24,6 +24,8 @@ ROUGH, TILE = 0.03, 0.4  # m: heights of tiles are within ± this, and their edg
 TILT, RISE = radians(10.0), 0.05  # of the slope; m, of the step
 LEVEL = 0.6  # m ahead of the start, where the ground begins to be something else
 DEEP, WIDE, FAR = 0.5, 3.0, 8.0  # m: of boxes that make the ground
+# m, by which boxes go on below their higher neighbours: in a crack between two a point of a sole finds no ground
+UNDER = 0.05
 SECONDS = 6.0
 
 
@@ -46,25 +48,29 @@ def boxes(ground: str, seed: int) -> tuple[Box, ...]:
     rng, up = np.random.default_rng(seed + 20_000), 1.0 if seed % 2 == 0 else -1.0
     if ground == "uneven":
         return _tiles(rng)
-    start = Box((2.0 + LEVEL, WIDE, DEEP), ((LEVEL - 2.0) / 2, 0.0, -DEEP / 2))
+    low, high = (0.0, UNDER) if up > 0 else (-UNDER, 0.0)  # where the second begins, and the first ends, from LEVEL on
+    start = _slab(-2.0, LEVEL + high)
     if ground == "step":
-        return start, Box((FAR, WIDE, DEEP), (LEVEL + FAR / 2, 0.0, up * RISE - DEEP / 2))
+        return start, _slab(LEVEL + low, LEVEL + FAR, up * RISE)
     if ground == "slope":
-        middle = (
-            np.array([cos(TILT), 0.0, up * sin(TILT)]) * FAR / 2
-            - np.array([-up * sin(TILT), 0.0, cos(TILT)]) * DEEP / 2
-        )
-        return start, Box((FAR, WIDE, DEEP), (LEVEL + middle[0], 0.0, middle[2]), (0.0, -up * TILT, 0.0))
-    return (start, Box((FAR, WIDE, DEEP), (LEVEL + FAR / 2, 0.0, -DEEP / 2)))
+        along = np.array([cos(TILT), 0.0, up * sin(TILT)])
+        middle = along * (FAR + low) / 2 - np.array([-up * sin(TILT), 0.0, cos(TILT)]) * DEEP / 2
+        return start, Box((FAR - low, WIDE, DEEP), (LEVEL + middle[0], 0.0, middle[2]), (0.0, -up * TILT, 0.0))
+    return (_slab(-2.0, LEVEL + FAR),)
+
+
+def _slab(start: float, end: float, top: float = 0.0) -> Box:
+    """Level ground between two x, m."""
+    return Box((end - start, WIDE, DEEP), ((start + end) / 2, 0.0, top - DEEP / 2))
 
 
 def _tiles(rng: np.random.Generator) -> tuple[Box, ...]:
     """Square tiles of drawn heights; level under the robot's start."""
-    made = [Box((1.0 + LEVEL, WIDE, DEEP), ((LEVEL - 1.0) / 2, 0.0, -DEEP / 2))]
+    made = [_slab(-1.0, LEVEL)]
     for i in range(int(FAR / TILE)):
         for j in range(-2, 3):
             top = float(rng.uniform(-ROUGH, ROUGH))
-            made.append(Box((TILE, TILE, DEEP), (LEVEL + (i + 0.5) * TILE, j * TILE, top - DEEP / 2)))
+            made.append(Box((TILE + UNDER, TILE + UNDER, DEEP), (LEVEL + (i + 0.5) * TILE, j * TILE, top - DEEP / 2)))
     return tuple(made)
 
 

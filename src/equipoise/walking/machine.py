@@ -16,6 +16,7 @@ from math import pi
 import numpy as np
 
 from ..balance.support import support_polygon
+from .footing import EARLY, Footing
 from .gait import Command, Gait, Place, next_place
 from .pendulum import after_shift, before
 from .state import SHIFT, STAND, STEP, Seen, State
@@ -26,8 +27,6 @@ from .whole_body import WholeBody
 Array = np.ndarray
 PREVIEW = 5  # steps
 USED = 0.8  # of the sole, that the plan may use for pressure
-TOUCHED = 0.03  # of the weight: a force with which a foot has touched
-EARLY = 0.5  # of the swing: a force before this part of it is the start's
 STILL = 1.5  # gain of the capture point when standing, in ω
 SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and the filter of its rate
 PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
@@ -37,7 +36,9 @@ LAST = 0.01  # s: the nearest future that is planned for
 LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
 # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
 SHOVE, AHEAD = 0.35, 0.2
-STEEP, FEEL = 0.3, 0.5  # largest slope that is believed; ω: how fast it is felt
+LATE = 0.1  # 1/ω: how much longer a foot is taken to need that has not found the ground in time
+FOLLOW, DROP = 10.0, 2.0  # ω: how fast the centre of mass follows such a foot down; by how much more than that
+SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on uneven ground
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PACE = 0.3  # of the last step's time in the mean that steps are set by
@@ -53,15 +54,18 @@ class Machine:
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
         self.planners = [StepPlanner(gait, side, USED * soles[1 - k]) for k, side in enumerate((1.0, -1.0))]
+        self.footing = Footing(gait, whole_body, soles)
         self.state = State(pace=gait.period)
 
     def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
+        if self.footing.wary(s, seen.t):
+            command = Command(SLOWER * command.forward, SLOWER * command.left, command.turn)
         command = s.command = self.gait.towards(s.command, command, dt)
         s.period = self.gait.period_of(command)
         self._watch(seen, dt)
-        self._feel(seen, dt)
+        self.footing.feel(s, seen, dt)
         if s.mode != STAND:
             s.heading += command.turn * dt
         act = {STAND: self._standing, SHIFT: self._shifting, STEP: self._stepping}[s.mode]
@@ -70,22 +74,15 @@ class Machine:
         self._face(seen)
         return said
 
-    def _feel(self, seen: Seen, dt: float) -> None:
-        """The slope of the ground, as the sole of the foot that carries lies on it; after a push soles tip, and tell
-        nothing."""
-        s = self.state
-        if s.mode != STEP or seen.t - s.since < s.transfer or seen.t - s.pushed < HURRY / self.gait.rate:
-            return
-        normal = seen.poses[s.stance][:3, 2]
-        found = np.clip(-normal[:2] / max(float(normal[2]), 0.5), -STEEP, STEEP)
-        s.slope = s.slope + min(FEEL * dt * self.gait.rate, 1.0) * (found - s.slope)
-
     def _rise(self, seen: Seen, dt: float) -> None:
         """The centre of mass at its height above the ground, and accelerated by where pressure is: c̈ = ω² (c − p)."""
         s, rate = self.state, self.gait.rate
         heights = [float(X[2, 3]) for X in seen.poses]
         ground = heights[s.stance] if s.mode == STEP else sum(heights) / 2
-        s.ground = ground if s.ground is None else s.ground + min(2 * dt * rate, 1.0) * (ground - s.ground)
+        quick = 2.0
+        if s.swing is not None and s.swing.late:
+            ground, quick = ground - DROP * max(float(s.swing.goal[2] - s.swing.state[0, 2]), 0.0), FOLLOW
+        s.ground = ground if s.ground is None else s.ground + min(quick * dt * rate, 1.0) * (ground - s.ground)
         self.whole_body.set_com(s.ground + self.gait.height, rate**2 * (seen.com[:2] - s.pressure))
 
     def _face(self, seen: Seen) -> None:
@@ -255,8 +252,11 @@ class Machine:
         left = max(s.period - now, LAST) + half
         wish = self._wish(seen, command, left, s.period)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
+        least = max(
+            LATE / gait.rate if s.swing is not None and s.swing.late else LAST, self.footing.least_left(s, seen.t)
+        )
         shortest = gait.shortest if seen.t - s.pushed < HURRY / gait.rate else max(gait.shortest, CALM / gait.rate)
-        times = max(shortest - now, LAST) + half, max(gait.longest - now, 2 * LAST) + half
+        times = max(shortest - now, least) + half, max(gait.longest - now, 2 * least) + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
 
     def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
@@ -291,7 +291,12 @@ class Machine:
         s, foot = self.state, 1 - self.state.stance
         self.whole_body.lift(foot)
         place, z = seen.place(foot), float(seen.poses[foot][2, 3])
-        return Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self.gait.clearance, self.gait.landing)
+        return Swing(
+            np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self._clearance(seen.t), self.gait.landing
+        )
+
+    def _clearance(self, t: float) -> float:
+        return self.gait.clearance * (HIGHER if self.footing.wary(self.state, t) else 1.0)
 
     def _follow(self, seen: Seen, stance: Place) -> None:
         """The swinging foot on its way to the plan's place."""
@@ -307,18 +312,23 @@ class Machine:
     def _touched(self, seen: Seen) -> bool:
         """Whether the swinging foot is down: by its force, or by its place where forces are not measured."""
         s, foot = self.state, 1 - self.state.stance
-        if s.swing is None or seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):
+        if s.swing is None:
             return False
         wrench = seen.forces.get(self.whole_body.feet[foot])
         if wrench is not None:
-            return bool(wrench[2] > TOUCHED * self.whole_body.weight)
+            return self.footing.met(s, seen, foot, wrench)
+        if seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):
+            return False
         return float(seen.poses[foot][2, 3] - s.swing.goal[2]) < 1e-3
 
     def _touch_down(self, seen: Seen, command: Command) -> list[str]:
         """The foot is down: stand if that is wanted and possible, else the next step."""
         s, landed = self.state, 1 - self.state.stance
+        self.footing.note(s, seen)
         self.whole_body.land(landed)
-        s.swing = None
+        if s.settling is not None:
+            self.whole_body.doubt(landed)
+        s.swing, s.bumps, s.landed = None, 0, landed
         s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.longest) - s.pace)
         self._measure(seen, command)
         if s.queue and s.queue[0].foot == landed:

@@ -57,6 +57,13 @@ class ManyFeet(WholeBody):
     def _contact(self, role: str, friction: float) -> Contact:
         return PointContact(self.body.frames[role], name=role, friction=friction)
 
+    def _soles(self) -> list[Constraint]:
+        self.trusted = []
+        return []
+
+    def trust(self, foot: int) -> None:
+        """Points have no pressure to be placed."""
+
     # --- where the groups are -----------------------------------------------------------------------------------------
 
     def _positions(self, q: Array) -> Array:
@@ -70,6 +77,10 @@ class ManyFeet(WholeBody):
             for group, spread in zip(self.groups, self.spreads, strict=True)
         )
         return first, second
+
+    def spins(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Virtual feet do not roll."""
+        return np.zeros(3), np.zeros(3)
 
     def corners(self) -> list[Array]:
         """Corners (m, 2) of what pressure may use under each group, counter-clockwise, in the virtual foot's axes."""

@@ -19,7 +19,8 @@ STAND, SHIFT, STEP = "stand", "shift", "step"
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a call sees: the centre of mass, its velocity, the capture point, the feet (left first), measured forces."""
+    """What a call sees: the centre of mass, its velocity, the capture point, the feet (left first), measured forces,
+    and angular velocities of the feet, rad/s."""
 
     t: float
     com: Array
@@ -27,6 +28,7 @@ class Seen:
     xi: Array
     poses: tuple[Array, Array]
     forces: Mapping[str, Array]
+    spins: tuple[Array, Array] = (np.zeros(3), np.zeros(3))
 
     def place(self, foot: int) -> Place:
         X = self.poses[foot]
@@ -76,3 +78,10 @@ class State:
     command: Command = field(default_factory=Command)
     queue: list[Footstep] = field(default_factory=list)
     goal_height: float | None = None
+    settling: float | None = None
+    rolling: bool = False
+    bumps: int = 0
+    landed: int = 0
+    uneven: float = -np.inf
+    tilt: Array | None = None
+    tilts: list[Array] = field(default_factory=list)

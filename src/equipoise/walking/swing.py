@@ -50,7 +50,11 @@ class Swing:
     end: float
     clearance: float
     landing: float
-    sinking: float = 3.0
+    sinking: float = 8.0
+    late: bool = field(init=False, default=False)
+    over: float = field(init=False, default=-np.inf)
+    free: float = field(init=False, default=-np.inf)
+    until: float = field(init=False, default=-np.inf)
     state: Array = field(init=False)
     now: float = field(init=False)
     goal: Array = field(init=False)
@@ -60,29 +64,49 @@ class Swing:
         self.state[0] = self.start
         self.now, self.goal = self.begin, self.start
 
+    def lift_over(self, place: Array, seconds: float) -> None:
+        """The foot met something on its way: straight up from a place (3,) m, for so long, then on.
+
+        Below half of its clearance above that place it does not go forward.
+        """
+        self.state[0, :3], self.state[1:, :3] = place, 0.0
+        self.over, self.free = float(place[2]) + self.clearance, float(place[2]) + self.clearance / 2
+        self.until = self.now + seconds
+
+    def lower(self, place: Array) -> None:
+        """The foot met something and has no time to go over it: straight down from a place (3,) m."""
+        self.state[0, :3], self.state[1:, :3] = place, 0.0
+        self.free, self.late = np.inf, True
+
     def advance(self, t: float, goal: Array, end: float) -> Array:
         """The reference at t on the way to a goal (4,) at time `end`: state (3, 4). Times do not go back."""
         dt = t - self.now
         if dt <= 0.0:
             return self.state
-        if end - self.now > LEAST:
+        if end - self.now > LEAST or self.late:
             self.goal, self.end = goal, end
         left = self.end - self.now
+        self.late = self.late or left <= dt
         if left > dt:
-            for k in (0, 1, 3):
+            if self.state[0, 2] >= self.free:
+                self.free = -np.inf
+            for k in (0, 1, 3) if self.free == -np.inf else (3,):
                 x, v, a = self.state[:, k].tolist()
                 self.state[:, k] = quintic(x, v, a, float(self.goal[k]), 0.0, left, dt)
-            self._height(dt, left, float(self.goal[2]))
         else:
+            self.state[1:] = 0.0
+        if self.late:
             self._go_on_down(dt)
+        else:
+            self._height(dt, left, float(self.goal[2]))
         self.now = t
         return self.state
 
     def _height(self, dt: float, left: float, ground: float) -> None:
         """Up to the top at mid-swing, then down to the ground with the landing speed."""
         x, v, a = self.state[:, 2].tolist()
-        top = max(float(self.start[2]), ground) + self.clearance
-        rising = left - 0.5 * (self.end - self.begin)
+        top = max(max(float(self.start[2]), ground) + self.clearance, self.over)
+        rising = max(left - 0.5 * (self.end - self.begin), self.until - self.now)
         if rising > LEAST:
             self.state[:, 2] = quintic(x, v, a, top, 0.0, rising, dt)
         else:
@@ -92,5 +116,4 @@ class Swing:
         """No ground where it should be: the foot keeps its place and goes on down, faster and faster: it is late
         already."""
         speed = max(-float(self.state[1, 2]), self.landing) + dt * self.sinking
-        self.state[1:] = 0.0
         self.state[:, 2] = self.state[0, 2] - dt * speed, -speed, -self.sinking

@@ -14,7 +14,8 @@ from ..body.body import Body
 from ..control.constraints import Constraint
 from .gait import Command, Gait, slowest_joint
 from .leg_reach import reach_of_groups
-from .machine import EARLY, REST, SHIFT, TOUCHED, Machine, Seen
+from .footing import EARLY, TOUCHED
+from .machine import REST, SHIFT, Machine, Seen
 from .many_feet import ManyFeet
 from .step_plan import QUINTIC
 

@@ -196,7 +196,8 @@ class Walking:
         momentum = self.robot.momentum(q, v) / self.robot.mass
         velocity = momentum[:3]
         tipping = velocity[:2] + SPIN / self.gait.height * np.array([momentum[4], -momentum[3]])
-        return Seen(t, com, velocity, divergent(com, tipping, self.gait.rate), self.whole_body.soles(q), self._forces)
+        xi, body = divergent(com, tipping, self.gait.rate), self.whole_body
+        return Seen(t, com, velocity, xi, body.soles(q), self._forces, body.spins(q, v))
 
     def snapshot(self) -> Snapshot:
         """Everything that a later `restore` needs to go on from here."""

@@ -19,6 +19,8 @@ from ..control.controller.solution import Solution
 from ..control.item import Numbers
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
 
+from .sole import ANYWHERE, PressureWithin
+
 Array = np.ndarray
 COM, POSTURE, SPIN = "centre of mass", "posture", "momentum"
 UPRIGHT = ("torso", "pelvis")  # parts that stay upright
@@ -29,7 +31,11 @@ WEIGHTS = {
     "foot": 3.0,
 }  # the centre of mass first: a trunk that leans comes back, a fall does not
 ARMS = 10.0  # weight of the posture of arms and head, beside that of the legs
+PRESSURE = "pressure"
 LIMIT, FAR = "joint limit", 1e6
+# of half a sole: how far off its middle the ankle may be; half the part of it that is trusted at first
+UNDER, MIDDLE = 0.5, 0.1
+STIFF = 100.0  # 1/s²: with which slip of soles is undone
 INSIDE = 0.02  # rad, that joints keep from their ends
 QUICK = 1000.0  # rad/s²: what joints of a walker may count on
 
@@ -54,6 +60,7 @@ class WholeBody:
         com: (9,) target of the centre of mass: place, rate and acceleration.
         trunk: (28,) pose, twist and its rate of torso and pelvis. swing: the same of each foot.
         most: N, largest normal force of each foot.
+        trusted: (4,) m, of each sole: least x and y, largest x and y of its pressure.
     """
 
     weights: ClassVar[Mapping[str, float]] = WEIGHTS
@@ -71,6 +78,7 @@ class WholeBody:
         self.most = [np.inf] * len(self.feet)
         g = body.gains
         contacts = [self._contact(role, friction) for role in self.feet]
+        constraints = [*constraints, *self._soles()]
         self._legs, self._ends, speeds = self._ranges()
         limits = [TorqueLimits(), JointLimits(acceleration=QUICK, velocity=speeds, name=LIMIT)]
         self.controller = WholeBodyController(
@@ -115,6 +123,11 @@ class WholeBody:
         margin = EDGE * float(np.ptp(corners, axis=0).min())
         return FlatContact(self.body.frames[role], name=role, corners=corners, friction=friction, margin=margin)
 
+    def _soles(self) -> list[Constraint]:
+        self._ankles = [self._ankle(role) for role in self.feet]
+        self.trusted = [np.array(ANYWHERE) for _ in self.feet]
+        return [PressureWithin(role, name=f"{role} {PRESSURE}") for role in self.feet]
+
     def _tasks(self) -> list[Any]:
         g, frames, upright = self.body.gains, self.body.frames, self.weights["trunk"] * self.body.gains.torso_weight
         rows = 3 if self.swing_axes == "position" else 6
@@ -153,12 +166,21 @@ class WholeBody:
             c.set_target(f"{role} swing", _read(self.swing[k]))
             c.set(role, max_force=partial(self._most, k))
             c.set_weight(f"{role} swing", 0.0)
+        for role, numbers in zip(self.feet, self.trusted, strict=False):
+            c.set(f"{role} {PRESSURE}", within=_read(numbers))
+        for k in range(len(self.trusted)):
+            self.trust(k)
         self.most = [np.inf] * len(self.feet)
         self._free(range(len(self.feet)))
 
     def soles(self, q: Array) -> tuple[Array, Array]:
         """Poses (4, 4) of what takes steps in turn, left first."""
         left, right = (self.robot.pose(q, self.body.frames[role]) for role in self.feet)
+        return left, right
+
+    def spins(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Angular velocities (3,) rad/s of what takes steps in turn, left first."""
+        left, right = (self.robot.velocity(q, v, self.body.frames[role])[3:] for role in self.feet)
         return left, right
 
     def _most(self, foot: int, t: float) -> float:
@@ -185,6 +207,28 @@ class WholeBody:
         self._free([1 - foot])
         self.controller.set_contacts([self.feet[1 - foot]])
         self.controller.set_weight(f"{self.feet[foot]} swing", self._swing_weight)
+
+    def doubt(self, foot: int, at: Array | None = None) -> None:
+        """Pressure in a small part of a sole only: at a place (2,) m, or under the ankle, where the load turns the foot
+        flat."""
+        low, high = self._ankles[foot][:2], self._ankles[foot][2:]
+        if at is not None:
+            low, high = at - (high - low) / 2, at + (high - low) / 2
+        self.trusted[foot][:2], self.trusted[foot][2:] = low, high
+        self.controller.set(self.feet[foot], stiffness=0.0)
+
+    def trust(self, foot: int) -> None:
+        """Pressure anywhere in the sole, which stays where it is now."""
+        self.trusted[foot][:] = ANYWHERE
+        self.controller.set(self.feet[foot], stiffness=STIFF, anchor=None)
+
+    def _ankle(self, role: str) -> Array:
+        """(4,) m: the middle of a sole under its ankle, least and largest x, y."""
+        part, q = self.body.feet[role], self.body.standing
+        X, size = self.robot.pose(q, self.body.frames[role]), np.abs(np.array(part.corners)).max(axis=0)
+        at = (X[:3, :3].T @ (self.robot.pose(q, part.link)[:3, 3] - X[:3, 3]))[:2]
+        at = np.clip(at, -UNDER * size, UNDER * size)
+        return np.concatenate([at - MIDDLE * size, at + MIDDLE * size])
 
     def land(self, foot: int) -> None:
         """From now on both feet carry."""
@@ -228,7 +272,7 @@ class WholeBody:
 
     @property
     def _targets(self) -> list[Array]:
-        return [self.com, *self.trunk.values(), *self.swing]
+        return [self.com, *self.trunk.values(), *self.swing, *self.trusted]
 
     def restore(self, state: Held) -> None:
         """Go on from a snapshot."""

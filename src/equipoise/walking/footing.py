@@ -1,0 +1,144 @@
+"""What feet tell of the ground: whether they are on it, on how much of their soles, how it slopes, and whether it is as
+expected.
+
+A foot that swings may meet the ground, sooner or later than expected, or something in its way. A foot that has touched
+is first trusted under its ankle only: whatever part of the sole touches, the load turns it flat. When the centre of
+pressure is felt inside of the sole it carries as a whole. The slope is the median of the soles that settled last: one
+that stands on an edge says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .gait import Gait
+from .sole import pressed_at
+from .state import STEP, Seen, State
+from .whole_body import WholeBody
+
+Array = np.ndarray
+TOUCHED = 0.03  # of the weight: a force with which a foot has touched
+EARLY = 0.5  # of the swing: a normal force before this part of it is the start's
+SIDEWAYS = 2.0  # of the normal force: more than soles get by friction, even on slopes; something is in the way
+FAST = 0.15  # of √(g h): a foot that swings faster does not land
+LIFT, ROOM = 0.4, 0.6  # 1/ω: how long a foot goes up over what it met, and what must be left of its swing for that
+BACK = 0.02  # of the height, that it withdraws from it
+OFTEN = 2  # times in a swing that a foot which touches the ground goes on
+SETTLING = 0.4  # 1/ω, after which a sole is trusted whatever is felt
+ROLLS, STILL = 2.5, 0.05  # ω: a foot that turns faster rolls; 1/ω: how long it lies still before it is trusted again
+INNER = 0.8  # of the sole, in which pressure is inside of it
+SURPRISE = 0.025  # of the height: feet that touch so much higher or lower than they were expected to
+TIPPED = 6.0  # 1/ω: how long after a push soles may tip, where their forces are not measured
+UNEVEN = 0.05  # of slope: soles that settle so much off the slope felt so far
+WARY = 12.0  # 1/ω: how long uneven ground is remembered
+STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
+SOLES = 3  # whose median is the slope
+
+
+class Footing:
+    """Feet of a walker on ground that it does not know.
+
+    Args:
+        gait: numbers of the gait. whole_body: that walks. soles: (4, 2) corners of each foot's sole, left first, m.
+    """
+
+    def __init__(self, gait: Gait, whole_body: WholeBody, soles: Sequence[Array]) -> None:
+        self.gait, self.whole_body, self.soles = gait, whole_body, soles
+
+    def wary(self, s: State, t: float) -> bool:
+        """Whether the ground was uneven a short while ago."""
+        return t - s.uneven < WARY / self.gait.rate
+
+    def feel(self, s: State, seen: Seen, dt: float) -> None:
+        """The sole that has landed, and the slope of the ground; before anything is decided."""
+        self._settle(s, seen)
+        if s.swing is not None and self._lies(s, seen):
+            normal = seen.poses[s.stance][:3, 2]
+            s.tilt = np.clip(-normal[:2] / max(float(normal[2]), 0.5), -STEEP, STEEP)
+        if s.tilts:
+            s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (np.median(s.tilts, axis=0) - s.slope)
+
+    def _lies(self, s: State, seen: Seen) -> bool:
+        """Whether the stance foot lies on the ground: its pressure is inside of it, or nothing has pushed it over."""
+        wrench = seen.forces.get(self.whole_body.feet[s.stance])
+        return seen.t - s.pushed > TIPPED / self.gait.rate if wrench is None else self._inside(seen, s.stance, wrench)
+
+    def note(self, s: State, seen: Seen) -> None:
+        """The stance foot as it lay in this step tells the slope; for when the step ends."""
+        if s.tilt is None:
+            return
+        if np.abs(s.tilt - s.slope).max() > UNEVEN:
+            s.uneven = seen.t
+        s.tilts, s.tilt = [*([np.zeros(2)] * SOLES + s.tilts)[1 - SOLES :], s.tilt], None
+
+    # --- a foot that swings -------------------------------------------------------------------------------------------
+
+    def met(self, s: State, seen: Seen, foot: int, wrench: Array) -> bool:
+        """Whether the swinging foot is on the ground, by its force (6,); one that meets something on its way goes over
+        it."""
+        swing, weight, rate = s.swing, self.whole_body.weight, self.gait.rate
+        assert swing is not None
+        aside = float(np.hypot(wrench[0], wrench[1]))
+        blocked = not swing.late and aside > max(TOUCHED * weight, SIDEWAYS * float(wrench[2]))
+        down = float(wrench[2]) > TOUCHED * weight and seen.t - swing.begin > EARLY * (swing.end - swing.begin)
+        if not (blocked or down):
+            return False
+        fast = not swing.late and float(np.hypot(*swing.state[1, :2])) > FAST * rate * self.gait.height
+        if blocked or (fast and s.bumps < OFTEN):
+            s.uneven = seen.t
+            if seen.t > swing.until - LIFT / 2 / rate:
+                back = BACK * self.gait.height * wrench[:2] / aside if blocked else np.zeros(2)
+                self._avoid(s, seen, seen.poses[foot][:3, 3] + np.append(back, 0.0))
+            return False
+        if abs(float(seen.poses[foot][2, 3] - swing.goal[2])) > SURPRISE * self.gait.height:
+            s.uneven = seen.t
+        s.settling = seen.t
+        return True
+
+    def _avoid(self, s: State, seen: Seen, place: Array) -> None:
+        """Up and over it where there is time, else down before it."""
+        assert s.swing is not None
+        s.bumps += 1
+        if s.end - seen.t > ROOM / self.gait.rate:
+            s.swing.lift_over(place, LIFT / self.gait.rate)
+        else:
+            s.swing.lower(place)
+
+    def least_left(self, s: State, t: float) -> float:
+        """s, that the swing still takes at least, where it has something to go over."""
+        return 0.0 if s.swing is None else max(s.swing.until + LIFT / self.gait.rate - t, 0.0)
+
+    # --- a foot that has landed ---------------------------------------------------------------------------------------
+
+    def _settle(self, s: State, seen: Seen) -> None:
+        """The whole sole is trusted once pressure is felt inside of it, or has been waited for long enough; a sole that
+        rolls is trusted where it is felt to carry, until it lies still."""
+        foot = s.stance if s.mode == STEP else s.landed
+        wrench = seen.forces.get(self.whole_body.feet[foot])
+        if wrench is None:
+            return
+        rolls = self._rolls(seen, foot, wrench)
+        if s.settling is None and rolls:
+            s.settling, s.rolling = seen.t, True
+        if s.settling is None:
+            return
+        if s.rolling and rolls:
+            s.settling = seen.t
+            self.whole_body.doubt(foot, pressed_at(seen.poses[foot], wrench))
+        waited = seen.t - s.settling > (STILL if s.rolling else SETTLING) / self.gait.rate
+        if waited or not (s.rolling or rolls or not self._inside(seen, foot, wrench)):
+            s.settling, s.rolling = None, False
+            self.whole_body.trust(foot)
+
+    def _rolls(self, seen: Seen, foot: int, wrench: Array) -> bool:
+        """Whether a foot that carries turns about an edge or a line of its sole."""
+        loaded = float(wrench[2]) > TOUCHED * self.whole_body.weight
+        return loaded and float(np.hypot(*(seen.poses[foot][:3, :2].T @ seen.spins[foot]))) > ROLLS * self.gait.rate
+
+    def _inside(self, seen: Seen, foot: int, wrench: Array) -> bool:
+        """Whether a foot carries something, and not on the edge of its sole."""
+        size = np.abs(self.soles[foot]).max(axis=0)
+        loaded = float(wrench[2]) > TOUCHED * self.whole_body.weight
+        return loaded and bool((np.abs(pressed_at(seen.poses[foot], wrench)) < INNER * size).all())
