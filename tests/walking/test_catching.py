@@ -42,6 +42,7 @@ def test_a_push_that_soles_cannot_hold_ends_in_steps_and_in_words(catch):
     assert machine.outcome is Outcome.STOPPED and machine.done
     told = [(event.kind, event.reason) for event in machine.log]
     assert told == [(EventKind.ENDED, Reason.STEPS), (EventKind.STANDS, None)]
+    assert machine.log[1].t - machine.log[0].t > 1.3  # it has stepped, and stood for a second
     assert [text for _, text in done.events if "it steps" in text]  # and the run has it
     feet = [machine.robot.pose(done.q[-1], walker().body.frames[name])[0, 3] for name in ("left foot", "right foot")]
     assert min(feet) > 0.05  # it stands elsewhere

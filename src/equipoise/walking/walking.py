@@ -30,10 +30,11 @@ from ..control.stances.initial_state import as_numbers, is_state
 from ..errors import ShapeError
 from .footsteps import Footstep, through
 from .gait import Command, Gait, Place
+from .hop import Hopper, HopState
 from .machine import Machine
 from .pendulum import divergent
 from .resistance import Resistance
-from .state import Seen, State
+from .state import STAND, Seen, State
 from .step_plan import StepPlan
 from .trot import trotting
 from .whole_body import Held, WholeBody
@@ -54,6 +55,8 @@ class Snapshot(NamedTuple):
     command: Command
     later: tuple[tuple[float, Command], ...]
     forces: Mapping[str, Array]
+    hop: HopState | None
+    hops: tuple[tuple[float, float], ...]
 
 
 class Walking:
@@ -94,6 +97,7 @@ class Walking:
         self.machine = walks(self.body, dt, friction, [*resisted, *constraints])
         self.whole_body, self.gait = self.machine.whole_body, self.machine.gait
         self._command, self._later = Command(), list[tuple[float, Command]]()
+        self.hopper, self._hops = Hopper(self.gait, self.whole_body, self.machine), list[tuple[float, float]]()
         self.reset()
 
     @property
@@ -103,8 +107,9 @@ class Walking:
 
     @property
     def mode(self) -> str:
-        """What it does: "stand", "shift" its weight before the first step, or "step"."""
-        return self.machine.state.mode
+        """What it does: "stand", "shift" its weight before the first step, "step"; "crouch", "thrust", "flight" or
+        "landing" of a hop."""
+        return self.machine.state.mode if self.hopper.state is None else self.hopper.state.phase
 
     @property
     def plan(self) -> StepPlan | None:
@@ -142,9 +147,19 @@ class Walking:
                 raise ShapeError(f"a way point is x, y and yaw, three finite numbers; got {point!r}")
         return self.follow(through(Place(*map(float, start)), points, self.gait))
 
+    def hop(self, seconds: float = 0.25, *, at: float | None = None) -> Walking:
+        """Hop in place once it stands, for so many seconds in the air; as soon as it can, or from a time (s)."""
+        start = -np.inf if at is None else float(at)
+        if not (isfinite(seconds) and seconds > 0) or np.isnan(start):
+            raise ShapeError(f"a hop is a time in the air, s, and when; got {(seconds, at)!r}")
+        if len(self.body.feet) != 2:
+            raise BodyError(f"{self.robot.name!r} does not hop: that takes two flat feet")
+        self._hops = sorted([*self._hops, (start, float(seconds))])
+        return self
+
     def forget_commands(self) -> Walking:
         """Stand, and do nothing later."""
-        self._command, self._later, self.machine.state.queue = Command(), [], []
+        self._command, self._later, self._hops, self.machine.state.queue = Command(), [], [], []
         return self
 
     # --- the loop -----------------------------------------------------------------------------------------------------
@@ -153,6 +168,7 @@ class Walking:
         """Start anew, standing; commands and steps that were given stay."""
         self.whole_body.reset(self.q0)
         self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
+        self.hopper.state = None
         self.log: list[tuple[float, str]] = []
         self._forces: Mapping[str, Array] = {}
 
@@ -172,7 +188,7 @@ class Walking:
         while self._later and self._later[0][0] <= t + 1e-9:
             self._command = self._later.pop(0)[1]
         if usable:
-            said = self.machine.decide(self._see(t, q, v), self._command, self.dt)
+            said = self._decide(self._see(t, q, v))
         solution = self.whole_body(t, q, v)
         if usable and self._resistance is not None:
             solution = replace(solution, torque=self._resistance.made_up(solution.torque, v))
@@ -180,6 +196,17 @@ class Walking:
             return solution
         self.log += [(t, text) for text in said]
         return replace(solution, events=(*solution.events, *said))
+
+    def _decide(self, seen: Seen) -> list[str]:
+        """Steps, or a hop where one is due and the robot stands; what is worth telling."""
+        if self._hops and self._hops[0][0] <= seen.t and self.mode == STAND and self._command.still:
+            self.hopper.begin(seen, self._hops.pop(0)[1])
+        if self.hopper.state is None:
+            return self.machine.decide(seen, self._command, self.dt)
+        said = self.hopper.decide(seen, self.dt)
+        if self.hopper.state is None:  # over: from here it stands, or steps
+            self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
+        return said
 
     def references(self, q: Array) -> dict[str, Array]:
         """Where frames should go, by frame, (4, 4), for the eye: a foot in the air where the plan sets it down."""
@@ -202,12 +229,14 @@ class Walking:
     def snapshot(self) -> Snapshot:
         """Everything that a later `restore` needs to go on from here."""
         state, later = deepcopy(self.machine.state), tuple(self._later)
-        return Snapshot(state, self.whole_body.snapshot(), self._command, later, dict(self._forces))
+        hop, hops = deepcopy(self.hopper.state), tuple(self._hops)
+        return Snapshot(state, self.whole_body.snapshot(), self._command, later, dict(self._forces), hop, hops)
 
     def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""
         self.machine.state, self._command = deepcopy(state.machine), state.command
         self._later, self._forces = list(state.later), state.forces
+        self.hopper.state, self._hops = deepcopy(state.hop), list(state.hops)
         self.whole_body.restore(state.whole_body)
 
 

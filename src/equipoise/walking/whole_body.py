@@ -237,7 +237,25 @@ class WholeBody:
 
     def set_com(self, height: float, acceleration: Array) -> None:
         """Height (m) and level acceleration (m/s²) of the centre of mass."""
-        self.com[2], self.com[6:8] = height, acceleration
+        self.com[2::3], self.com[6:8] = (height, 0.0, 0.0), acceleration
+
+    def set_com_path(self, height: Array, acceleration: Array) -> None:
+        """Height of the centre of mass with its rates, (3,) m, m/s, m/s², and its level acceleration (m/s²)."""
+        self.com[2::3], self.com[6:8] = height, acceleration
+
+    def fly(self) -> None:
+        """From now on no foot carries, and both follow their swings."""
+        self._free([])
+        self.controller.set_contacts([])
+        for role in self.feet:
+            self.controller.set_weight(f"{role} swing", self._swing_weight)
+
+    def alight(self, feet: Sequence[int]) -> None:
+        """From now on these feet carry, and no others."""
+        self._free(feet)
+        self.controller.set_contacts([self.feet[k] for k in feet])
+        for k in feet:
+            self.controller.set_weight(f"{self.feet[k]} swing", 0.0)
 
     def set_heading(self, yaw: float, rate: float) -> None:
         """Torso and pelvis upright, turned by a yaw (rad) from where they stand, at a rate (rad/s)."""

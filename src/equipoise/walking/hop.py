@@ -1,0 +1,223 @@
+"""A hop: down, off the ground with both feet, a ballistic arc, and a landing.
+
+Before take-off the centre of mass rises from a crouch of depth d to speed ż = v with the force per mass
+
+    z̈ + g = g (1 − u) + P sin π u,      u = t / T,
+
+which is the weight at first and nothing at take-off. Integrated, v = T (2 P/π − g/2) and d = T² (P/π − g/6), so that
+
+    g T²/6 + v T − 2 d = 0,             P = π (d/T² + g/6).
+
+In the air nothing moves the centre of mass but gravity, and the momentum about it stays what it was at take-off: it is
+held near zero on the ground. The feet go where the capture point will be when they touch. After v = g t/2 the robot is
+back at its height after t seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import cos, pi, sin, sqrt
+
+import numpy as np
+
+from .gait import Gait, Place
+from .machine import Machine
+from .state import Seen, State
+from .swing import quintic
+from .whole_body import WholeBody
+
+Array = np.ndarray
+CROUCH, THRUST, FLIGHT, LANDING = "crouch", "thrust", "flight", "landing"
+DEPTH, TOP = 0.2, 0.98  # of the standing height: how deep it goes down, and where it takes off
+SETTLE, DOWN, UP = 0.3, 3.0, 4.0  # 1/ω: at rest in the crouch; to go down; to come up again
+FIRM = 1.6  # ω: how fast the centre of mass is brought to its level reference
+LIGHT = 0.03  # of the weight: less is no contact
+LATE = 0.6  # of the thrust or the flight: what is felt before is its beginning
+PATIENCE = 0.3  # 1/ω, by which a take-off or a landing may be late
+CLEARANCE = 0.03  # of the height, under the feet
+
+
+@dataclass(frozen=True)
+class Thrust:
+    """The way up from a crouch, to speed `speed` (m/s) at take-off, over `depth` (m), under gravity (m/s²)."""
+
+    depth: float
+    speed: float
+    gravity: float
+
+    @property
+    def seconds(self) -> float:
+        """T."""
+        v, g = self.speed, self.gravity
+        return 3 * (sqrt(v * v + 4 * g * self.depth / 3) - v) / g
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """(height above the crouch, rate, acceleration) after t seconds."""
+        T, g = self.seconds, self.gravity
+        u, P = min(max(t / T, 0.0), 1.0), pi * (self.depth / T**2 + g / 6)
+        height = T * T * (P / pi * (u - sin(pi * u) / pi) - g * u**3 / 6)
+        return height, T * (P / pi * (1 - cos(pi * u)) - g * u * u / 2), P * sin(pi * u) - g * u
+
+
+@dataclass
+class HopState:
+    """Where a hop is; all that changes from call to call.
+
+    Attributes:
+        seconds: in the air, as asked for. phase: crouch, thrust, flight or landing; since: s, when it began.
+        com: (3,) m, and velocity: (3,) m/s, of the centre of mass when the phase began. ground: m.
+        middle: (2,) m, of the feet at the start.
+        feet: places from which they left. lands: s. on: feet that have touched again.
+    """
+
+    seconds: float
+    phase: str
+    since: float
+    com: Array
+    velocity: Array
+    ground: float
+    middle: Array
+    feet: list[Place] = field(default_factory=list)
+    lands: float = 0.0
+    on: tuple[int, ...] = ()
+
+
+class Hopper:
+    """Hops of a robot with two flat feet; it tells a `WholeBody` what to do, until the machine of its steps goes on.
+
+    Attributes:
+        state: of the hop under way, or None.
+    """
+
+    def __init__(self, gait: Gait, whole_body: WholeBody, machine: Machine) -> None:
+        self.gait, self.whole_body, self.machine = gait, whole_body, machine
+        self.gravity = gait.rate**2 * whole_body.body.height
+        self.state: HopState | None = None
+
+    def begin(self, seen: Seen, seconds: float) -> None:
+        """Start a hop from a stand."""
+        ground, middle = min(float(X[2, 3]) for X in seen.poses), (seen.place(0).xy + seen.place(1).xy) / 2
+        self.state = HopState(seconds, CROUCH, seen.t, seen.com, seen.velocity, ground, middle)
+
+    def decide(self, seen: Seen, dt: float) -> list[str]:
+        """One call while it hops; what is worth telling."""
+        s = self.state
+        assert s is not None
+        act = {CROUCH: self._crouch, THRUST: self._thrust, FLIGHT: self._fly, LANDING: self._land}[s.phase]
+        return act(s, seen, dt)
+
+    def _next(self, s: HopState, seen: Seen, phase: str) -> None:
+        s.phase, s.since, s.com, s.velocity = phase, seen.t, seen.com.copy(), seen.velocity.copy()
+
+    # --- on the ground ------------------------------------------------------------------------------------------------
+
+    @property
+    def _top(self) -> float:
+        return TOP * self.whole_body.body.height
+
+    @property
+    def _depth(self) -> float:
+        return DEPTH * self.whole_body.body.height
+
+    def _crouch(self, s: HopState, seen: Seen, dt: float) -> list[str]:
+        down, t = DOWN / self.gait.rate, seen.t - s.since
+        if self.machine.leaves(seen, dt):
+            self.state = None
+            return ["the soles cannot hold it: no hop"]
+        goal = np.append(s.middle, s.ground + self._top - self._depth)
+        if t > down + SETTLE / self.gait.rate:
+            self._next(s, seen, THRUST)
+            return self._thrust(s, seen, dt)
+        ends = zip(s.com.tolist(), goal.tolist(), strict=True)
+        self._steer(seen, np.array([quintic(x, 0.0, 0.0, to, 0.0, down, min(t, down)) for x, to in ends]).T)
+        return []
+
+    def _thrust(self, s: HopState, seen: Seen, dt: float) -> list[str]:
+        up = Thrust(self._depth, self.gravity * s.seconds / 2, self.gravity)
+        T, t, path = up.seconds, seen.t - s.since, np.zeros((3, 3))
+        path[0, :2], path[:, 2] = s.middle, up.at(t)
+        path[0, 2] += s.ground + self._top - self._depth
+        off = t >= LATE * T and self._load(seen) < LIGHT * self.whole_body.weight
+        if t >= T + PATIENCE / self.gait.rate:
+            self.state = None
+            return ["does not get off the ground: it stands"]
+        self._steer(seen, path)
+        return self._take_off(s, seen) if off or (t >= T and not seen.forces) else []
+
+    def _load(self, seen: Seen) -> float:
+        """N: what the feet carry, by their normal forces; without measured forces they always seem to."""
+        forces = [seen.forces[role][2] for role in self.whole_body.feet if role in seen.forces]
+        return float(sum(forces)) if forces else np.inf
+
+    def _steer(self, seen: Seen, path: Array) -> None:
+        """The centre of mass along a path: place, rate, acceleration, (3, 3)."""
+        rate = FIRM * self.gait.rate
+        off, slow = seen.com[:2] - path[0, :2], seen.velocity[:2] - path[1, :2]
+        self.whole_body.set_com_path(path[:, 2], path[2, :2] - rate**2 * off - 2 * rate * slow)
+
+    # --- in the air ---------------------------------------------------------------------------------------------------
+
+    def _take_off(self, s: HopState, seen: Seen) -> list[str]:
+        self._next(s, seen, FLIGHT)
+        s.feet, s.on = [seen.place(0), seen.place(1)], ()
+        fall = float(seen.velocity[2])
+        s.lands = seen.t + 2 * max(fall, 0.1 * self.gait.landing) / self.gravity
+        self.whole_body.fly()
+        return ["takes off"]
+
+    def _fly(self, s: HopState, seen: Seen, dt: float) -> list[str]:
+        whole, left = s.lands - s.since, max(s.lands - seen.t, 0.0)
+        middle = (s.feet[0].xy + s.feet[1].xy) / 2
+        there = seen.com[:2] + seen.velocity[:2] * (left + 1 / self.gait.rate)  # the capture point when feet touch
+        for foot, place in enumerate(s.feet):
+            if foot not in s.on:
+                way = self._arc(s, place, place.xy + there - middle, min(seen.t - s.since, whole), whole)
+                self.whole_body.set_swing(foot, way, np.zeros(2))
+        self.whole_body.set_com_path(np.array([seen.com[2], seen.velocity[2], -self.gravity]), np.zeros(2))
+        return self._touch(s, seen) if seen.t - s.since > LATE * whole else []
+
+    def _arc(self, s: HopState, place: Place, goal: Array, t: float, whole: float) -> Array:
+        """(3, 4) of x, y, z and yaw of a foot in the air: to a goal (2,), up and down again."""
+        top, half, state = s.ground + CLEARANCE * self.whole_body.body.height, whole / 2, np.zeros((3, 4))
+        for k, (start, to) in enumerate(zip(place.xy.tolist(), goal.tolist(), strict=True)):
+            state[:, k] = quintic(start, 0.0, 0.0, to, 0.0, whole, t)
+        rises = t < half
+        ends = (s.ground, top) if rises else (top, s.ground)
+        state[:, 2] = quintic(ends[0], 0.0, 0.0, ends[1], 0.0, half, t if rises else t - half)
+        state[0, 3] = place.yaw
+        return state
+
+    def _touch(self, s: HopState, seen: Seen) -> list[str]:
+        """Feet that are down carry; both, or one that the other leaves alone for too long, end the flight."""
+        for foot, role in enumerate(self.whole_body.feet):
+            wrench = seen.forces.get(role)
+            down = seen.t >= s.lands if wrench is None else float(wrench[2]) > LIGHT * self.whole_body.weight
+            if down and foot not in s.on:
+                s.on = (*s.on, foot)
+                self.whole_body.alight(s.on)
+        late = seen.t > s.lands + PATIENCE / self.gait.rate
+        if len(s.on) < 2 and not late:
+            return []
+        self.whole_body.alight((0, 1))
+        self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
+        self._next(s, seen, LANDING)
+        return ["lands"]
+
+    # --- on the ground again ------------------------------------------------------------------------------------------
+
+    def _land(self, s: HopState, seen: Seen, dt: float) -> list[str]:
+        """Down with what is left of the fall, and up again; where soles cannot hold it, steps go on from here."""
+        leaves = self.machine.leaves(seen, dt)
+        p, rate = self.machine.state.pressure, self.gait.rate
+        fall, low = max(-float(s.velocity[2]), 0.1 * rate * self.gait.height), float(s.com[2]) - self._depth * 2 / 3
+        soft, rise, t = 2 * (float(s.com[2]) - low) / fall, UP / rate, seen.t - s.since
+        if leaves or t > soft + rise:
+            self.state = None
+            return ["stands" if not leaves else "cannot stand where it landed"]
+        if t < soft:
+            height = quintic(float(s.com[2]), -fall, 0.0, low, 0.0, soft, t)
+        else:
+            height = quintic(low, 0.0, 0.0, s.ground + self.gait.height, 0.0, rise, t - soft)
+        stiff = max(height[2] + self.gravity, 0.0) / max(float(seen.com[2]) - s.ground, 0.1 * self.gait.height)
+        self.whole_body.set_com_path(np.array(height), stiff * (seen.com[:2] - p))
+        return []
