@@ -183,7 +183,7 @@ class Estimator:
 
     @property
     def touching(self) -> dict[str, bool]:
-        """Which contacts stood in the last step."""
+        """Which contacts stood in the last step: those that carry, where the torques say so (`touch` knows of lighter touches)."""
         return dict(zip(self.contacts, self._touching.tolist(), strict=True))
 
     @property
@@ -294,7 +294,7 @@ class Estimator:
         if contacts is not None or (forces is None and torques is None):
             return self._flags(contacts)
         if forces is None:
-            return self._all & False if self.touch is None else self._flags(self.touch.touching)
+            return self._all & False if self.touch is None else self._flags(self.touch.carrying)
         least = self._least * np.where(self._touching, self.settings.release, 1.0)
         felt = [np.asarray(forces.get(name, np.zeros(6)), dtype=float)[:3] for name in self.contacts]
         return np.array([f.dot(f) for f in felt]).reshape(-1) > least**2
