@@ -22,7 +22,8 @@ def test_momentum_changes_by_what_the_kernel_says(name, rng):
     q, v = robot.random_state(rng)
     zero, dt = np.zeros(robot.nv), 1e-3
     one = np.ones(robot.nv)
-    explained, residual, momentum, *_ = kernel(q, v, zero, zero, one, one, np.zeros(0), np.zeros(1), *2 * [np.array([dt])])
+    step = np.array([dt])
+    explained, residual, momentum, *_ = kernel(q, v, zero, zero, one, one, np.zeros(0), np.zeros(1), step, step)
     assert_allclose(momentum, robot.mass_matrix(q) @ v, rtol=1e-10, atol=1e-10)
     assert_allclose(residual, 0, atol=1e-12)
     assert_allclose(explained / dt, robot.coriolis_matrix(q, v).T @ v - robot.gravity(q), rtol=1e-9, atol=1e-9)
@@ -75,6 +76,29 @@ def outputs(watcher, q, tau, gain, explained=None):
     numbers = *noises, watcher._in["scale"], np.array([gain]), step, step
     start = zero if explained is None else explained
     return dict(zip(names, kernel(q, zero, tau, start, *numbers), strict=True))
+
+
+@pytest.mark.paper("X5")
+def test_a_push_is_told_apart_from_what_the_feet_carry(rng):
+    """A human that stands still while somebody pushes its chest: the feet's load is not taken for a push, nor the other way."""
+    robot = support.load("human")
+    feet, q = ("left_foot", "right_foot"), robot.standing()
+    push = np.array([20.0, -10.0, 0.0, 0, 0, 0])
+    J = np.vstack([robot.jacobian(q, foot) for foot in feet])
+    outside = robot.jacobian(q, "thorax").T @ push
+    wrenches = np.linalg.pinv(J[:, :6].T) @ (robot.gravity(q) - outside)[:6]  # the base rests
+    tau = (robot.gravity(q) - outside - J.T @ wrenches)[6:]
+    watcher = eq.TouchObserver(robot, feet, watch="thorax")
+    said = [watcher(k * 1e-3, q, np.zeros(robot.nv), tau) for k in range(400)]
+    assert all(said[-1].carrying.values())
+    assert_allclose(said[-1].external[:2], push[:2], atol=0.5)
+    assert_allclose(said[-1].external[3:], 0)  # a push has no torque
+    assert_allclose(said[-1].residual, robot.gravity(q) - np.concatenate([np.zeros(6), tau]), atol=1e-6)
+    assert said[-1].unexpected == ()
+    late = np.array([s.external[0] for s in said]) / push[0]
+    lag = eq.TouchSettings().push_settling + 1 / eq.TouchSettings().bandwidth
+    assert 0.4 < late[round(1e3 * lag) - 1] < 0.75  # two lags: 1 − 1/e of one alone
+    assert watcher(0.5, q, np.zeros(robot.nv), tau * np.nan) is said[-1]
 
 
 @pytest.mark.paper("X5")
@@ -142,7 +166,7 @@ def flat_footed(robot, **settings):
 
 @pytest.mark.paper("X5")
 def test_signals_of_noise_alone_are_standard_normal(rng):
-    """The observer's own recursion on white noise of rates and torques, many at once; then the kernel on what came of it."""
+    """The observer's own recursion on white noise of rates and torques, many at once; then the kernel on what came."""
     robot, K, dt, count = support.load("human"), 160.0, 1e-3, 400
     watcher, s = flat_footed(robot), eq.TouchSettings()
     q, _ = robot.random_state(rng)
@@ -161,7 +185,7 @@ def test_signals_of_noise_alone_are_standard_normal(rng):
 
 @pytest.mark.paper("X5")
 def test_a_force_at_an_edge_is_felt_by_the_ankle(rng):
-    """A tenth of the force that would be felt in the middle of the sole; strongest where it acts, and not in the other leg."""
+    """Strongest where it acts, with some newtons to be sure of it, and not in the other leg."""
     robot, K = support.load("human"), 160.0
     watcher, q = flat_footed(robot), robot.standing()
     X = robot.pose(q, "left_foot")
@@ -179,7 +203,7 @@ def test_a_force_at_an_edge_is_felt_by_the_ankle(rng):
 
 @pytest.fixture
 def hand():
-    """(an arm, torques with which it rests while a force acts upwards on its hand): a base that is held feels no weight."""
+    """(an arm, how, its hand, torques with which it rests while a force acts upwards there): its base carries the rest."""
     robot = support.load("arm7")
     q = robot.neutral() + 0.4
     frame = list(robot.frames)[-1]

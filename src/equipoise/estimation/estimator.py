@@ -20,6 +20,7 @@ from ..model.tree import Tree
 from .belief import Belief, BeliefLayout
 from .frames import Contacts, Place, contact_points, on_the_robot, place_of
 from .noise import CONTACT, FilterNoise, Prior
+from .settling import Settling
 from .touch import SETTINGS, Touch, TouchObserver, TouchSettings
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 Array = np.ndarray
 Standing = Mapping[str, float] | ArrayLike | None  # of each contact whether it stands, or how probable that is
 NOISE, PRIOR = FilterNoise(), Prior()
-SETTLES = 0.1  # s after which contacts have settled
-SHOCK = 3.0  # m/s², from one sample of the accelerometer to the next
 
 
 class Estimate(NamedTuple):
@@ -135,6 +134,7 @@ class Estimator:
         self._run = self.kernel.bound(list(self._in.values()), list(self._out.values()))
         self._all = np.ones(len(self.contacts), dtype=bool)
         self._least = self.settings.force(self.robot)
+        self._settling = Settling()
         self.reset()
 
     def reset(self, q: Array | Belief | None = None, v: Array | None = None, t: float | None = None) -> None:
@@ -149,7 +149,7 @@ class Estimator:
         self._touching, self._trusted = np.zeros(len(self.contacts), dtype=bool), np.zeros(len(self.contacts), dtype=bool)
         self._slips = [False] * len(self.contacts)
         self._speeds = np.zeros((len(self.contacts), 3))
-        self._calm = 0.0  # s since contacts were last disturbed
+        self._settling.reset()
         self._q: Array = self.robot.neutral()
         self._v: Array = np.zeros(self.robot.nv)
         self.rejected = 0
@@ -186,7 +186,7 @@ class Estimator:
 
     @property
     def touching(self) -> dict[str, bool]:
-        """Which contacts stood in the last step; by torques, those that carry (`touch.touching` has lighter ones too)."""
+        """Which contacts stood in the last step; by torques those that carry: `touch.touching` has lighter ones too."""
         return dict(zip(self.contacts, self._touching.tolist(), strict=True))
 
     @property
@@ -248,14 +248,14 @@ class Estimator:
         if self._time is None:
             self._begin(t, accelerometer, joints)
         inputs, touching = self._in, self._standing(contacts, forces, torques)
-        before = inputs["accelerometer"].tolist()
         inputs["gyroscope"][:], inputs["accelerometer"][:] = gyroscope, accelerometer
         inputs["joints"][:], inputs["joint_rates"][:] = joints, joint_rates
         trusted = self._that_rest(touching) if True in self._slips else touching
         inputs["held"][:] = trusted & self._trusted
         inputs["dt"][0] = dt = np.nan if self._time is None else t - self._time
         if self.noise.unsettled != 1:
-            self._settle(dt, before, trusted)
+            settles = self._settling(dt, inputs["accelerometer"], trusted)
+            inputs["noise"][CONTACT] = self.noise.contact * (self.noise.unsettled if settles else 1.0)
         said = self._out["belief"]
         if not dt >= 0 or self._run() or not isfinite(said.dot(said)):
             self.rejected += 1
@@ -267,16 +267,6 @@ class Estimator:
         if torques is not None and (self._watching or (contacts is None and forces is None)):
             self.touch = self.observer(t, self._q, self._v, torques, self._heights())
         return self._q.copy(), self._v.copy()
-
-    def _settle(self, dt: float, before: list[float], trusted: Array) -> None:
-        """How contacts creep in this step: more for a while after one was made or lost, or a shock went through the robot."""
-        felt = self._in["accelerometer"].tolist()
-        calm = all(abs(a - b) < SHOCK for a, b in zip(felt, before, strict=True))
-        if calm and trusted.tobytes() == self._trusted.tobytes():
-            self._calm += dt if dt >= 0 else 0.0
-        else:
-            self._calm = 0.0
-        self._in["noise"][CONTACT] = self.noise.contact * (self.noise.unsettled if self._calm < SETTLES else 1.0)
 
     def _watch_slips(self, dt: float) -> None:
         """Contacts that stand and move: the filter does without them until they rest again."""

@@ -32,8 +32,8 @@ class FilterNoise:
         contact: how a point that is held creeps, m/s/√Hz.
         encoder: rad.
         kinematics: m, of a contact's place as the model has it.
-        unsettled: factor on `contact` while contacts settle, after one was made or lost or a shock shook them; of `Estimator` alone,
-            one step by `step` knows nothing of the steps before.
+        unsettled: factor on `contact` while contacts settle, after one was made or lost, or a shock shook them.
+            `Estimator.step` knows nothing of the steps before, so there it is not used.
     """
 
     gyroscope: float = 0.002

@@ -18,9 +18,9 @@ PUSHES = 200.0  # N: what may push before anything is measured; its torque is ta
 class PushObserver:
     """The force at a watched frame by all rows of the residual, smoothed.
 
-    r = Σ Jᵀ F + noise, as for the contacts, but over `push_settling`, in which the noise of the rates averages out faster than that of
-    the torques. So the covariance is another one than that of a single step; and all rows count, since those of the arms say how much of
-    the base's momentum is noise of their own rates.
+    r = Σ Jᵀ F + noise, as for the contacts, but smoothed over `push_settling`, in which the noise of the rates averages out
+    faster than that of the torques. So its covariance differs from that of a single step; and all rows count, since those of
+    the arms say how much of the base's momentum is noise of their own rates.
 
     Args:
         robot: any.

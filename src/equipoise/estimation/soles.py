@@ -37,7 +37,8 @@ def soles_of(robot: Robot, contacts: Contacts) -> dict[str, Sole]:
     result = {}
     for item, (name, (frame, middle)) in zip(items, contact_points(robot, contacts).items(), strict=True):
         points = None if isinstance(item, str) else getattr(item, "points", None)
-        corners = np.zeros((0, 3)) if points is None else np.atleast_2d(points) - middle
-        flat = points is None or len(corners) > 1
-        result[name] = Sole(place_of(robot, frame, middle), np.vstack([corners, np.zeros((1, 3))]) if flat else corners, flat)
+        corners = np.zeros((1, 3)) if points is None else np.atleast_2d(points) - middle
+        if len(corners) > 1:
+            corners = np.vstack([corners, np.zeros((1, 3))])  # the middle, too
+        result[name] = Sole(place_of(robot, frame, middle), corners, points is None or len(corners) > 1)
     return result

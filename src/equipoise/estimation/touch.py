@@ -1,4 +1,4 @@
-"""What does the robot touch: external forces without accelerations, contacts, slips and touches that nobody expected."""
+"""What does the robot touch: forces from outside without accelerations, contacts, slips, touches nobody expected."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class TouchSettings:
         return np.where(np.arange(robot.nv) < 6, 0.0, own) if robot.floating else own
 
     def residual_noise(self, robot: Robot) -> Array:
-        """What the rows of the residual are wrong by, (nv,), one by one: torques, and rates times inertia times bandwidth."""
+        """What each row of the residual is wrong by, (nv,): torques, and rates times inertia times bandwidth."""
         M = robot.mass_matrix(robot.standing())
         return np.hypot(self.torque_noises(robot), self.bandwidth * np.linalg.norm(M * self.rate_noises(robot), axis=1))
 
@@ -160,7 +160,8 @@ class TouchObserver:
         self._out = {output.name: np.zeros(output.shape) for output in self.kernel.program.outputs}
         carries = [CARRIES * np.array([1, 1, 1, *3 * [sole.flat]]) for sole in soles.values()]
         self._in["scale"][:] = np.concatenate([np.zeros(0), *carries])
-        self._in["rate_noise"][:], self._in["torque_noise"][:] = settings.rate_noises(robot), settings.torque_noises(robot)
+        self._in["rate_noise"][:] = settings.rate_noises(robot)
+        self._in["torque_noise"][:] = settings.torque_noises(robot)
         self._in["gain"][0] = settings.bandwidth
         self._push = None if watch is None else PushObserver(robot, self._in["scale"], settings)
         self._surprise = settings.surprise + 5 * settings.residual_noise(robot)
@@ -241,8 +242,8 @@ class TouchObserver:
         return Touch(out["residual"].copy(), wrenches, smoothed, *told)
 
     def _log_odds(self, i: int, height: float) -> float:
-        """That contact i touches with some corner: half the square of its signal, less that of `significance` and what its
-        height says against it."""
+        """That contact i touches with some corner: half the square of its signal, less that of `significance` and what
+        its height says against it."""
         s, own = self.settings, self._corners[i]
         best = -inf
         for z, rise in zip(self._out["signals"][own].tolist(), self._out["rises"][own].tolist(), strict=True):

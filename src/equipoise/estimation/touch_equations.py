@@ -9,13 +9,13 @@ A residual that follows what momentum the first three do not explain is tau_ext 
 
     r = K (p − ∫ (tau + Ṁ v − h + r) dt − p₀)   ⇒   ṙ = K (tau_ext − r)                                 [LM05]
 
-C enters as Ṁ v − C v = Cᵀ v. Wrenches at the contacts then follow from r = Σ Jᵀ F + noise. The noise of the measured rates enters
-all rows at once, by M, so that its covariance is far from diagonal:
+C enters as Ṁ v − C v = Cᵀ v. Wrenches at the contacts then follow from r = Σ Jᵀ F + noise. The noise of the measured
+rates enters all rows at once, by M, so that its covariance is far from diagonal:
 
     Σ = κ_v M Σ_v Mᵀ + κ_tau Σ_tau
 
-Whether a foot touches is asked of the joints between it and the base alone, which feel no other foot; a foot that comes down on an edge
-turns its ankles long before it carries.
+Whether a foot touches is asked of the joints between it and the base alone, which feel no other foot; one that comes
+down on an edge turns its ankles long before it carries.
 
 [LM05]: De Luca, Mattone: Sensorless robot collision detection and hybrid force/motion control, ICRA 2005.
 """
@@ -64,10 +64,10 @@ def observed(tree: Tree, symbols: dict[str, SX]) -> dict[str, SX]:
 
 
 def noise_gains(gain: SX, period: SX) -> tuple[SX, SX]:
-    """(κ_v, κ_tau): variance of the residual for a variance of white noise, new in every step, of momentum and of torque.
+    """(κ_v, κ_tau): variance of the residual for one of momentum and one of torque, white noise that is new in every step.
 
-    With b = K T / (1 + K T) in steps of T the residual is r_k = (b/T) (p_k − e_{k−1}), e_k = (1 − b) e_{k−1} + b p_k for noise of p, and a mean
-    that forgets, r_k = (1 − b) r_{k−1} − b tau_k, for that of the torques.
+    With b = K T / (1 + K T) in steps of T, noise of the momentum gives r_k = (b/T) (p_k − e_{k−1}) with
+    e_k = (1 − b) e_{k−1} + b p_k, and noise of the torques a mean that forgets, r_k = (1 − b) r_{k−1} − b tau_k.
     """
     rate = gain / (1 + gain * period)
     b = rate * period
@@ -86,7 +86,7 @@ def base_rows(tree: Tree) -> range:
 
 
 def own_rows(tree: Tree, soles: Sequence[Sole], i: int) -> list[int]:
-    """Rows that feel contact i and no other one; all that feel it where there are none, those of the base in the last resort."""
+    """Rows that feel contact i and no other one; where there are none, all that feel it, or those of the base."""
     felt = branch(tree, soles[i])
     others = {row for k, sole in enumerate(soles) if k != i for row in branch(tree, sole)}
     return sorted(felt - others or felt or base_rows(tree))
@@ -103,8 +103,8 @@ def residual_noise(rows: Sequence[int], M: SX, symbols: dict[str, SX]) -> SX:
 def wrenches(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual: SX) -> dict[str, SX]:
     """Wrenches (mixed, at the contact points) that explain the residual best, what they leave, and how the points move.
 
-    min (r − Σ Jᵀ F)ᵀ Σ⁻¹ (r − Σ Jᵀ F) + Σ (F / s)² over the rows that feel any contact: s of each component is a number, with which
-    a contact of one point takes no torque.
+    min (r − Σ Jᵀ F)ᵀ Σ⁻¹ (r − Σ Jᵀ F) + Σ (F / s)² over the rows that feel any contact: s of each component is a number,
+    with which a contact of one point takes no torque.
     """
     q, v, s = symbols["q"], symbols["v"], symbols["scale"]
     if not soles:
@@ -121,9 +121,9 @@ def wrenches(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual
 def signals(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual: SX, M: SX, J: SX) -> dict[str, SX]:
     """Forces upwards at each corner, one alone, in units of their own deviation, and the heights of the corners.
 
-    z = wᵀ b / √(wᵀ A w) with A = J Σ⁻¹ Jᵀ, b = J Σ⁻¹ r over the rows of one contact, and w the wrench of one newton at the corner. Of
-    noise alone z is standard normal; its largest square is twice the logarithm of the generalised likelihood ratio of "it touches
-    somewhere" against "it does not".
+    z = wᵀ b / √(wᵀ A w) with A = J Σ⁻¹ Jᵀ, b = J Σ⁻¹ r over the rows of one contact, and w the wrench of one newton at the
+    corner. Of noise alone z is standard normal; its largest square is twice the logarithm of the generalised likelihood
+    ratio of "it touches somewhere" against "it does not".
     """
     found, rises = [], []
     for i, sole in enumerate(soles):
