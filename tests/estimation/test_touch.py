@@ -1,11 +1,14 @@
 """Forces from outside: the observer's law, wrenches, contacts, slips and surprises."""
 
+import casadi
 import numpy as np
 import pytest
 import support
 from numpy.testing import assert_allclose
 
 import equipoise as eq
+from equipoise.estimation.push import PushObserver
+from equipoise.estimation.touch_equations import noise_gains
 from equipoise.simulate.plant import make_plant
 
 
@@ -181,6 +184,28 @@ def test_signals_of_noise_alone_are_standard_normal(rng):
     assert seen.shape == (count, 6)
     assert_allclose(seen.std(axis=0), 1, atol=0.15)  # four deviations, of the deviation of 400 draws
     assert_allclose(seen.mean(axis=0), 0, atol=0.2)
+
+
+@pytest.mark.paper("X5")
+def test_noise_gains_are_those_of_the_recursions():
+    """The variance that white noise has behind a filter is the sum of squares of its impulse response."""
+    K, T, rows = 160.0, 1e-3, 400
+    by_momentum, by_torque, slow = [], [], []
+    for kind, found in (("momentum", by_momentum), ("torque", by_torque)):
+        explained = smooth = 0.0
+        for k in range(rows):
+            one = float(k == 0)
+            before = explained + (one * T if kind == "torque" else 0.0)
+            residual = K * ((one if kind == "momentum" else 0.0) - before) / (1 + K * T)
+            explained = before + residual * T
+            smooth += (residual - smooth) * T / (eq.TouchSettings().push_settling + T)
+            found.append(residual)
+            slow.append(smooth)
+    gain, period = casadi.SX.sym("gain"), casadi.SX.sym("period")
+    said = casadi.Function("gains", [gain, period], list(noise_gains(gain, period)))(K, T)
+    assert_allclose([float(x) for x in said], [np.square(by_momentum).sum(), np.square(by_torque).sum()], rtol=1e-9)
+    smoothed = [np.square(slow[:rows]).sum(), np.square(slow[rows:]).sum()]
+    assert_allclose(PushObserver(support.load("human"), np.zeros(0), eq.TouchSettings()).noise_gains(T), smoothed, rtol=0.15)
 
 
 @pytest.mark.paper("X5")
