@@ -274,6 +274,18 @@ def test_a_light_touch_carries_nothing(hand):
     assert said == [no, light, heavy, heavy, light, no, no]
 
 
+def test_a_contact_that_carries_is_kept_where_its_own_joints_feel_nothing(hand):
+    """A straight leg feels no weight, whatever it carries: then the base's rows decide, with hysteresis."""
+    robot, _, frame, _ = hand
+    watcher = eq.TouchObserver(robot, {"hand": frame})
+    said = []
+    for odds, load in [(-9, 3.0), (9, 3.0), (-99, 0.8), (-99, 0.4), (-99, 3.0)]:
+        watcher._decide("hand", odds, load)
+        said.append((watcher._touching["hand"], watcher._carrying["hand"]))
+    no, heavy = (False, False), (True, True)
+    assert said == [no, heavy, heavy, no, no]
+
+
 def test_numbers_that_are_none_are_passed_over():
     robot = support.load("human")
     watcher = eq.TouchObserver(robot, ["left_foot"])
