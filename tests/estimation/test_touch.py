@@ -105,6 +105,22 @@ def test_a_push_is_told_apart_from_what_the_feet_carry(rng):
 
 
 @pytest.mark.paper("X5")
+def test_a_contact_that_does_not_carry_explains_no_push():
+    """The same residual is a foot's or the chest's, as the foot carries or not."""
+    robot = support.load("human")
+    q, r = robot.standing(), {}
+    J = np.vstack([robot.jacobian(q, frame) for frame in ("left_foot", "thorax")])
+    seen = {"mass_matrix": robot.mass_matrix(q), "jacobians": J, "residual": J[:6].T @ [30.0, 0, 0, 0, 0, 0]}
+    for carries in (True, False):
+        push = PushObserver(robot, np.full(6, 1e4), eq.TouchSettings())
+        for _ in range(300):
+            r[carries], left = push(1e-3, 1e-3, [carries], seen)
+        assert (np.abs(left[6:]).max() < 0.1) == carries
+    assert np.linalg.norm(r[True]) < 0.5
+    assert np.linalg.norm(r[False]) > 2
+
+
+@pytest.mark.paper("X5")
 def test_wrenches_of_a_robot_at_rest(rng):
     robot = support.load("human")
     q = robot.standing()
