@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.estimation.com_offset import CoMOffset
+from equipoise.estimation.settling import Settling
 
 FEET = ("front_left_foot", "front_right_foot", "hind_left_foot", "hind_right_foot")
 G = 9.80665
@@ -52,6 +53,41 @@ def test_the_last_contact_is_not_dropped(dog):
     _, flying, _ = slid(dog, 0.1, contacts=(0, 0, 0, 0))
     spread, free = (e.belief.covariance[3:6, 3:6].trace() for e in (estimator, flying))
     assert spread < 0.7 * free
+
+
+def spread(robot, unsettled, shock_at, lost_at=None):
+    """Variance of the velocity of a robot at rest over time, with a shock or a foot that is lifted for an instant."""
+    noise = eq.Sensors.realistic().filter_noise(unsettled=unsettled)
+    estimator, q, said = eq.Estimator(robot, "trunk", FEET, noise=noise), robot.standing(), []
+    estimator.reset(q, np.zeros(robot.nv), t=0.0)
+    for k in range(1, 500):
+        felt = np.array([0, 0, G + (8.0 if k == shock_at else 0.0)])
+        stand = (1, 1, 1, 0 if k == lost_at else 1)
+        estimator(k * 1e-3, np.zeros(3), felt, q[7:], np.zeros(robot.nv - 6), contacts=stand)
+        said.append(estimator.belief.covariance[3:6, 3:6].trace())
+    return np.array(said)
+
+
+@pytest.mark.paper("X5")
+@pytest.mark.parametrize("event", [(300, None), (None, 300)], ids=["shock", "lift"])
+def test_contacts_creep_more_until_they_settle(dog, event):
+    """For a tenth of a second after a shock or a lift; without the factor, neither matters."""
+    told = spread(dog, 10.0, *event) / spread(dog, 10.0, None)
+    plain = spread(dog, 1.0, *event) / spread(dog, 1.0, None)
+    assert_allclose(told[:298], 1, rtol=1e-9)
+    assert told[310] < told[350] < told[396] and told[396] > 4 and told[498] < 1.1
+    assert_allclose(plain[330:], 1, rtol=0.05)
+
+
+def test_settling_counts_what_is_not_finite_as_a_shock():
+    settling, held, felt = Settling(), np.ones(2, dtype=bool), np.array([0.0, 0.0, G])
+    assert [settling(0.06, felt, held) for _ in range(4)] == [True, True, False, False]
+    assert settling(np.nan, felt, held) is False  # no time has passed
+    assert settling(0.06, np.array([np.nan, 0, G]), held)
+    assert settling(0.06, felt, held)  # the step back is one, too
+    assert [settling(0.06, felt, held) for _ in range(2)] == [True, False]
+    settling.reset()
+    assert settling(0.06, felt, held)
 
 
 def carried(robot, q, v, a, wrenches_at):

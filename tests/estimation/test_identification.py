@@ -103,6 +103,39 @@ def test_an_arm_is_identified():
         assert mass < 6
 
 
+@pytest.mark.paper("X7")
+def test_no_torque_of_an_arm_shows_what_its_first_links_weigh(rng):
+    """Their masses are in none of the base parameters: no motion, however long or exact, tells an arm's mass."""
+    robot = support.load("arm7")
+    columns, K = base_parameters(robot, *excited(robot, rng, 300))
+    shown = np.linalg.svd(K)[2][: len(columns)]
+    share = [np.linalg.norm(shown[:, 10 * k]) for k in range(7)]
+    assert_allclose(share[:2], 0, atol=1e-9)
+    assert all(0.05 < part < 0.5 for part in share[2:])
+
+
+@pytest.mark.paper("X7")
+def test_the_mounting_of_an_arm_shows_its_mass():
+    """What a force plate under it feels, to 5 %, and the torques: the arm as a robot whose base happens to rest."""
+    arm, robot, rng = support.load("arm7"), eq.load("arm7", floating=True), np.random.default_rng(0)
+
+    def motion(rows):
+        q, v, a = excited(arm, rng, rows)
+        rest = np.zeros((rows, 6))
+        return np.hstack([np.tile(robot.neutral()[:7], (rows, 1)), q]), np.hstack([rest, v]), np.hstack([rest, a])
+
+    q, v, a = motion(1500)
+    tau = robot.inverse_dynamics(q, v, a)
+    sigma = 0.05 * tau.std(axis=0)
+    noisy = tau + sigma * rng.normal(size=tau.shape)
+    plate, torques = noisy[:, :6], np.hstack([np.zeros((len(q), 6)), noisy[:, 6:]])
+    start = misdescribed(robot, rng)
+    fit = eq.identify(start, q, v, a, torques, wrenches={robot.base_link: plate})
+    assert abs(start.mass / robot.mass - 1) > 0.02
+    assert abs(fit.robot.mass / robot.mass - 1) < 1.3e-3  # a tenth of the bar
+    assert fit.physical
+
+
 @pytest.mark.slow
 @pytest.mark.paper("X7")
 def test_a_humanoid_is_identified():

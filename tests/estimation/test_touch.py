@@ -1,11 +1,14 @@
 """Forces from outside: the observer's law, wrenches, contacts, slips and surprises."""
 
+import casadi
 import numpy as np
 import pytest
 import support
 from numpy.testing import assert_allclose
 
 import equipoise as eq
+from equipoise.estimation.push import PushObserver
+from equipoise.estimation.touch_equations import noise_gains
 from equipoise.simulate.plant import make_plant
 
 
@@ -21,9 +24,9 @@ def test_momentum_changes_by_what_the_kernel_says(name, rng):
     kernel = observer_kernel(robot)
     q, v = robot.random_state(rng)
     zero, dt = np.zeros(robot.nv), 1e-3
-    explained, residual, momentum, *_ = kernel(
-        q, v, zero, zero, np.ones(robot.nv), np.zeros(0), np.zeros(1), np.array([dt])
-    )
+    one = np.ones(robot.nv)
+    step = np.array([dt])
+    explained, residual, momentum, *_ = kernel(q, v, zero, zero, one, one, np.zeros(0), np.zeros(1), step, step)
     assert_allclose(momentum, robot.mass_matrix(q) @ v, rtol=1e-10, atol=1e-10)
     assert_allclose(residual, 0, atol=1e-12)
     assert_allclose(explained / dt, robot.coriolis_matrix(q, v).T @ v - robot.gravity(q), rtol=1e-9, atol=1e-9)
@@ -53,21 +56,69 @@ def test_the_residual_follows_an_external_force_like_a_filter(rng):
 
 @pytest.mark.paper("X5")
 def test_wrenches_are_told_apart(rng):
-    """Feet and torso at once, from the generalised force alone."""
+    """Two feet at once, from the generalised force alone."""
     robot = support.load("human")
     feet = {"left": "left_foot", "right": "right_foot"}
-    watcher = eq.TouchObserver(robot, feet, watch="thorax")
+    watcher = eq.TouchObserver(robot, feet)
     q, _ = robot.random_state(rng)
-    forces = [rng.normal(size=6) * 50, rng.normal(size=6) * 50, np.concatenate([rng.normal(size=3) * 20, np.zeros(3)])]
-    outside = sum(robot.jacobian(q, frame).T @ F for frame, F in zip((*feet.values(), "thorax"), forces, strict=True))
+    forces = [rng.normal(size=6) * 50, rng.normal(size=6) * 50]
+    outside = sum(robot.jacobian(q, frame).T @ F for frame, F in zip(feet.values(), forces, strict=True))
     # one step from rest, with a gain so high that the residual is the force itself
     tau = robot.gravity(q) - outside
-    names, zero = [o.name for o in watcher.kernel.program.outputs], np.zeros(robot.nv)
-    numbers = watcher._in["sigma"], watcher._in["scale"], np.array([1e9]), np.array([1e-3])
-    said = dict(zip(names, watcher.kernel(q, zero, tau, zero, *numbers), strict=True))
+    said = outputs(watcher, q, tau, 1e9)
     assert_allclose(said["residual"], outside, rtol=1e-5, atol=1e-5)
-    assert_allclose(said["wrenches"], np.concatenate(forces), atol=0.8)  # what no measurement says pulls a little
-    assert_allclose(said["left"], 0, atol=0.8)
+    assert_allclose(said["wrenches"], np.concatenate(forces), atol=0.2)  # what no measurement says pulls a little
+    assert_allclose(said["left"], 0, atol=0.2)
+
+
+def outputs(watcher, q, tau, gain, explained=None):
+    """Of one step of the kernel from rest, by name."""
+    kernel, zero = watcher.kernel, np.zeros(watcher.robot.nv)
+    names = [o.name for o in kernel.program.outputs]
+    noises, step = (watcher._in["rate_noise"], watcher._in["torque_noise"]), np.array([1e-3])
+    numbers = *noises, watcher._in["scale"], np.array([gain]), step, step
+    start = zero if explained is None else explained
+    return dict(zip(names, kernel(q, zero, tau, start, *numbers), strict=True))
+
+
+@pytest.mark.paper("X5")
+def test_a_push_is_told_apart_from_what_the_feet_carry(rng):
+    """A human that stands still while somebody pushes its chest: the feet's load is not taken for a push, nor the other
+    way."""
+    robot = support.load("human")
+    feet, q = ("left_foot", "right_foot"), robot.standing()
+    push = np.array([20.0, -10.0, 0.0, 0, 0, 0])
+    J = np.vstack([robot.jacobian(q, foot) for foot in feet])
+    outside = robot.jacobian(q, "thorax").T @ push
+    wrenches = np.linalg.pinv(J[:, :6].T) @ (robot.gravity(q) - outside)[:6]  # the base rests
+    tau = (robot.gravity(q) - outside - J.T @ wrenches)[6:]
+    watcher = eq.TouchObserver(robot, feet, watch="thorax")
+    said = [watcher(k * 1e-3, q, np.zeros(robot.nv), tau) for k in range(400)]
+    assert all(said[-1].carrying.values())
+    assert_allclose(said[-1].external[:2], push[:2], atol=0.5)
+    assert_allclose(said[-1].external[3:], 0)  # a push has no torque
+    assert_allclose(said[-1].residual, robot.gravity(q) - np.concatenate([np.zeros(6), tau]), atol=1e-6)
+    assert said[-1].unexpected == ()
+    late = np.array([s.external[0] for s in said]) / push[0]
+    lag = eq.TouchSettings().push_settling + 1 / eq.TouchSettings().bandwidth
+    assert 0.4 < late[round(1e3 * lag) - 1] < 0.75  # two lags: 1 − 1/e of one alone
+    assert watcher(0.5, q, np.zeros(robot.nv), tau * np.nan) is said[-1]
+
+
+@pytest.mark.paper("X5")
+def test_a_contact_that_does_not_carry_explains_no_push():
+    """The same residual is a foot's or the chest's, as the foot carries or not."""
+    robot = support.load("human")
+    q, r = robot.standing(), {}
+    J = np.vstack([robot.jacobian(q, frame) for frame in ("left_foot", "thorax")])
+    seen = {"mass_matrix": robot.mass_matrix(q), "jacobians": J, "residual": J[:6].T @ [30.0, 0, 0, 0, 0, 0]}
+    for carries in (True, False):
+        push = PushObserver(robot, np.full(6, 1e4), eq.TouchSettings())
+        for _ in range(300):
+            r[carries], left = push(1e-3, 1e-3, [carries], seen)
+        assert (np.abs(left[6:]).max() < 0.1) == carries
+    assert np.linalg.norm(r[True]) < 0.5
+    assert np.linalg.norm(r[False]) > 2
 
 
 @pytest.mark.paper("X5")
@@ -116,20 +167,143 @@ def test_wrenches_of_a_robot_at_rest(rng):
     assert_allclose(said.residual, 0, atol=1e-6)
 
 
-def test_height_speaks_against_touch(rng):
-    robot = support.load("human")
-    weight = robot.mass * 9.80665
-    watcher = eq.TouchObserver(robot, ["left_foot"], settings=eq.TouchSettings(touch_force=weight))
-    q, zero = robot.standing(), np.zeros(robot.nv)
-    tau = robot.gravity(q) - robot.jacobian(q, "left_foot").T @ [0, 0, weight, 0, 0, 0]
+class Sole:
+    """A flat contact as an estimator sees it."""
+
+    def __init__(self, frame, points):
+        self.frame, self.points = frame, np.array(points, dtype=float)
+
+
+CORNERS = [[0.1, 0.04, 0], [-0.1, 0.04, 0], [-0.1, -0.04, 0], [0.1, -0.04, 0]]
+
+
+def flat_footed(robot, **settings):
+    """An observer of a foot with four corners and one that is a frame alone."""
+    return eq.TouchObserver(
+        robot, {"left": Sole("left_foot", CORNERS), "right": "right_foot"}, settings=eq.TouchSettings(**settings)
+    )
+
+
+@pytest.mark.paper("X5")
+def test_signals_of_noise_alone_are_standard_normal(rng):
+    """The observer's own recursion on white noise of rates and torques, many at once; then the kernel on what came."""
+    robot, K, dt, count = support.load("human"), 160.0, 1e-3, 400
+    watcher, s = flat_footed(robot), eq.TouchSettings()
+    q, _ = robot.random_state(rng)
+    M, explained = robot.mass_matrix(q), np.zeros((count, robot.nv))
+    for _ in range(60):  # ten time constants
+        p = rng.normal(size=explained.shape) * s.rate_noises(robot) @ M.T
+        before = explained + rng.normal(size=explained.shape) * s.torque_noises(robot) * dt
+        residual = K * (p - before) / (1 + K * dt)
+        explained = before + residual * dt
+    start = -residual * (1 + K * dt) / K  # from which one step at rest makes this residual
+    seen = np.array([outputs(watcher, q, robot.gravity(q), K, own)["signals"] for own in start])
+    assert seen.shape == (count, 6)
+    assert_allclose(seen.std(axis=0), 1, atol=0.15)  # four deviations, of the deviation of 400 draws
+    assert_allclose(seen.mean(axis=0), 0, atol=0.2)
+
+
+@pytest.mark.paper("X5")
+def test_noise_gains_are_those_of_the_recursions():
+    """The variance that white noise has behind a filter is the sum of squares of its impulse response."""
+    K, T, rows = 160.0, 1e-3, 400
+    by_momentum, by_torque, slow = [], [], []
+    for kind, found in (("momentum", by_momentum), ("torque", by_torque)):
+        explained = smooth = 0.0
+        for k in range(rows):
+            one = float(k == 0)
+            before = explained + (one * T if kind == "torque" else 0.0)
+            residual = K * ((one if kind == "momentum" else 0.0) - before) / (1 + K * T)
+            explained = before + residual * T
+            smooth += (residual - smooth) * T / (eq.TouchSettings().push_settling + T)
+            found.append(residual)
+            slow.append(smooth)
+    gain, period = casadi.SX.sym("gain"), casadi.SX.sym("period")
+    said = casadi.Function("gains", [gain, period], list(noise_gains(gain, period)))(K, T)
+    assert_allclose([float(x) for x in said], [np.square(by_momentum).sum(), np.square(by_torque).sum()], rtol=1e-9)
+    smoothed = [np.square(slow[:rows]).sum(), np.square(slow[rows:]).sum()]
+    assert_allclose(
+        PushObserver(support.load("human"), np.zeros(0), eq.TouchSettings()).noise_gains(T), smoothed, rtol=0.15
+    )
+
+
+@pytest.mark.paper("X5")
+def test_a_force_at_an_edge_is_felt_by_the_ankle(rng):
+    """Strongest where it acts, with some newtons to be sure of it, and not in the other leg."""
+    robot, K = support.load("human"), 160.0
+    watcher, q = flat_footed(robot), robot.standing()
+    X = robot.pose(q, "left_foot")
+    for k, corner in enumerate(CORNERS):
+        wrench = np.concatenate([[0, 0, 1.0], np.cross(X[:3, :3] @ corner, [0, 0, 1.0])])
+        start = -robot.jacobian(q, "left_foot").T @ wrench * (1 + K * 1e-3) / K
+        z = outputs(watcher, q, robot.gravity(q), K, start)["signals"]
+        assert np.argmax(z[:5]) == k
+        assert z[k] > 0.3  # deviations by one newton
+        assert_allclose(z[5], 0, atol=1e-9)
+    rises = outputs(watcher, q, robot.gravity(q), K)["rises"]
+    assert_allclose(rises[:4], [(X[:3, :3] @ corner)[2] for corner in CORNERS], atol=1e-12)
+    assert_allclose(rises[4:], 0, atol=1e-12)
+
+
+@pytest.fixture
+def hand():
+    """(an arm, how, its hand, torques with which it rests while a force acts upwards there): its base carries the
+    rest."""
+    robot = support.load("arm7")
+    q = robot.neutral() + 0.4
+    frame = list(robot.frames)[-1]
+
+    def torques(newtons):
+        return robot.gravity(q) - robot.jacobian(q, frame).T @ [0, 0, newtons, 0, 0, 0]
+
+    return robot, q, frame, torques
+
+
+def test_height_speaks_against_touch(hand):
+    """By its odds, e-fold for each `height`, up to the limit; even odds where the signal is `significance`."""
+    robot, q, frame, torques = hand
+    zero = np.zeros(robot.nv)
+    watcher = eq.TouchObserver(robot, {"hand": frame}, settings=eq.TouchSettings(significance=3.0))
+    felt = outputs(watcher, q, torques(1.0), 160.0, -(robot.gravity(q) - torques(1.0)) / 160.0)["signals"][0]
+    light = torques(4.0 / felt)  # about four deviations
     for k in range(300):
-        low = watcher(k * 1e-3, q, zero, tau[6:], np.zeros(1)).probability["left_foot"]
-    higher = watcher(0.3, q, zero, tau[6:], np.array([0.003])).probability["left_foot"]
-    highest = [watcher(0.301, q, zero, tau[6:], np.array([h])).probability["left_foot"] for h in (0.05, 5.0)]
+        low = watcher(k * 1e-3, q, zero, light, np.zeros(1)).probability["hand"]
+    z = float(watcher._out["signals"][0])
+    assert 3 < z < 5
+    assert_allclose(np.log(low / (1 - low)), (z**2 - 9) / 2, rtol=1e-6)
+    higher = watcher(0.3, q, zero, light, np.array([0.003])).probability["hand"]
+    highest = [watcher(0.301, q, zero, light, np.array([h])).probability["hand"] for h in (0.05, 5.0)]
     odds = [p / (1 - p) for p in (low, higher, *highest)]
     assert_allclose(odds[1] / odds[0], np.exp(-1), rtol=1e-3)
     assert_allclose(odds[2] / odds[0], np.exp(-10), rtol=1e-2)
     assert_allclose(odds[3], odds[2], rtol=1e-2)
+
+
+def test_a_light_touch_carries_nothing(hand):
+    """It touches from `significance` on, carries from `touch_force` on, and both are lost below `release` of that."""
+    robot, q, frame, torques = hand
+    zero, t, said = np.zeros(robot.nv), 0.0, []
+    watcher = eq.TouchObserver(robot, {"hand": frame}, settings=eq.TouchSettings(touch_force=100.0))
+    watcher(t, q, zero, torques(0.0))
+    for newtons in (0.1, 60.0, 120.0, 60.0, 20.0, 0.1, -60.0):
+        for _ in range(200):
+            t += 1e-3
+            now = watcher(t, q, zero, torques(newtons))
+        said.append((now.touching["hand"], now.carrying["hand"]))
+    no, light, heavy = (False, False), (True, False), (True, True)
+    assert said == [no, light, heavy, heavy, light, no, no]
+
+
+def test_a_contact_that_carries_is_kept_where_its_own_joints_feel_nothing(hand):
+    """A straight leg feels no weight, whatever it carries: then the base's rows decide, with hysteresis."""
+    robot, _, frame, _ = hand
+    watcher = eq.TouchObserver(robot, {"hand": frame})
+    said = []
+    for odds, load in [(-9, 3.0), (9, 3.0), (-99, 0.8), (-99, 0.4), (-99, 3.0)]:
+        watcher._decide("hand", odds, load)
+        said.append((watcher._touching["hand"], watcher._carrying["hand"]))
+    no, heavy = (False, False), (True, True)
+    assert said == [no, heavy, heavy, no, no]
 
 
 def test_numbers_that_are_none_are_passed_over():

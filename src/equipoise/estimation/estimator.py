@@ -19,7 +19,8 @@ from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
 from .belief import Belief, BeliefLayout
 from .frames import Contacts, Place, contact_points, on_the_robot, place_of
-from .noise import FilterNoise, Prior
+from .noise import CONTACT, FilterNoise, Prior
+from .settling import Settling
 from .touch import SETTINGS, Touch, TouchObserver, TouchSettings
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class Estimator:
         self._run = self.kernel.bound(list(self._in.values()), list(self._out.values()))
         self._all = np.ones(len(self.contacts), dtype=bool)
         self._least = self.settings.force(self.robot)
+        self._settling = Settling()
         self.reset()
 
     def reset(self, q: Array | Belief | None = None, v: Array | None = None, t: float | None = None) -> None:
@@ -151,6 +153,7 @@ class Estimator:
         )
         self._slips = [False] * len(self.contacts)
         self._speeds = np.zeros((len(self.contacts), 3))
+        self._settling.reset()
         self._q: Array = self.robot.neutral()
         self._v: Array = np.zeros(self.robot.nv)
         self.rejected = 0
@@ -189,7 +192,7 @@ class Estimator:
 
     @property
     def touching(self) -> dict[str, bool]:
-        """Which contacts stood in the last step."""
+        """Which contacts stood in the last step; by torques those that carry: `touch.touching` has lighter ones too."""
         return dict(zip(self.contacts, self._touching.tolist(), strict=True))
 
     @property
@@ -257,6 +260,9 @@ class Estimator:
         trusted = self._that_rest(touching) if True in self._slips else touching
         inputs["held"][:] = trusted & self._trusted
         inputs["dt"][0] = dt = np.nan if self._time is None else t - self._time
+        if self.noise.unsettled != 1:
+            settles = self._settling(dt, inputs["accelerometer"], trusted)
+            inputs["noise"][CONTACT] = self.noise.contact * (self.noise.unsettled if settles else 1.0)
         said = self._out["belief"]
         if not dt >= 0 or self._run() or not isfinite(said.dot(said)):
             self.rejected += 1
@@ -301,7 +307,7 @@ class Estimator:
         if contacts is not None or (forces is None and torques is None):
             return self._flags(contacts)
         if forces is None:
-            return self._all & False if self.touch is None else self._flags(self.touch.touching)
+            return self._all & False if self.touch is None else self._flags(self.touch.carrying)
         least = self._least * np.where(self._touching, self.settings.release, 1.0)
         felt = [np.asarray(forces.get(name, np.zeros(6)), dtype=float)[:3] for name in self.contacts]
         return np.array([f.dot(f) for f in felt]).reshape(-1) > least**2

@@ -10,6 +10,7 @@ from ..algebra.rigid import skew
 from ..errors import StateError
 
 Array = np.ndarray
+CONTACT = 4  # of `FilterNoise.numbers`
 
 
 def _require_finite(given: FilterNoise | Prior) -> None:
@@ -31,6 +32,8 @@ class FilterNoise:
         contact: how a point that is held creeps, m/s/√Hz.
         encoder: rad.
         kinematics: m, of a contact's place as the model has it.
+        unsettled: factor on `contact` while contacts settle, after one was made or lost, or a shock shook them.
+            `Estimator.step` knows nothing of the steps before, so there it is not used.
     """
 
     gyroscope: float = 0.002
@@ -40,6 +43,7 @@ class FilterNoise:
     contact: float = 0.05
     encoder: float = 0.01
     kinematics: float = 0.0
+    unsettled: float = 1.0
 
     def __post_init__(self) -> None:
         _require_finite(self)
@@ -50,8 +54,8 @@ class FilterNoise:
 
     @property
     def numbers(self) -> Array:
-        """In the order of the fields, (7,)."""
-        return np.array(astuple(self))
+        """All but the last field, (7,): those of one step."""
+        return np.array(astuple(self)[:-1])
 
 
 @dataclass(frozen=True)

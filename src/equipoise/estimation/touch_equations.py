@@ -9,7 +9,13 @@ A residual that follows what momentum the first three do not explain is tau_ext 
 
     r = K (p − ∫ (tau + Ṁ v − h + r) dt − p₀)   ⇒   ṙ = K (tau_ext − r)                                 [LM05]
 
-C enters as Ṁ v − C v = Cᵀ v. Wrenches at named frames then follow from r = Σ Jᵀ F + noise by least squares.
+C enters as Ṁ v − C v = Cᵀ v. Wrenches at the contacts then follow from r = Σ Jᵀ F + noise. The noise of the measured
+rates enters all rows at once, by M, so that its covariance is far from diagonal:
+
+    Σ = κ_v M Σ_v Mᵀ + κ_tau Σ_tau
+
+Whether a foot touches is asked of the joints between it and the base alone, which feel no other foot; one that comes
+down on an edge turns its ankles long before it carries.
 
 [LM05]: De Luca, Mattone: Sensorless robot collision detection and hybrid force/motion control, ICRA 2005.
 """
@@ -19,12 +25,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi
+import numpy as np
 
 from ..equations.inverse_dynamics import Place, bias_force, inverse_dynamics
 from ..equations.jacobians import jacobian
+from ..equations.kinematics import poses
 from ..equations.manifold import coordinate_rates
-from ..equations.symbols import SX, beside, solve_positive_definite, stack, zeros
+from ..equations.mass_matrix import mass_matrix
+from ..equations.symbols import SX, beside, constant, cross, solve_positive_definite, stack, zeros
 from ..model.tree import Tree
+from .soles import Sole
+
+NOT_FELT = 1e-12  # 1/N²: a force that is wrong by a meganewton says nothing
 
 
 def momentum_and_drive(tree: Tree, q: SX, v: SX) -> tuple[SX, SX]:
@@ -48,24 +60,103 @@ def observed(tree: Tree, symbols: dict[str, SX]) -> dict[str, SX]:
     return {"explained": before + r * dt, "residual": r, "momentum": p}
 
 
-def wrenches(tree: Tree, places: Sequence[Place], symbols: dict[str, SX], residual: SX) -> dict[str, SX]:
-    """Wrenches (mixed, at their frames) that explain the residual best, what they leave, and how the frames move.
+# --- wrenches ---------------------------------------------------------------------------------------------------------
 
-    min Σ ((r − Σ Jᵀ F) / σ)² + Σ (F / s)²: σ of each row is a number, and so is s of each component, with which a
-    contact of points gives no torque, and a frame that nothing touches nothing at all.
+
+def noise_gains(gain: SX, period: SX) -> tuple[SX, SX]:
+    """(κ_v, κ_tau): variance of the residual for one of momentum and one of torque, white noise that is new in every
+    step.
+
+    With b = K T / (1 + K T) in steps of T, noise of the momentum gives r_k = (b/T) (p_k − e_{k−1}) with
+    e_k = (1 − b) e_{k−1} + b p_k, and noise of the torques a mean that forgets, r_k = (1 − b) r_{k−1} − b tau_k.
+    """
+    rate = gain / (1 + gain * period)
+    b = rate * period
+    return rate**2 * 2 / (2 - b), b / (2 - b)
+
+
+def branch(tree: Tree, sole: Sole) -> set[int]:
+    """Rows of the joints between a contact and the base, or the world."""
+    rows = {row for k in tree.ancestors(sole.place[0]) for row in range(tree.bodies[k].v.start, tree.bodies[k].v.stop)}
+    return rows - set(base_rows(tree))
+
+
+def base_rows(tree: Tree) -> range:
+    """Those of a floating base."""
+    return range(6 if tree.floating else 0)
+
+
+def own_rows(tree: Tree, soles: Sequence[Sole], i: int) -> list[int]:
+    """Rows that feel contact i and no other one; where there are none, all that feel it, or those of the base."""
+    felt = branch(tree, soles[i])
+    others = {row for k, sole in enumerate(soles) if k != i for row in branch(tree, sole)}
+    return sorted(felt - others or felt or base_rows(tree))
+
+
+def residual_noise(rows: Sequence[int], M: SX, symbols: dict[str, SX]) -> SX:
+    """Σ of some rows of the residual."""
+    by_rates, by_torques = noise_gains(symbols["gain"], symbols["period"])
+    moved = M[rows, :]
+    spread = moved * casadi.repmat((symbols["rate_noise"] ** 2).T, len(rows), 1)
+    return by_rates * spread @ moved.T + casadi.diag(by_torques * symbols["torque_noise"][rows] ** 2)
+
+
+def wrenches(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual: SX) -> dict[str, SX]:
+    """Wrenches (mixed, at the contact points) that explain the residual best, what they leave, and how the points move.
+
+    min (r − Σ Jᵀ F)ᵀ Σ⁻¹ (r − Σ Jᵀ F) + Σ (F / s)² over the rows that feel any contact: s of each component is a
+    number, with which a contact of one point takes no torque.
     """
     q, v, s = symbols["q"], symbols["v"], symbols["scale"]
-    if not places:
-        return {"wrenches": zeros(0), "left": residual, "speeds": zeros(0)}
-    J = stack(*(jacobian(tree, q, place) for place in places))
-    weighted = beside(*(J[:, i] / symbols["sigma"][i] ** 2 for i in range(tree.nv)))
+    if not soles:
+        return {"wrenches": zeros(0), "left": residual, "speeds": zeros(0), "signals": zeros(0), "rises": zeros(0)}
+    M, J = mass_matrix(tree, q), stack(*(jacobian(tree, q, sole.place) for sole in soles))
+    rows = sorted(set(base_rows(tree)).union(*(branch(tree, sole) for sole in soles)))
+    solved = solve_positive_definite(residual_noise(rows, M, symbols), beside(J[:, rows].T, residual[rows]))
+    A, b = J[:, rows] @ solved[:, :-1], J[:, rows] @ solved[:, -1]
     # unknowns in units of s: F = s x, which stays solvable where s is zero
-    A = casadi.densify((weighted @ J.T) * (s @ s.T)) + casadi.diag(SX.ones(s.shape[0]))
-    F = s * solve_positive_definite(A, s * (weighted @ residual))
-    return {"wrenches": F, "left": residual - J.T @ F, "speeds": J @ v}
+    F = s * solve_positive_definite(casadi.densify(A * (s @ s.T)) + casadi.diag(SX.ones(s.shape[0])), s * b)
+    return {"wrenches": F, "left": residual - J.T @ F, "speeds": J @ v} | signals(tree, soles, symbols, residual, M, J)
 
 
-def step(tree: Tree, places: Sequence[Place], symbols: dict[str, SX]) -> dict[str, SX]:
-    """Observer and wrenches in one."""
+def signals(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual: SX, M: SX, J: SX) -> dict[str, SX]:
+    """Forces upwards at each corner, one alone, in units of their own deviation, and the heights of the corners.
+
+    z = wᵀ b / √(wᵀ A w) with A = J Σ⁻¹ Jᵀ, b = J Σ⁻¹ r over the rows of one contact, and w the wrench of one newton at
+    the corner. Of noise alone z is standard normal; its largest square is twice the logarithm of the generalised
+    likelihood ratio of "it touches somewhere" against "it does not".
+    """
+    found, rises = [], []
+    for i, sole in enumerate(soles):
+        rows = own_rows(tree, soles, i)
+        own = J[6 * i : 6 * i + 6, rows]
+        solved = solve_positive_definite(residual_noise(rows, M, symbols), beside(own.T, residual[rows]))
+        z, rise = _at_corners(tree, symbols["q"], sole, own @ solved[:, :-1], own @ solved[:, -1])
+        found.append(z)
+        rises.append(rise)
+    return {"signals": stack(*found), "rises": stack(*rises)}
+
+
+def _at_corners(tree: Tree, q: SX, sole: Sole, A: SX, b: SX) -> tuple[SX, SX]:
+    """(z of a force upwards, height above the contact point) of each corner."""
+    R, _ = poses(tree, q).frame(tree, sole.place)
+    gravity = np.array(tree.gravity)
+    up = constant(-gravity / max(float(np.linalg.norm(gravity)), 1e-12))
+    z, rises = [], []
+    for corner in sole.corners:
+        arm = R @ constant(corner)
+        w = stack(up, cross(arm, up))
+        z.append((w.T @ b) / casadi.sqrt(w.T @ A @ w + NOT_FELT))
+        rises.append(up.T @ arm)
+    return stack(*z), stack(*rises)
+
+
+def step(tree: Tree, soles: Sequence[Sole], watch: Place | None, symbols: dict[str, SX]) -> dict[str, SX]:
+    """Observer and wrenches in one; for a watched frame also the matrices by which its wrench is found."""
     out = observed(tree, symbols)
-    return out | wrenches(tree, places, symbols, out["residual"])
+    out |= wrenches(tree, soles, symbols, out["residual"])
+    if watch is not None:
+        q = symbols["q"]
+        J = stack(*(jacobian(tree, q, place) for place in (*(sole.place for sole in soles), watch)))
+        out |= {"mass_matrix": casadi.densify(mass_matrix(tree, q)), "jacobians": casadi.densify(J)}
+    return out

@@ -150,4 +150,4 @@ def _repeated(row: Array, count: int) -> Array:
 
 
 def _fields() -> tuple[Any, ...]:
-    return fields(FilterNoise)
+    return fields(FilterNoise)[:-1]  # `unsettled` is none of a single step

@@ -158,19 +158,20 @@ class Sensors:
         feet = FootForces(1.0, 0.05, 1000.0, 1e-3) if forces else None
         return cls(imu, encoders, JointTorques(0.0, 0.005, 1000.0, 1e-3), feet)
 
-    def filter_noise(self, contact: float = 5e-4, kinematics: float = 0.0) -> FilterNoise:
+    def filter_noise(self, contact: float = 1e-4, kinematics: float = 0.0, unsettled: float = 10.0) -> FilterNoise:
         """What an estimator should take these errors for.
 
         Args:
             contact: how soles creep that stand on hard ground, m/s/√Hz.
             kinematics: m.
+            unsettled: by how much more they creep just after a touch, a lift or a shock.
         """
         i, e = self.imu, self.encoders
         encoder = sqrt(e.noise**2 + e.resolution**2 / 12)
         least = 1e-5  # no filter trusts anything without end
         return FilterNoise(
             max(i.gyroscope_noise, least), i.gyroscope_walk, max(i.accelerometer_noise, least), i.accelerometer_walk,
-            contact, max(encoder, least), kinematics,
+            contact, max(encoder, least), kinematics, unsettled,
         )  # fmt: skip
 
 

@@ -1,0 +1,44 @@
+"""Where contacts may touch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .frames import Contacts, Place, contact_points, place_of
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Sole:
+    """Where a contact may touch.
+
+    Attributes:
+        place: of the contact point.
+        corners: (k, 3) m, from that point in the axes of the frame; a force upwards may act at any of them.
+        flat: whether the contact takes torques.
+    """
+
+    place: Place
+    corners: Array
+    flat: bool
+
+
+def soles_of(robot: Robot, contacts: Contacts) -> dict[str, Sole]:
+    """Contact → where it may touch: the corners of its points, and the middle where it has several."""
+    items = list(contacts.values() if isinstance(contacts, Mapping) else contacts)
+    result = {}
+    for item, (name, (frame, middle)) in zip(items, contact_points(robot, contacts).items(), strict=True):
+        points = None if isinstance(item, str) else getattr(item, "points", None)
+        corners = np.zeros((1, 3)) if points is None else np.atleast_2d(points) - middle
+        if len(corners) > 1:
+            corners = np.vstack([corners, np.zeros((1, 3))])  # the middle, too
+        result[name] = Sole(place_of(robot, frame, middle), corners, points is None or len(corners) > 1)
+    return result
