@@ -179,9 +179,11 @@ def contact_forces() -> Iterator[Figure]:
     a = robot.forward_dynamics(q, v, tau, wrenches=wrenches)
     yield agree("all four at once", now.force(a), tau + total, 1e-9)
     yield agree("inverse dynamics under all four", robot.inverse_dynamics(q, v, a, wrenches=wrenches), tau, 1e-9)
-    momentum = now.momentum_matrix @ a + robot.momentum_bias(q, v)
-    forces = sum(F[:3] for F in wrenches.values()) + tau[:3] + now.mass * np.array(robot.model.gravity)
-    yield agree("they change the momentum by their sum", momentum[:3], forces, 1e-8)
+    momentum = robot.momentum_matrix(q) @ a + robot.momentum_bias(q, v)
+    pushes = {**wrenches, robot.base_link or "": tau[:6]}  # what acts on the base besides is a wrench too
+    total_force = sum(F[:3] for F in pushes.values()) + now.mass * np.array(robot.model.gravity)
+    moment = sum(F[3:] + np.cross(now.frame(frame).p - now.com, F[:3]) for frame, F in pushes.items())
+    yield agree("they change the momentum by their sum", momentum, np.concatenate([total_force, moment]), 1e-8)
 
 
 def ball_joints_and_objects() -> Iterator[Figure]:

@@ -5,7 +5,7 @@ right side, then of the left; three points carry meanwhile. Up: the same posture
 sequence of static postures [BK12, Sec. VI], found once for each kind of stance and shifted along the ground.
 
 The narrowest place is where the right knee goes down with one foot and two hands carrying: arms are nearly straight and
-the margin is a few centimetres. docs/papers.md says how many seeds of noise were run and how many complete.
+the margin is a few centimetres. docs/papers.md says which seeds of noise complete.
 """
 
 from __future__ import annotations

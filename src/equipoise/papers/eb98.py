@@ -20,12 +20,13 @@ from ..balance import (
     equivalent_chain,
     gravity_torques,
     kinetic_jacobian,
+    loop_constraints,
     projected_dynamics,
     reduced_dynamics,
 )
 from ..balance.com_dynamics import null_space_rows
 from ..robot import Robot, RobotBuilder, load
-from .reference import ReferenceState, path, rate
+from .reference import ReferenceState, path, rate, second_rate
 from .robots import one_of_each_joint
 from .rows import Figure, Row, agree, equal, largest, shown_by, small
 
@@ -56,13 +57,14 @@ def _follows(what: str, robot: Robot, count: int = 4) -> Iterator[Figure]:
     chain, errors = equivalent_chain(robot).robot, []
     for q, v in states(robot, count):
         now = ReferenceState(robot, q, v)
-        end, moved = chain.pose(q, "com")[:3, 3], chain.jacobian(q, "com")[:3] @ v
+        end, moved, J = chain.pose(q, "com")[:3, 3], chain.velocity(q, v, "com")[:3], chain.jacobian(q, "com")[:3]
         torques, bias = (chain.gravity(q) - now.g) / now.mass, chain.bias_acceleration(q, v, "com")[:3]
-        apart = end - now.com, moved - now.com_jacobian @ v, bias - now.com_bias, torques
+        velocity_and_J = np.column_stack([moved - now.com_jacobian @ v, J - now.com_jacobian])
+        apart = end - now.com, velocity_and_J, bias - now.com_bias, torques
         errors.append([largest(x) for x in apart])
     place, velocity, acceleration, weight = np.max(errors, axis=0)
     yield small(f"{what}: end of the chain − Σ m c / m", place, 1e-12)
-    yield small(f"{what}: its velocity − that of the mass", velocity, 1e-11)
+    yield small(f"{what}: its velocity and Jacobian − those of the mass", velocity, 1e-11)
     yield small(f"{what}: its J̇v − that of the mass", acceleration, 1e-10)
     yield small(f"{what}: gravity torques of the chain − those of the robot, per kg", weight, 1e-11)
 
@@ -222,6 +224,24 @@ def _four_bar_chain() -> Iterator[Figure]:
     yield agree("and their rate", loops.J @ a + loops.bias, -(tool.J @ a + tool.A)[:3], 1e-10)
     end = chain.robot.pose(q, "com")[:3, 3]
     yield agree("the end of the chain is the mass of the linkage", end, now.com, 1e-12)
+    yield from _moving_loop()
+
+
+def _moving_loop() -> Iterator[Figure]:
+    """A loop between two links that both move: its rows are the derivatives of the gap, in axes of the first."""
+    arm = one_of_each_joint()
+    loops = MappingProxyType({"loop": closure(arm, "connect", "follower", "revolute_link", "loop")})
+    robot = Robot.from_model(replace(arm.model, loops=loops))
+    q, v = robot.random_state(np.random.default_rng(6))
+    a = np.random.default_rng(7).normal(size=robot.nv)
+    at, rows = path(robot, q, v, a), loop_constraints(robot, q, v)
+
+    def gap(t: float) -> Array:
+        now = ReferenceState(robot, at(t))
+        return now.links["follower"].R.T @ (now.links["follower"].p - now.links["revolute_link"].p)
+
+    yield agree("a loop of moving links: rate of its gap by differences", rows.J @ v, rate(gap), 1e-8)
+    yield agree("and the second derivative", rows.J @ a + rows.bias, second_rate(gap), 1e-5)
 
 
 def _pictures(*names: str) -> Callable[[], Iterator[tuple[str, Any]]]:

@@ -34,7 +34,7 @@ from ..geometry.regions import target_region
 from ..robot import Robot, load
 from .qo21_controller import against_the_ends, comes_to_rest, turning_cone
 from .reference import ReferenceState, path, rate, second_rate, turned
-from .rows import Figure, agree, largest, small
+from .rows import Figure, agree, apart, largest, small
 
 Array = np.ndarray
 Level = Literal["velocity", "acceleration", "torque"]
@@ -251,14 +251,17 @@ def _along(robot: Robot, at: Callable[[float], Array], t: float) -> float:
 
 def _around(level: Level) -> Iterator[Figure]:
     """A tool on its way past a ball: with the constraint it keeps off, and it needs to; without it goes through."""
-    free, held = (pass_by(level, constrained) for constrained in (False, True))
+    (free, _), (held, off) = (pass_by(level, constrained) for constrained in (False, True))
     good = bool(free < 0.0 and -1e-6 < held < 0.02)
     ours = f"{free:.3f}, {held:.4f}"
     yield Figure(f"{level}: least distance of tool and ball, without and with `KeepOut`, m", "< 0, ≥ 0", ours, good)
+    if level == "torque":
+        yield small("torque: the commanded acceleration comes about, by Newton and Euler", off, 1e-8)
 
 
-def pass_by(level: Level, constrained: bool, moving: Callable[[float], Sphere] | None = None) -> float:
-    """Least distance, less what must be kept, of the tool of an arm from a ball that lies between it and its goal."""
+def pass_by(level: Level, constrained: bool, moving: Callable[[float], Sphere] | None = None) -> tuple[float, float]:
+    """(least distance, less what must be kept, of the tool of an arm from a ball that lies between it and its goal;
+    how far accelerations were off those commanded, by their size)."""
     robot, dt = load("arm6"), 5e-3
     q, v = np.array([0.0, 0.2, 1.3, 0.0, 0.6, 0.0]), np.zeros(6)
     start = ReferenceState(robot, q).frame("tool").p
@@ -267,7 +270,7 @@ def pass_by(level: Level, constrained: bool, moving: Callable[[float], Sphere] |
     ball: Callable[[float], Sphere] = moving or (lambda t: still)
     keep = [KeepOut(Sphere((0, 0, 0), 0.04, "tool"), ball, variation=300.0)] if constrained else []
     tasks = [FrameTask("tool", goal, axes="position", gain=3.0), PostureTask(q, weight=1e-3)]
-    controller, least = WholeBodyController(robot, tasks, (), keep, level=level, dt=dt), np.inf
+    controller, least, off = WholeBodyController(robot, tasks, (), keep, level=level, dt=dt), np.inf, 0.0
     for k in range(400):
         solution = controller(k * dt, q, v)
         if level == "velocity":
@@ -278,10 +281,11 @@ def pass_by(level: Level, constrained: bool, moving: Callable[[float], Sphere] |
                 if level == "acceleration"
                 else ReferenceState(robot, q, v).acceleration(solution.torque)
             )
+            off = max(off, apart(a, solution.acceleration))
             q, v = path(robot, q, v, a)(dt), v + a * dt
         centre = np.asarray(ball((k + 1) * dt).points[0])
         least = min(least, float(np.linalg.norm(ReferenceState(robot, q).frame("tool").p - centre)) - 0.12)
-    return least
+    return least, off
 
 
 # --- Q4, with the controller ------------------------------------------------------------------------------------------
@@ -298,11 +302,15 @@ def moving_obstacle_figures() -> Iterator[Figure]:
         return Sphere(tuple(_crossing(t)), 0.08)
 
     for level in LEVELS[1:]:
-        outcomes = [pass_by(level, *case) for case in ((False, known), (True, taken_for_still), (True, known))]
+        outcomes, off = zip(
+            *(pass_by(level, *case) for case in ((False, known), (True, taken_for_still), (True, known))), strict=True
+        )
         good = bool(outcomes[0] < 0 and outcomes[1] < -1e-3 and -1e-6 < outcomes[2] < 0.05)
         ours = ", ".join(f"{x:.3f}" for x in outcomes)
         what = f"controller, {level}: a ball comes across; least distance in cases I, II, III, m"
         yield Figure(what, "< 0, < 0, ≥ 0", ours, good)
+        if level == "torque":
+            yield small("controller, torque: the commanded acceleration comes about", max(off), 1e-8)
 
 
 SPEED = (0.0, 0.5, 0.0)  # m/s
