@@ -30,6 +30,7 @@ INNER = 0.8  # of the sole, in which pressure is inside of it
 SURPRISE = 0.025  # of the height: feet that touch so much higher or lower than they were expected to
 TIPPED = 6.0  # 1/ω: how long after a push soles may tip, where their forces are not measured
 UNEVEN = 0.05  # of slope: soles that settle so much off the slope felt so far
+JOLT = 0.3  # 1/ω: how long such a touchdown shakes the body
 WARY = 12.0  # 1/ω: how long uneven ground is remembered
 STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
 SOLES = 3  # whose median is the slope
@@ -48,6 +49,10 @@ class Footing:
     def wary(self, s: State, t: float) -> bool:
         """Whether the ground was uneven a short while ago."""
         return t - s.uneven < WARY / self.gait.rate
+
+    def jolted(self, s: State, t: float) -> bool:
+        """Whether a foot has just touched where the ground was not expected: its jolt is no push."""
+        return s.mode == STEP and self.wary(s, t) and t - s.since < JOLT / self.gait.rate
 
     def feel(self, s: State, seen: Seen, dt: float) -> None:
         """The sole that has landed, and the slope of the ground; before anything is decided."""
