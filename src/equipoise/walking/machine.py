@@ -17,6 +17,7 @@ import numpy as np
 
 from ..balance.support import support_polygon
 from .footing import EARLY, Footing
+from .footsteps import climbs
 from .gait import Command, Gait, Place, next_place
 from .pendulum import after_shift, before
 from .state import SHIFT, STAND, STEP, Seen, State
@@ -36,10 +37,12 @@ LAST = 0.01  # s: the nearest future that is planned for
 LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
 SHOVE, AHEAD = 0.35, 0.2  # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
 LATE = 0.1  # 1/ω: how much longer a foot is taken to need that has not found the ground in time
+SOFTLY, RISING = 2.0, 0.1  # ω, of √(g h): how fast the centre of mass takes on another height of the ground, and at most
 FOLLOW, DROP = 10.0, 2.0  # ω: how fast the centre of mass follows such a foot down; by how much more than that
 SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on uneven ground
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
+CLIMB, FIRM, STAIR = 1.5, 300.0, 0.3  # of the usual time and weight of a step to a tread; of the clearance, that makes it one
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
@@ -62,7 +65,7 @@ class Machine:
         if self.footing.wary(s, seen.t):
             command = Command(SLOWER * command.forward, SLOWER * command.left, command.turn)
         command = s.command = self.gait.towards(s.command, command, dt)
-        s.period = self.gait.period_of(command)
+        s.period = self.gait.period_of(command) * (CLIMB if self._climbs(seen) else 1.0)
         self._watch(seen, dt)
         self.footing.feel(s, seen, dt)
         if s.mode != STAND:
@@ -78,10 +81,13 @@ class Machine:
         s, rate = self.state, self.gait.rate
         heights = [float(X[2, 3]) for X in seen.poses]
         ground = heights[s.stance] if s.mode == STEP else sum(heights) / 2
-        quick = 2.0
+        quick = SOFTLY
         if s.swing is not None and s.swing.late:
             ground, quick = ground - DROP * max(float(s.swing.goal[2] - s.swing.state[0, 2]), 0.0), FOLLOW
-        s.ground = ground if s.ground is None else s.ground + min(quick * dt * rate, 1.0) * (ground - s.ground)
+        if s.ground is None:
+            s.ground = ground
+        most = dt * rate * self.gait.height * (RISING if quick == SOFTLY else np.inf)
+        s.ground += float(np.clip(min(quick * dt * rate, 1.0) * (ground - s.ground), -most, most))
         self.whole_body.set_com(s.ground + self.gait.height, rate**2 * (seen.com[:2] - s.pressure))
 
     def _face(self, seen: Seen) -> None:
@@ -221,7 +227,15 @@ class Machine:
             xi = before(xi, place.xy, gait.rate, s.period)
         s.goal_yaw = places[1].yaw
         back = stance.R.T
-        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy))
+        firm = FIRM if self._climbs(seen) else 1.0
+        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy), firm)
+
+    def _climbs(self, seen: Seen) -> bool:
+        """Whether the step that is given goes to another height: it is taken slower, and just where it was given."""
+        s, foot = self.state, 1 - self.state.stance
+        start = float(seen.poses[foot][2, 3] if s.swing is None else s.swing.start[2])
+        heights = start, float(seen.poses[s.stance][2, 3])
+        return bool(s.queue) and s.queue[0].foot == foot and climbs(s.queue[0], heights, STAIR * self.gait.clearance)
 
     def _places(self, stance: Place, command: Command, since: float) -> list[Place]:
         """The stance foot and the places after it, those that were given or those of the command, `since` s into the step."""
@@ -286,7 +300,10 @@ class Machine:
         s, foot = self.state, 1 - self.state.stance
         self.whole_body.lift(foot)
         place, z = seen.place(foot), float(seen.poses[foot][2, 3])
-        return Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self._clearance(seen.t), self.gait.landing)
+        swing = Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self._clearance(seen.t), self.gait.landing)
+        if s.goal_height is not None and s.goal_height - z > STAIR * swing.clearance:
+            swing.free = s.goal_height + STAIR * swing.clearance  # up along the riser first
+        return swing
 
     def _clearance(self, t: float) -> float:
         return self.gait.clearance * (HIGHER if self.footing.wary(self.state, t) else 1.0)
