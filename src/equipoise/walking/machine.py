@@ -193,8 +193,9 @@ class Machine:
         """Pressure goes under the foot that will swing, until the capture point is near the one that will stand."""
         s, gait = self.state, self.gait
         stance, side = seen.place(s.stance), 1.0 if s.stance == 1 else -1.0
-        wish = self._wish(seen, command, s.period, s.period)
-        start = before(wish.place + wish.offset, np.zeros(2), gait.rate, s.period - gait.transfer / 2)
+        period = min(s.period, gait.period)  # for a slower one ξ would have to come to a halt over the stance foot
+        wish = self._wish(seen, command, period, period)
+        start = before(wish.place + wish.offset, np.zeros(2), gait.rate, period - gait.transfer / 2)
         assert s.hull is not None
         s.pressure = within(*s.hull, stance.xy, seen.place(1 - s.stance).xy)
         if self._leaves(seen):
