@@ -88,7 +88,8 @@ def _ask(walker: Walking, config: Mapping[str, Any]) -> float:
 
 
 def stairs(steps: Sequence[Footstep]) -> tuple[Box, ...]:
-    """Treads under steps that were given: each begins half a tread before the foot that is set on it, and goes on under the next."""
+    """Treads under steps that were given: each begins half a tread before the foot that is set on it, and goes on below the
+    next."""
     made, height = list[Box](), 0.0
     for step in steps:
         if step.height is not None and step.height > height:

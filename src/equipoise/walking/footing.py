@@ -1,8 +1,9 @@
 """What feet tell of the ground: whether they are on it, on how much of their soles, how it slopes, and whether it is as expected.
 
-A foot that swings may meet the ground, sooner or later than expected, or something in its way. A foot that has touched is first
-trusted under its ankle only: whatever part of the sole touches, the load turns it flat. When the centre of pressure is felt inside
-of the sole it carries as a whole. The slope is the median of the soles that settled last: one that stands on an edge says nothing.
+A foot that swings may meet the ground, sooner or later than expected, or something in its way. A foot that has touched is
+first trusted under its ankle only: whatever part of the sole touches, the load turns it flat. When the centre of pressure is
+felt inside of the sole it carries as a whole. The slope is the median of the soles that settled last: one that stands on an edge
+says nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ UNEVEN = 0.05  # of slope: soles that settle so much off the slope felt so far
 JOLT = 0.3  # 1/ω: how long such a touchdown shakes the body
 WARY = 12.0  # 1/ω: how long uneven ground is remembered
 STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
-SOLES = 3  # whose median is the slope
+SOLES, LEVEL = 3, 0.03  # whose median is the slope; less is level: soles give way a little
 
 
 class Footing:
@@ -50,6 +51,11 @@ class Footing:
         """Whether the ground was uneven a short while ago."""
         return t - s.uneven < WARY / self.gait.rate
 
+    def _surprised(self, s: State, t: float) -> None:
+        """The ground is not as expected; while the robot catches itself from a push its feet are not where they should be either."""
+        if t - s.pushed > TIPPED / self.gait.rate:
+            s.uneven = t
+
     def jolted(self, s: State, t: float) -> bool:
         """Whether a foot has just touched where the ground was not expected: its jolt is no push."""
         return s.mode == STEP and self.wary(s, t) and t - s.since < JOLT / self.gait.rate
@@ -61,7 +67,9 @@ class Footing:
             normal = seen.poses[s.stance][:3, 2]
             s.tilt = np.clip(-normal[:2] / max(float(normal[2]), 0.5), -STEEP, STEEP)
         if s.tilts:
-            s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (np.median(s.tilts, axis=0) - s.slope)
+            found = np.median(s.tilts, axis=0)
+            found = np.where(np.abs(found) > LEVEL, found, 0.0)
+            s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (found - s.slope)
 
     def _lies(self, s: State, seen: Seen) -> bool:
         """Whether the stance foot lies on the ground: its pressure is inside of it, or nothing has pushed it over."""
@@ -73,7 +81,7 @@ class Footing:
         if s.tilt is None:
             return
         if np.abs(s.tilt - s.slope).max() > UNEVEN:
-            s.uneven = seen.t
+            self._surprised(s, seen.t)
         s.tilts, s.tilt = [*([np.zeros(2)] * SOLES + s.tilts)[1 - SOLES :], s.tilt], None
 
     # --- a foot that swings -----------------------------------------------------------------------------------------------
@@ -89,13 +97,13 @@ class Footing:
             return False
         fast = not swing.late and float(np.hypot(*swing.state[1, :2])) > FAST * rate * self.gait.height
         if blocked or (fast and s.bumps < OFTEN):
-            s.uneven = seen.t
+            self._surprised(s, seen.t)
             if seen.t > swing.until - LIFT / 2 / rate:
                 back = BACK * self.gait.height * wrench[:2] / aside if blocked else np.zeros(2)
                 self._avoid(s, seen, seen.poses[foot][:3, 3] + np.append(back, 0.0))
             return False
         if abs(float(seen.poses[foot][2, 3] - swing.goal[2])) > SURPRISE * self.gait.height:
-            s.uneven = seen.t
+            self._surprised(s, seen.t)
         s.settling = seen.t
         return True
 

@@ -39,6 +39,8 @@ SHOVE, AHEAD = 0.35, 0.2  # of √(g h): rates of ξ beyond the pendulum's that 
 LATE = 0.1  # 1/ω: how much longer a foot is taken to need that has not found the ground in time
 SOFTLY, RISING = 2.0, 0.1  # ω, of √(g h): how fast the centre of mass takes on another height of the ground, and at most
 FOLLOW, DROP = 10.0, 2.0  # ω: how fast the centre of mass follows such a foot down; by how much more than that
+STOPPED = 3e-3  # m, above its reference: a foot that should go down is stopped by the ground, where forces are not measured
+SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes down faster
 SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on uneven ground
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
@@ -82,7 +84,7 @@ class Machine:
         heights = [float(X[2, 3]) for X in seen.poses]
         ground = heights[s.stance] if s.mode == STEP else sum(heights) / 2
         quick = SOFTLY
-        if s.swing is not None and s.swing.late:
+        if s.swing is not None and self._late(seen.t):
             ground, quick = ground - DROP * max(float(s.swing.goal[2] - s.swing.state[0, 2]), 0.0), FOLLOW
         if s.ground is None:
             s.ground = ground
@@ -212,7 +214,7 @@ class Machine:
         s = self.state
         s.mode, s.stance, s.since, s.swing, s.plan, s.hull = STEP, stance, seen.t, None, None, None
         s.origin, s.steps = s.pressure, s.steps + 1
-        s.transfer = self.gait.hurried if seen.t - s.pushed < HURRY / self.gait.rate else self.gait.transfer
+        s.transfer = self.gait.hurried if self._hurried(seen.t) else self.gait.transfer
 
     def _wish(self, seen: Seen, command: Command, seconds: float, whole: float) -> Wish:
         """The step by the command, and ξ when it ends, from a preview of steps that ends at rest.
@@ -264,10 +266,18 @@ class Machine:
         left = max(s.period - now, LAST) + half
         wish = self._wish(seen, command, left, s.period)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
-        least = max(LATE / gait.rate if s.swing is not None and s.swing.late else LAST, self.footing.least_left(s, seen.t))
-        shortest = gait.shortest if seen.t - s.pushed < HURRY / gait.rate else max(gait.shortest, CALM / gait.rate)
+        least = max(LATE / gait.rate if self._late(seen.t) else LAST, self.footing.least_left(s, seen.t))
+        shortest = gait.shortest if self._hurried(seen.t) else max(gait.shortest, CALM / gait.rate)
         times = max(shortest - now, least) + half, max(gait.longest - now, 2 * least) + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
+
+    def _hurried(self, t: float) -> bool:
+        """Whether something has pushed a short while ago."""
+        return t - self.state.pushed < HURRY / self.gait.rate
+
+    def _late(self, t: float) -> bool:
+        """Whether the swinging foot misses the ground: it is sent on, and the body follows it; not while it catches itself."""
+        return self.state.swing is not None and self.state.swing.late and not self._hurried(t)
 
     def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
         """The foot that swings, or will, by its reference."""
@@ -302,6 +312,7 @@ class Machine:
         self.whole_body.lift(foot)
         place, z = seen.place(foot), float(seen.poses[foot][2, 3])
         swing = Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self._clearance(seen.t), self.gait.landing)
+        swing.sinking = SLOWLY if self._hurried(seen.t) else swing.sinking
         if s.goal_height is not None and s.goal_height - z > STAIR * swing.clearance:
             swing.free = s.goal_height + STAIR * swing.clearance  # up along the riser first
         return swing
@@ -313,6 +324,9 @@ class Machine:
         """The swinging foot on its way to the plan's place."""
         s = self.state
         if s.swing is None or s.plan is None:
+            return
+        if s.swing.late and self._hurried(seen.t):
+            self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, s.swing.goal, seen.t), s.slope)
             return
         x, y = stance.R @ s.plan.place + stance.xy
         yaw = float(s.swing.start[3]) + wrapped(s.goal_yaw - float(s.swing.start[3]))
@@ -330,7 +344,8 @@ class Machine:
             return self.footing.met(s, seen, foot, wrench)
         if seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):
             return False
-        return float(seen.poses[foot][2, 3] - s.swing.goal[2]) < 1e-3
+        z = float(seen.poses[foot][2, 3])
+        return z - float(s.swing.goal[2]) < 1e-3 or (s.swing.late and z - float(s.swing.state[0, 2]) > STOPPED)
 
     def _touch_down(self, seen: Seen, command: Command) -> list[str]:
         """The foot is down: stand if that is wanted and possible, else the next step."""

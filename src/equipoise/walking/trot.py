@@ -12,9 +12,9 @@ import numpy as np
 
 from ..body.body import Body
 from ..control.constraints import Constraint
+from .footing import EARLY, TOUCHED
 from .gait import Command, Gait, slowest_joint
 from .leg_reach import reach_of_groups
-from .footing import EARLY, TOUCHED
 from .machine import REST, SHIFT, Machine, Seen
 from .many_feet import ManyFeet
 from .step_plan import QUINTIC

@@ -18,7 +18,6 @@ from ..control.controller.controller import WholeBodyController
 from ..control.controller.solution import Solution
 from ..control.item import Numbers
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
-
 from .sole import ANYWHERE, PressureWithin
 
 Array = np.ndarray
