@@ -87,13 +87,13 @@ def _ask(walker: Walking, config: Mapping[str, Any]) -> float:
     return REST + sum(CLIMB if step.height else STEP for step in steps)
 
 
-def stairs(steps: Sequence[Footstep]) -> tuple[Box, ...]:
-    """Treads under steps that were given: each begins half a tread before the foot that is set on it, and goes on below the
-    next."""
+def stairs(steps: Sequence[Footstep], tread: float = TREAD) -> tuple[Box, ...]:
+    """Treads under steps that were given: each begins half a tread (m) before the foot that is set on it, and goes on below
+    the next."""
     made, height = list[Box](), 0.0
     for step in steps:
         if step.height is not None and step.height > height:
-            height, edge = step.height, step.place.x - TREAD / 2
+            height, edge = step.height, step.place.x - tread / 2
             made.append(Box((DEEP, WIDE, height), (edge + DEEP / 2, 0.0, height / 2)))
     return tuple(made)
 
