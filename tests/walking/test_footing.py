@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.control.item import TaskError
-from equipoise.walking.footing import LEVEL, Footing
+from equipoise.walking.footing import HIGHER, LEVEL, SLOWER, Footing
 from equipoise.walking.footsteps import Footstep, climbs
-from equipoise.walking.gait import Gait, Place
+from equipoise.walking.gait import Command, Gait, Place
 from equipoise.walking.reach import Reach
 from equipoise.walking.sole import ANYWHERE, PressureWithin, pressed_at
 from equipoise.walking.state import STEP, Seen, State
@@ -121,6 +121,10 @@ def test_a_foot_that_touches_higher_than_expected_makes_wary_but_not_after_a_pus
         s.swing.goal = np.array([0.0, 0.1, -0.05, 0.0])
         assert footing.met(s, seen(0.35), 0, pressed(0, 0, 100.0))
         assert footing.wary(s, 0.4) is wary and not footing.wary(s, 10.0)
+        command = footing.cautious(s, 0.4, Command(0.4, -0.1, 0.2))
+        part = SLOWER if wary else 1.0
+        assert_allclose([command.forward, command.left, command.turn], [0.4 * part, -0.1 * part, 0.2], atol=1e-12)
+        assert footing.clearance(s, 0.4) == pytest.approx(0.05 * (HIGHER if wary else 1.0))
 
 
 # --- a foot that has landed --------------------------------------------------------------------------------------------------

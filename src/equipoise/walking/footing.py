@@ -9,10 +9,11 @@ says nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from .gait import Gait
+from .gait import Command, Gait
 from .sole import pressed_at
 from .state import STEP, Seen, State
 from .whole_body import WholeBody
@@ -33,6 +34,7 @@ TIPPED = 6.0  # 1/ω: how long after a push soles may tip, where their forces ar
 UNEVEN = 0.05  # of slope: soles that settle so much off the slope felt so far
 JOLT = 0.3  # 1/ω: how long such a touchdown shakes the body
 WARY = 12.0  # 1/ω: how long uneven ground is remembered
+SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on such ground
 STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
 SOLES, LEVEL = 3, 0.03  # whose median is the slope; less is level: soles give way a little
 
@@ -51,8 +53,16 @@ class Footing:
         """Whether the ground was uneven a short while ago."""
         return t - s.uneven < WARY / self.gait.rate
 
+    def cautious(self, s: State, t: float, command: Command) -> Command:
+        """The command; slower where the ground is uneven."""
+        return replace(command, forward=SLOWER * command.forward, left=SLOWER * command.left) if self.wary(s, t) else command
+
+    def clearance(self, s: State, t: float) -> float:
+        """m, under a swinging foot; more where the ground is uneven."""
+        return self.gait.clearance * (HIGHER if self.wary(s, t) else 1.0)
+
     def _surprised(self, s: State, t: float) -> None:
-        """The ground is not as expected; while the robot catches itself from a push its feet are not where they should be either."""
+        """The ground is not as expected; feet of a robot that catches itself from a push say nothing."""
         if t - s.pushed > TIPPED / self.gait.rate:
             s.uneven = t
 

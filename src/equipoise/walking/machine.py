@@ -41,7 +41,6 @@ SOFTLY, RISING = 2.0, 0.1  # ω, of √(g h): how fast the centre of mass takes 
 FOLLOW, DROP = 10.0, 2.0  # ω: how fast the centre of mass follows such a foot down; by how much more than that
 STOPPED = 3e-3  # m, above its reference: a foot that should go down is stopped by the ground, where forces are not measured
 SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes down faster
-SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on uneven ground
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 CLIMB, FIRM, STAIR = 1.5, 300.0, 0.3  # of the usual time and weight of a step to a tread; of the clearance, that makes it one
@@ -64,9 +63,7 @@ class Machine:
     def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
-        if self.footing.wary(s, seen.t):
-            command = Command(SLOWER * command.forward, SLOWER * command.left, command.turn)
-        command = s.command = self.gait.towards(s.command, command, dt)
+        command = s.command = self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt)
         s.period = self.gait.period_of(command) * (CLIMB if self._climbs(seen) else 1.0)
         self._watch(seen, dt)
         self.footing.feel(s, seen, dt)
@@ -311,14 +308,12 @@ class Machine:
         s, foot = self.state, 1 - self.state.stance
         self.whole_body.lift(foot)
         place, z = seen.place(foot), float(seen.poses[foot][2, 3])
-        swing = Swing(np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self._clearance(seen.t), self.gait.landing)
+        start, clearance = np.array([place.x, place.y, z, place.yaw]), self.footing.clearance(s, seen.t)
+        swing = Swing(start, seen.t, s.end, clearance, self.gait.landing)
         swing.sinking = SLOWLY if self._hurried(seen.t) else swing.sinking
         if s.goal_height is not None and s.goal_height - z > STAIR * swing.clearance:
             swing.free = s.goal_height + STAIR * swing.clearance  # up along the riser first
         return swing
-
-    def _clearance(self, t: float) -> float:
-        return self.gait.clearance * (HIGHER if self.footing.wary(self.state, t) else 1.0)
 
     def _follow(self, seen: Seen, stance: Place) -> None:
         """The swinging foot on its way to the plan's place."""

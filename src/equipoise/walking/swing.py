@@ -41,6 +41,8 @@ class Swing:
 
     Attributes:
         state: (3, 4) place, rate and acceleration of x, y, z, yaw at `now`. goal: (4,) where it goes.
+        late: whether the ground was missing where it should be.
+        over: m, height it goes to over what it met, until a time, `until`, s. free: m, below which it does not go forward.
     """
 
     start: Array
