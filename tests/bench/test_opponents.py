@@ -25,7 +25,9 @@ def test_feet_of_a_course_alternate_unless_one_is_named():
         {"footMidpose": {"translation": [0.3, 0.0, 0.0]}},
         {"foot": "Right", "footMidpose": {"translation": [0.3, -0.1, 0.0], "rotation": [0.0, 0.0, 0.5]}},
     ]
+    listed[1]["footMidpose"]["translation"][2] = 0.185
     steps = footsteps_of(listed, 0.2)
+    assert [step.height for step in steps] == [0.0, 0.185, 0.0]
     assert [step.foot for step in steps] == [0, 1, 1]
     assert steps[0].place.y == pytest.approx(0.1) and steps[1].place.y == pytest.approx(-0.1)
     assert steps[2].place.yaw == 0.5

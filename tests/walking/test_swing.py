@@ -30,7 +30,7 @@ def test_a_swing_ends_at_its_goal_with_the_landing_speed():
     goal = np.array([0.3, 0.15, 0.0, 0.2])
     states = flown(lambda t: goal, lambda t: 0.4)
     assert_allclose(states[-1, 0], goal, atol=2e-4)  # the last millisecond goes on with the landing speed
-    assert_allclose(states[-1, 1, 2], -0.1, atol=2 * 3.0 * DT)  # the last two steps may already sink, by 3 m/s²
+    assert_allclose(states[-1, 1, 2], -0.1, atol=2 * 8.0 * DT)  # the last two steps may already sink, by 8 m/s²
     assert states[:, 0, 2].max() > 0.95 * 0.06
     assert states[:, 0, 2].max() < 1.1 * 0.06
 
@@ -44,12 +44,11 @@ def test_rates_are_derivatives_and_nothing_jumps_when_goal_and_time_change():
 
 
 def test_a_late_foot_goes_on_down_faster_and_faster():
-    """5 cm below where the ground should be after √(2 · 5 cm / 3 m/s²) ≈ 0.15 s: at its landing speed it would take 0.5
-    s."""
+    """5 cm below where the ground should be after 0.1 s: 0.1 t + 8 t² / 2; at its landing speed it would take 0.5 s."""
     swing = Swing(np.zeros(4), 0.0, 0.3, 0.05, 0.1)
     goal = np.array([0.1, 0.0, 0.0, 0.0])
     heights = [float(swing.advance(1e-3 * k, goal, 0.3)[0, 2]) for k in range(1, 500)]
-    assert -0.06 < heights[int(0.3 / DT) + 150] < -0.04
+    assert -0.06 < heights[int(0.3 / DT) + 100] < -0.04
     assert_allclose(np.diff(heights[-100:], n=2) / DT**2, -swing.sinking, atol=1e-6)
 
 

@@ -16,6 +16,7 @@ from equipoise.walking.gait import Command, Gait
 from equipoise.walking.machine import CATCH_UP, Machine, Seen, within
 from equipoise.walking.reach import Reach
 from equipoise.walking.resistance import Resistance, ResistedTorques
+from equipoise.walking.state import STEP
 from equipoise.walking.step_plan import StepPlan
 from equipoise.walking.swing import Swing
 
@@ -132,13 +133,16 @@ SQUARE = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
 class Told:
-    """Remembers the last heading and swing."""
+    """Remembers the last heading, swing and height."""
 
     def set_heading(self, yaw, rate):
         self.heading = yaw, rate
 
     def set_swing(self, foot, state, slope):
         self.swing = foot, state
+
+    def set_com(self, height, acceleration):
+        self.height = height
 
 
 @pytest.fixture
@@ -193,6 +197,18 @@ def test_a_walk_that_is_slow_is_asked_for_more(machine):
     assert_allclose(s.lag, [CATCH_UP * 0.1, 0.0], atol=1e-12)
     machine._measure(standing(t=1.5, com=(0.0, 0.45)), Command())
     assert_allclose(s.lag, 0.0, atol=0)
+
+
+@pytest.mark.parametrize("pushed, low", [(-np.inf, 0.06), (8.9, 0.0)])
+def test_the_body_follows_a_foot_that_misses_the_ground(machine, pushed, low):
+    """Twice as far as the foot has sunk, and within half a second; not while the robot catches itself."""
+    s = machine.state
+    s.mode, s.stance, s.pushed = STEP, 1, pushed
+    s.swing = Swing(np.array([0.0, 0.1, 0.0, 0.0]), 8.0, 8.4, 0.05, 0.1)
+    s.swing.late, s.swing.state[0, 2] = True, -0.03
+    for _ in range(500):
+        machine._rise(standing(t=9.0), 1e-3)
+    assert_allclose(machine.whole_body.height, machine.gait.height - low, atol=1e-6)
 
 
 def test_pressure_is_cut_at_the_edge_and_never_goes_the_other_way():

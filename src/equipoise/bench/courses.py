@@ -6,7 +6,7 @@ The files (BaselineWalkingController of AIST) are read where they are; nothing o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import radians
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import EquipoiseError
 from ..simulate.loop import simulate
 from ..simulate.walk_trials import DELAY, NOISE, varied_plant
+from ..simulate.world import Box
 from ..walking.footsteps import Footstep, beside
 from ..walking.gait import Place
 from ..walking.walking import Walking
@@ -25,9 +26,12 @@ FILES = {
     "plane": ("WalkingOnPlane.yaml", (1.34, -0.41, 0.80)),
     "waypoints": ("WalkingOnPlaneWaypoint.yaml", (0.82, 0.57, 0.80)),
     "velocity": ("WalkingOnPlaneVel.yaml", (0.74, -0.53, 0.80)),
+    "stairs": ("WalkingOnStairs.yaml", (1.75, 0.0, 1.68)),
 }  # and where the base must end, m
 NEAR, TILT = 0.5, radians(30.0)  # m in each direction, and rad at any time
 STEP, REST = 0.65, 3.0  # s for each footstep, and to stand in the end
+CLIMB = 1.0  # s for each footstep to another height
+TREAD, DEEP, WIDE = 0.24, 3.0, 3.0  # m: of the stairs' treads; of the boxes that they are made of
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class CourseVerdict:
 
 
 def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[CourseVerdict]:
-    """All level courses, with seeds from 0 on."""
+    """All courses, with seeds from 0 on."""
     from ..robot import load
 
     walker = Walking(load(robot))
@@ -51,7 +55,7 @@ def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[Co
         config = _config(Path(folder) / file)
         for seed in range(seeds):
             seconds = _ask(walker, config)
-            plant = varied_plant(walker, seed)
+            plant = varied_plant(walker, seed, obstacles=stairs(walker.machine.state.queue))
             run = simulate(walker.robot, walker, plant, seconds, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY)
             x, y = run.q[:, 4], run.q[:, 5]
             tilt = float(np.arccos(np.clip(1 - 2 * (x * x + y * y), -1, 1)).max())
@@ -80,7 +84,19 @@ def _ask(walker: Walking, config: Mapping[str, Any]) -> float:
         walker.go_to(*((float(x), float(y), radians(float(yaw))) for x, y, yaw in points))
     else:
         walker.follow(footsteps_of(config["footstepList"], walker.gait.width))
-    return STEP * len(walker.machine.state.queue) + REST
+    steps = walker.machine.state.queue
+    return REST + sum(CLIMB if step.height else STEP for step in steps)
+
+
+def stairs(steps: Sequence[Footstep], tread: float = TREAD) -> tuple[Box, ...]:
+    """Treads under steps that were given: each begins half a tread (m) before the foot that is set on it, and goes on
+    below the next."""
+    made, height = list[Box](), 0.0
+    for step in steps:
+        if step.height is not None and step.height > height:
+            height, edge = step.height, step.place.x - tread / 2
+            made.append(Box((DEEP, WIDE, height), (edge + DEEP / 2, 0.0, height / 2)))
+    return tuple(made)
 
 
 def footsteps_of(listed: list[Mapping[str, Any]], width: float) -> list[Footstep]:
@@ -88,7 +104,7 @@ def footsteps_of(listed: list[Mapping[str, Any]], width: float) -> list[Footstep
     steps, foot = list[Footstep](), 0
     for entry in listed:
         foot = {"Left": 0, "Right": 1}[entry["foot"]] if "foot" in entry else 1 - foot
-        x, y, _ = entry["footMidpose"]["translation"]
+        x, y, z = (float(number) for number in entry["footMidpose"]["translation"])
         yaw = float(entry["footMidpose"].get("rotation", [0.0, 0.0, 0.0])[2])
-        steps.append(Footstep(foot, beside(Place(float(x), float(y), yaw), foot, width)))
+        steps.append(Footstep(foot, beside(Place(x, y, yaw), foot, width), z))
     return steps

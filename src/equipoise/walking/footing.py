@@ -10,10 +10,11 @@ that stands on an edge says nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from .gait import Gait
+from .gait import Command, Gait
 from .sole import pressed_at
 from .state import STEP, Seen, State
 from .whole_body import WholeBody
@@ -32,9 +33,11 @@ INNER = 0.8  # of the sole, in which pressure is inside of it
 SURPRISE = 0.025  # of the height: feet that touch so much higher or lower than they were expected to
 TIPPED = 6.0  # 1/ω: how long after a push soles may tip, where their forces are not measured
 UNEVEN = 0.05  # of slope: soles that settle so much off the slope felt so far
+JOLT = 0.3  # 1/ω: how long such a touchdown shakes the body
 WARY = 12.0  # 1/ω: how long uneven ground is remembered
+SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on such ground
 STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
-SOLES = 3  # whose median is the slope
+SOLES, LEVEL = 3, 0.03  # whose median is the slope; less is level: soles give way a little
 
 
 class Footing:
@@ -51,6 +54,27 @@ class Footing:
         """Whether the ground was uneven a short while ago."""
         return t - s.uneven < WARY / self.gait.rate
 
+    def cautious(self, s: State, t: float, command: Command) -> Command:
+        """The command; slower where the ground is uneven."""
+        return (
+            replace(command, forward=SLOWER * command.forward, left=SLOWER * command.left)
+            if self.wary(s, t)
+            else command
+        )
+
+    def clearance(self, s: State, t: float) -> float:
+        """m, under a swinging foot; more where the ground is uneven."""
+        return self.gait.clearance * (HIGHER if self.wary(s, t) else 1.0)
+
+    def _surprised(self, s: State, t: float) -> None:
+        """The ground is not as expected; feet of a robot that catches itself from a push say nothing."""
+        if t - s.pushed > TIPPED / self.gait.rate:
+            s.uneven = t
+
+    def jolted(self, s: State, t: float) -> bool:
+        """Whether a foot has just touched where the ground was not expected: its jolt is no push."""
+        return s.mode == STEP and self.wary(s, t) and t - s.since < JOLT / self.gait.rate
+
     def feel(self, s: State, seen: Seen, dt: float) -> None:
         """The sole that has landed, and the slope of the ground; before anything is decided."""
         self._settle(s, seen)
@@ -58,7 +82,9 @@ class Footing:
             normal = seen.poses[s.stance][:3, 2]
             s.tilt = np.clip(-normal[:2] / max(float(normal[2]), 0.5), -STEEP, STEEP)
         if s.tilts:
-            s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (np.median(s.tilts, axis=0) - s.slope)
+            found = np.median(s.tilts, axis=0)
+            found = np.where(np.abs(found) > LEVEL, found, 0.0)
+            s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (found - s.slope)
 
     def _lies(self, s: State, seen: Seen) -> bool:
         """Whether the stance foot lies on the ground: its pressure is inside of it, or nothing has pushed it over."""
@@ -70,7 +96,7 @@ class Footing:
         if s.tilt is None:
             return
         if np.abs(s.tilt - s.slope).max() > UNEVEN:
-            s.uneven = seen.t
+            self._surprised(s, seen.t)
         s.tilts, s.tilt = [*([np.zeros(2)] * SOLES + s.tilts)[1 - SOLES :], s.tilt], None
 
     # --- a foot that swings -------------------------------------------------------------------------------------------
@@ -87,13 +113,13 @@ class Footing:
             return False
         fast = not swing.late and float(np.hypot(*swing.state[1, :2])) > FAST * rate * self.gait.height
         if blocked or (fast and s.bumps < OFTEN):
-            s.uneven = seen.t
+            self._surprised(s, seen.t)
             if seen.t > swing.until - LIFT / 2 / rate:
                 back = BACK * self.gait.height * wrench[:2] / aside if blocked else np.zeros(2)
                 self._avoid(s, seen, seen.poses[foot][:3, 3] + np.append(back, 0.0))
             return False
         if abs(float(seen.poses[foot][2, 3] - swing.goal[2])) > SURPRISE * self.gait.height:
-            s.uneven = seen.t
+            self._surprised(s, seen.t)
         s.settling = seen.t
         return True
 

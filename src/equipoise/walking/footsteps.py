@@ -21,6 +21,11 @@ class Footstep:
     height: float | None = None
 
 
+def climbs(step: Footstep, heights: Sequence[float], least: float) -> bool:
+    """Whether a step goes up or down by more than `least`, m, from where feet are now at some heights, m."""
+    return step.height is not None and max(abs(step.height - height) for height in heights) > least
+
+
 def beside(middle: Place, foot: int, width: float) -> Place:
     """Where a foot stands when the middle between the feet is there."""
     return middle.at(0.0, (0.5 if foot == 0 else -0.5) * width, 0.0)

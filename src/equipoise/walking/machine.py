@@ -17,6 +17,7 @@ import numpy as np
 
 from ..balance.support import support_polygon
 from .footing import EARLY, Footing
+from .footsteps import climbs
 from .gait import Command, Gait, Place, next_place
 from .pendulum import after_shift, before
 from .state import SHIFT, STAND, STEP, Seen, State
@@ -37,10 +38,16 @@ LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing
 # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
 SHOVE, AHEAD = 0.35, 0.2
 LATE = 0.1  # 1/ω: how much longer a foot is taken to need that has not found the ground in time
+# ω, of √(g h): how fast the centre of mass takes on another height of the ground, and at most
+SOFTLY, RISING = 2.0, 0.1
 FOLLOW, DROP = 10.0, 2.0  # ω: how fast the centre of mass follows such a foot down; by how much more than that
-SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on uneven ground
+# m, above its reference: a foot that should go down is stopped by the ground, where forces are not measured
+STOPPED = 3e-3
+SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes down faster
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
+# of the usual time and weight of a step to a tread; of the clearance, that makes it one
+CLIMB, FIRM, STAIR = 1.5, 300.0, 0.3
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
@@ -60,10 +67,8 @@ class Machine:
     def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
-        if self.footing.wary(s, seen.t):
-            command = Command(SLOWER * command.forward, SLOWER * command.left, command.turn)
-        command = s.command = self.gait.towards(s.command, command, dt)
-        s.period = self.gait.period_of(command)
+        command = s.command = self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt)
+        s.period = self.gait.period_of(command) * (CLIMB if self._climbs(seen) else 1.0)
         self._watch(seen, dt)
         self.footing.feel(s, seen, dt)
         if s.mode != STAND:
@@ -79,10 +84,13 @@ class Machine:
         s, rate = self.state, self.gait.rate
         heights = [float(X[2, 3]) for X in seen.poses]
         ground = heights[s.stance] if s.mode == STEP else sum(heights) / 2
-        quick = 2.0
-        if s.swing is not None and s.swing.late:
+        quick = SOFTLY
+        if s.swing is not None and self._late(seen.t):
             ground, quick = ground - DROP * max(float(s.swing.goal[2] - s.swing.state[0, 2]), 0.0), FOLLOW
-        s.ground = ground if s.ground is None else s.ground + min(quick * dt * rate, 1.0) * (ground - s.ground)
+        if s.ground is None:
+            s.ground = ground
+        most = dt * rate * self.gait.height * (RISING if quick == SOFTLY else np.inf)
+        s.ground += float(np.clip(min(quick * dt * rate, 1.0) * (ground - s.ground), -most, most))
         self.whole_body.set_com(s.ground + self.gait.height, rate**2 * (seen.com[:2] - s.pressure))
 
     def _face(self, seen: Seen) -> None:
@@ -171,6 +179,8 @@ class Machine:
             part, rate = min(dt * self.gait.rate / WATCH, 1.0), (seen.xi - s.last) / dt
             s.drift = s.drift + part * (rate - s.drift)
             s.shove = s.shove + part * (rate - self.gait.rate * (s.last - s.pressure) - s.shove)
+            if self.footing.jolted(s, seen.t):
+                s.shove = np.zeros(2)
             s.pushed = seen.t if self._push > 0.0 else s.pushed
         s.last = seen.xi
 
@@ -189,8 +199,9 @@ class Machine:
         """Pressure goes under the foot that will swing, until the capture point is near the one that will stand."""
         s, gait = self.state, self.gait
         stance, side = seen.place(s.stance), 1.0 if s.stance == 1 else -1.0
-        wish = self._wish(seen, command, s.period, s.period)
-        start = before(wish.place + wish.offset, np.zeros(2), gait.rate, s.period - gait.transfer / 2)
+        period = min(s.period, gait.period)  # for a slower one ξ would have to come to a halt over the stance foot
+        wish = self._wish(seen, command, period, period)
+        start = before(wish.place + wish.offset, np.zeros(2), gait.rate, period - gait.transfer / 2)
         assert s.hull is not None
         s.pressure = within(*s.hull, stance.xy, seen.place(1 - s.stance).xy)
         if self._leaves(seen):
@@ -207,7 +218,7 @@ class Machine:
         s = self.state
         s.mode, s.stance, s.since, s.swing, s.plan, s.hull = STEP, stance, seen.t, None, None, None
         s.origin, s.steps = s.pressure, s.steps + 1
-        s.transfer = self.gait.hurried if seen.t - s.pushed < HURRY / self.gait.rate else self.gait.transfer
+        s.transfer = self.gait.hurried if self._hurried(seen.t) else self.gait.transfer
 
     def _wish(self, seen: Seen, command: Command, seconds: float, whole: float) -> Wish:
         """The step by the command, and ξ when it ends, from a preview of steps that ends at rest.
@@ -223,7 +234,15 @@ class Machine:
             xi = before(xi, place.xy, gait.rate, s.period)
         s.goal_yaw = places[1].yaw
         back = stance.R.T
-        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy))
+        firm = FIRM if self._climbs(seen) else 1.0
+        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy), firm)
+
+    def _climbs(self, seen: Seen) -> bool:
+        """Whether the step that is given goes to another height: it is taken slower, and just where it was given."""
+        s, foot = self.state, 1 - self.state.stance
+        start = float(seen.poses[foot][2, 3] if s.swing is None else s.swing.start[2])
+        heights = start, float(seen.poses[s.stance][2, 3])
+        return bool(s.queue) and s.queue[0].foot == foot and climbs(s.queue[0], heights, STAIR * self.gait.clearance)
 
     def _places(self, stance: Place, command: Command, since: float) -> list[Place]:
         """The stance foot and the places after it, those that were given or those of the command, `since` s into the
@@ -252,12 +271,19 @@ class Machine:
         left = max(s.period - now, LAST) + half
         wish = self._wish(seen, command, left, s.period)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
-        least = max(
-            LATE / gait.rate if s.swing is not None and s.swing.late else LAST, self.footing.least_left(s, seen.t)
-        )
-        shortest = gait.shortest if seen.t - s.pushed < HURRY / gait.rate else max(gait.shortest, CALM / gait.rate)
+        least = max(LATE / gait.rate if self._late(seen.t) else LAST, self.footing.least_left(s, seen.t))
+        shortest = gait.shortest if self._hurried(seen.t) else max(gait.shortest, CALM / gait.rate)
         times = max(shortest - now, least) + half, max(gait.longest - now, 2 * least) + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
+
+    def _hurried(self, t: float) -> bool:
+        """Whether something has pushed a short while ago."""
+        return t - self.state.pushed < HURRY / self.gait.rate
+
+    def _late(self, t: float) -> bool:
+        """Whether the swinging foot misses the ground: it is sent on, and the body follows it; not while it catches
+        itself."""
+        return self.state.swing is not None and self.state.swing.late and not self._hurried(t)
 
     def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
         """The foot that swings, or will, by its reference."""
@@ -291,17 +317,20 @@ class Machine:
         s, foot = self.state, 1 - self.state.stance
         self.whole_body.lift(foot)
         place, z = seen.place(foot), float(seen.poses[foot][2, 3])
-        return Swing(
-            np.array([place.x, place.y, z, place.yaw]), seen.t, s.end, self._clearance(seen.t), self.gait.landing
-        )
-
-    def _clearance(self, t: float) -> float:
-        return self.gait.clearance * (HIGHER if self.footing.wary(self.state, t) else 1.0)
+        start, clearance = np.array([place.x, place.y, z, place.yaw]), self.footing.clearance(s, seen.t)
+        swing = Swing(start, seen.t, s.end, clearance, self.gait.landing)
+        swing.sinking = SLOWLY if self._hurried(seen.t) else swing.sinking
+        if s.goal_height is not None and s.goal_height - z > STAIR * swing.clearance:
+            swing.free = s.goal_height + STAIR * swing.clearance  # up along the riser first
+        return swing
 
     def _follow(self, seen: Seen, stance: Place) -> None:
         """The swinging foot on its way to the plan's place."""
         s = self.state
         if s.swing is None or s.plan is None:
+            return
+        if s.swing.late and self._hurried(seen.t):
+            self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, s.swing.goal, seen.t), s.slope)
             return
         x, y = stance.R @ s.plan.place + stance.xy
         yaw = float(s.swing.start[3]) + wrapped(s.goal_yaw - float(s.swing.start[3]))
@@ -319,7 +348,8 @@ class Machine:
             return self.footing.met(s, seen, foot, wrench)
         if seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):
             return False
-        return float(seen.poses[foot][2, 3] - s.swing.goal[2]) < 1e-3
+        z = float(seen.poses[foot][2, 3])
+        return z - float(s.swing.goal[2]) < 1e-3 or (s.swing.late and z - float(s.swing.state[0, 2]) > STOPPED)
 
     def _touch_down(self, seen: Seen, command: Command) -> list[str]:
         """The foot is down: stand if that is wanted and possible, else the next step."""

@@ -48,6 +48,11 @@ class State:
         command: what it follows now. queue: steps that were given. heading: rad.
         pace: s, mean time of steps so far. period: s, that the command asks for.
         slope: (2,) of the ground, as soles feel it. hull: of the soles, while both stand.
+        goal_height: m, of the ground at a step that was given. uneven: s, when the ground last was not as expected.
+        settling: s, since when a sole is not trusted as a whole; rolling: because it rolls. landed: the foot that
+            touched last.
+        bumps: how often the swinging foot met something. tilt: (2,) slope of the stance foot as it lay; tilts: of the
+            last ones.
         trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
     """
 

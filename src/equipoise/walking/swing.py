@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 Array = np.ndarray
+LEVEL = [0, 1, 3]  # x, y and yaw
 LEAST = 0.03  # s: a foot that is so near to its landing is not sent elsewhere
 
 
@@ -43,6 +44,9 @@ class Swing:
 
     Attributes:
         state: (3, 4) place, rate and acceleration of x, y, z, yaw at `now`. goal: (4,) where it goes.
+        late: whether the ground was missing where it should be.
+        over: m, height it goes to over what it met, until a time, `until`, s. free: m, below which it does not go
+            forward.
     """
 
     start: Array
@@ -90,11 +94,11 @@ class Swing:
         if left > dt:
             if self.state[0, 2] >= self.free:
                 self.free = -np.inf
-            for k in (0, 1, 3) if self.free == -np.inf else (3,):
+            for k in LEVEL if self.free == -np.inf else LEVEL[2:]:
                 x, v, a = self.state[:, k].tolist()
                 self.state[:, k] = quintic(x, v, a, float(self.goal[k]), 0.0, left, dt)
         else:
-            self.state[1:] = 0.0
+            self.state[1:, LEVEL] = 0.0
         if self.late:
             self._go_on_down(dt)
         else:

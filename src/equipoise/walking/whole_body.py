@@ -34,6 +34,7 @@ PRESSURE = "pressure"
 LIMIT, FAR = "joint limit", 1e6
 # of half a sole: how far off its middle the ankle may be; half the part of it that is trusted at first
 UNDER, MIDDLE = 0.5, 0.1
+EDGEWISE = 0.7  # of half a sole: how near to its edges the middle of what is trusted may be
 STIFF = 100.0  # 1/s²: with which slip of soles is undone
 INSIDE = 0.02  # rad, that joints keep from their ends
 QUICK = 1000.0  # rad/s²: what joints of a walker may count on
@@ -212,7 +213,10 @@ class WholeBody:
         flat."""
         low, high = self._ankles[foot][:2], self._ankles[foot][2:]
         if at is not None:
-            low, high = at - (high - low) / 2, at + (high - low) / 2
+            half = (high - low) / 2
+            # at its very edge a sole can carry nothing
+            at = np.clip(at, -EDGEWISE / MIDDLE * half, EDGEWISE / MIDDLE * half)
+            low, high = at - half, at + half
         self.trusted[foot][:2], self.trusted[foot][2:] = low, high
         self.controller.set(self.feet[foot], stiffness=0.0)
 

@@ -1,0 +1,254 @@
+"""Feet on ground that nobody knows: what they meet, how much of a sole is trusted, and the slope they feel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import equipoise as eq
+from equipoise.control.item import TaskError
+from equipoise.walking.footing import HIGHER, LEVEL, SLOWER, Footing
+from equipoise.walking.footsteps import Footstep, climbs
+from equipoise.walking.gait import Command, Gait, Place
+from equipoise.walking.reach import Reach
+from equipoise.walking.sole import ANYWHERE, PressureWithin, pressed_at
+from equipoise.walking.state import STEP, Seen, State
+from equipoise.walking.swing import Swing
+from equipoise.walking.whole_body import tilted
+
+SOLE = np.array([[0.08, 0.03], [-0.08, 0.03], [-0.08, -0.03], [0.08, -0.03]])
+SQUARE = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+WEIGHT = 300.0
+
+
+class Body:
+    """Remembers which soles it trusts."""
+
+    feet = ("left", "right")
+    weight = WEIGHT
+
+    def __init__(self):
+        self.doubted = {}
+
+    def doubt(self, foot, at=None):
+        self.doubted[foot] = at
+
+    def trust(self, foot):
+        self.doubted.pop(foot, None)
+
+
+@pytest.fixture
+def footing():
+    reach = Reach(SQUARE, np.array([0.4, 0.4, 0.5, -0.1]), 0.4, 0.4, 0.1, 0.5)
+    gait = Gait(3.5, 0.8, 0.2, 0.5, 0.25, 0.9, 0.06, 0.02, 0.05, 0.1, np.full(2, 40.0), reach)
+    return Footing(gait, Body(), [SOLE, SOLE])
+
+
+def seen(t=0.0, left=None, right=None, forces=None, spins=None):
+    poses = []
+    for y, R in ((0.1, left), (-0.1, right)):
+        X = np.eye(4)
+        X[:3, :3] = np.eye(3) if R is None else R
+        X[1, 3] = y
+        poses.append(X)
+    spins = (np.zeros(3), np.zeros(3)) if spins is None else spins
+    return Seen(t, np.array([0.0, 0.0, 0.8]), np.zeros(3), np.zeros(2), (poses[0], poses[1]), forces or {}, spins)
+
+
+def stepping(speed=0.0, end=0.4):
+    """The left foot swings since 0 s, its reference at a level speed, m/s."""
+    swing = Swing(np.array([0.0, 0.1, 0.0, 0.0]), 0.0, end, 0.05, 0.1)
+    swing.state[1, 0] = speed
+    return State(mode=STEP, stance=1, swing=swing, end=end)
+
+
+def pressed(x, y, force=200.0):
+    """The wrench of a level sole that carries at a place."""
+    return np.array([0.0, 0.0, force, y * force, -x * force, 0.0])
+
+
+# --- a foot that swings -----------------------------------------------------------------------------------------------
+
+
+def test_a_slow_foot_that_is_pressed_late_in_its_swing_has_landed(footing):
+    s = stepping()
+    assert not footing.met(s, seen(0.1), 0, pressed(0, 0, 100.0))  # in the first half that is the start's
+    assert not footing.met(s, seen(0.35), 0, pressed(0, 0, 5.0))  # 1.7 % of the weight
+    assert footing.met(s, seen(0.35), 0, pressed(0, 0, 100.0)) and s.settling == 0.35
+
+
+def test_a_foot_that_meets_a_wall_goes_up_over_it_and_withdraws(footing):
+    """At 0.1 s of 0.4 there is time: 2 % of the height back, straight up, and forward above half a clearance."""
+    s = stepping(speed=1.0)
+    assert not footing.met(s, seen(0.1), 0, np.array([-40.0, 0.0, 5.0, 0.0, 0.0, 0.0]))
+    assert s.bumps == 1 and s.uneven == 0.1
+    assert_allclose(s.swing.state[0, :3], [-0.02 * 0.8, 0.1, 0.0], atol=1e-12)
+    s.swing.now = 0.1
+    goal, places = np.array([0.3, 0.1, 0.0, 0.0]), []
+    for k in range(1, 300):
+        places.append(s.swing.advance(0.1 + 1e-3 * k, goal, 0.4)[0].copy())
+    x, z = np.array(places)[:, 0], np.array(places)[:, 2]
+    assert np.ptp(x[: np.argmax(z >= 0.025)]) < 1e-12  # it waits below
+    assert z.max() > 0.045 and abs(x[-1] - 0.3) < 5e-3
+
+
+def test_a_foot_that_meets_a_wall_late_comes_down_before_it(footing):
+    s = stepping(speed=1.0)
+    # 0.1 s are left, 0.17 would be needed
+    assert not footing.met(s, seen(0.3), 0, np.array([-40.0, 0.0, 5.0, 0.0, 0.0, 0.0]))
+    assert s.swing.late
+    s.swing.now = 0.3
+    before = s.swing.state[0].copy()
+    for k in range(1, 50):
+        s.swing.advance(0.3 + 1e-3 * k, np.array([0.3, 0.1, 0.0, 0.0]), 0.45)
+    assert_allclose(s.swing.state[0, :2], before[:2], atol=1e-12)
+    assert s.swing.state[0, 2] < before[2] - 0.005
+
+
+def test_friction_on_a_slope_is_no_wall(footing):
+    """μ = 1 on 10°: the level force is 1.4 of the vertical one."""
+    s = stepping(speed=0.0)
+    assert footing.met(s, seen(0.35), 0, np.array([-140.0, 0.0, 100.0, 0.0, 0.0, 0.0]))
+    assert s.bumps == 0
+
+
+def test_a_foot_that_touches_higher_than_expected_makes_wary_but_not_after_a_push(footing):
+    for pushed, wary in ((-np.inf, True), (0.2, False)):
+        s = stepping()
+        s.pushed = pushed
+        s.swing.goal = np.array([0.0, 0.1, -0.05, 0.0])
+        assert footing.met(s, seen(0.35), 0, pressed(0, 0, 100.0))
+        assert footing.wary(s, 0.4) is wary and not footing.wary(s, 10.0)
+        command = footing.cautious(s, 0.4, Command(0.4, -0.1, 0.2))
+        part = SLOWER if wary else 1.0
+        assert_allclose([command.forward, command.left, command.turn], [0.4 * part, -0.1 * part, 0.2], atol=1e-12)
+        assert footing.clearance(s, 0.4) == pytest.approx(0.05 * (HIGHER if wary else 1.0))
+
+
+# --- a foot that has landed -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at, trusted", [((0.0, 0.0), True), ((0.079, 0.0), False), ((0.0, -0.029), False)])
+def test_a_sole_is_trusted_once_it_carries_inside(footing, at, trusted):
+    s = State(mode=STEP, stance=1, settling=0.0)
+    footing.whole_body.doubt(1)
+    footing.feel(s, seen(0.01, forces={"right": pressed(*at)}), 1e-3)
+    assert (1 not in footing.whole_body.doubted) is trusted
+    footing.feel(s, seen(0.2, forces={"right": pressed(*at)}), 1e-3)  # 0.7 / ω later it must
+    assert 1 not in footing.whole_body.doubted and s.settling is None
+
+
+def test_a_sole_that_rolls_is_trusted_where_it_carries(footing):
+    s = State(mode=STEP, stance=1)
+    spin = np.array([20.0, 0.0, 0.0])
+    footing.feel(s, seen(0.1, forces={"right": pressed(0.05, 0.01)}, spins=(np.zeros(3), spin)), 1e-3)
+    assert_allclose(footing.whole_body.doubted[1], [0.05, 0.01], atol=1e-12)
+    footing.feel(s, seen(0.2, forces={"right": pressed(0.05, 0.01)}), 1e-3)
+    assert 1 not in footing.whole_body.doubted
+
+
+def test_yaw_is_no_roll(footing):
+    s = State(mode=STEP, stance=1)
+    spin = np.array([0.0, 0.0, 20.0])
+    footing.feel(s, seen(0.1, forces={"right": pressed(0.05, 0.01)}, spins=(np.zeros(3), spin)), 1e-3)
+    assert s.settling is None
+
+
+def lay(footing, s, slope, t):
+    """A step on a sole that lies along a slope, then the next."""
+    R = tilted(np.asarray(slope))
+    wrench = np.concatenate([R @ [0, 0, 200.0], np.zeros(3)])
+    footing.feel(s, seen(t, right=R, forces={"right": wrench}), 1e-3)
+    footing.note(s, seen(t, right=R))
+    for _ in range(3000):
+        footing.feel(s, seen(t), 1e-3)
+
+
+def test_the_slope_is_the_median_of_soles(footing):
+    """One sole on an edge is no slope, two of three are; little is level."""
+    s = stepping()
+    lay(footing, s, (0.17, 0.0), 1.0)
+    assert_allclose(s.slope, 0.0, atol=1e-6)
+    lay(footing, s, (0.17, -0.1), 2.0)
+    assert_allclose(s.slope, [0.17, 0.0], atol=1e-3)
+    lay(footing, s, (0.0, 0.0), 3.0)
+    assert_allclose(s.slope, [0.17, 0.0], atol=1e-3)
+    lay(footing, s, (0.9 * LEVEL, 0.0), 4.0)
+    assert_allclose(s.slope, 0.0, atol=1e-3)
+
+
+def test_a_sole_on_its_edge_tells_no_slope(footing):
+    s = stepping()
+    R = tilted(np.array([0.2, 0.0]))
+    at_edge = np.concatenate([R @ [0, 0, 200.0], R @ [0.0, -0.079 * 200.0, 0.0]])
+    footing.feel(s, seen(1.0, right=R, forces={"right": at_edge}), 1e-3)
+    assert s.tilt is None
+
+
+def test_without_forces_soles_tell_nothing_after_a_push(footing):
+    s = stepping()
+    s.pushed = 0.9
+    R = tilted(np.array([0.2, 0.0]))
+    footing.feel(s, seen(1.0, right=R), 1e-3)
+    assert s.tilt is None
+    footing.feel(s, seen(9.0, right=R), 1e-3)
+    assert_allclose(s.tilt, [0.2, 0.0], atol=1e-9)
+
+
+# --- pressure ---------------------------------------------------------------------------------------------------------
+
+
+def test_pressure_is_where_a_tilted_sole_carries():
+    R, force, at = tilted(np.array([0.2, -0.1])), np.array([10.0, -5.0, 300.0]), np.array([0.03, -0.01, 0.0])
+    X = np.eye(4)
+    X[:3, :3] = R
+    wrench = np.concatenate([R @ force, R @ np.cross(at, force)])
+    assert_allclose(pressed_at(X, wrench), at[:2], atol=1e-12)
+
+
+def test_the_controller_keeps_pressure_within_what_is_trusted():
+    """A squatting human asked to lean: its pressure stays in the rectangle, on each of its four sides."""
+    robot = eq.load("human")
+    body = eq.Body.of(robot)
+    role = "left foot"
+    frame, q = body.frames[role], body.standing
+    foot = eq.FlatContact(frame, name=role, corners=np.array(body.feet[role].corners), friction=0.7)
+    within = PressureWithin(role, name="pressure")
+    tasks = [eq.CoMTask(name="com", gain=0.0), eq.PostureTask(target=q, weight=1e-4)]
+    controller = eq.WholeBodyController(body.robot, tasks, [foot], [within])
+    v = np.zeros(body.robot.nv)
+    v[:6] = [0.01, -0.02, 0.01, 0.03, 0.02, -0.01]
+    com, X = body.robot.com(q), body.robot.pose(q, frame)
+    lean = {"hind": (8.0, 0.0), "front": (-8.0, 0.0), "right": (0.0, 8.0), "left": (0.0, -8.0)}
+    box = np.array([-0.02, -0.015, 0.03, 0.01])
+    sides = {"hind": (0, box[0]), "right": (1, box[1]), "front": (0, box[2]), "left": (1, box[3])}
+    for name, push in lean.items():
+        controller.set_target("com", (com, np.zeros(3), np.array([*push, 0.0])))
+        controller.set("pressure", within=ANYWHERE)
+        axis, edge = sides[name]
+        free = pressed_at(np.eye(4), controller(0.0, q, v).forces[role])[axis]
+        controller.set("pressure", within=box)
+        kept = pressed_at(np.eye(4), controller(0.001, q, v).forces[role])
+        assert_allclose(kept[axis], edge, atol=1e-6)
+        assert (kept >= box[:2] - 1e-6).all() and (kept <= box[2:] + 1e-6).all()
+        assert abs(free) > abs(edge) + 0.01, (name, X[:3, 3])
+
+
+@pytest.mark.parametrize("within", [(0.0, 0.0, 0.0, 0.1), (0.1, 0.1, 0.2), (0.0, 0.1, 0.2, -0.1)])
+def test_edges_that_are_none_are_refused(within):
+    robot = eq.load("human")
+    foot = eq.FlatContact(eq.Body.of(robot).frames["left foot"], name="foot")
+    with pytest.raises(TaskError, match="least x, least y"):
+        eq.WholeBodyController(eq.Body.of(robot).robot, [eq.CoMTask()], [foot], [PressureWithin("foot", within)])
+
+
+# --- heights ----------------------------------------------------------------------------------------------------------
+
+
+def test_steps_climb_that_go_to_another_height():
+    step = Footstep(0, Place(0.3, 0.1, 0.0), 0.1)
+    assert climbs(step, (0.0, 0.1), 0.02) and climbs(step, (0.1, 0.0), 0.02)
+    assert not climbs(step, (0.1, 0.09), 0.02) and not climbs(replace(step, height=None), (0.0, 0.0), 0.02)
