@@ -37,6 +37,7 @@ EQUATION_SOURCES = (
     "estimation",
     "control",
     "simulate",
+    "walking",
 )
 EMITTER_SOURCES = "body columns cpu emit kernel operations program pycall registers rows sincos target".split()
 
