@@ -48,6 +48,7 @@ class Motor:
     delay: int
     cut: Array
     own_gains: dict[str, Array | None]
+    without: Array
 
     def __init__(self, robot: Robot, delay: int, clip: bool, command: str, actuators: Actuators | None) -> None:
         if delay < 0 or delay != int(delay):
@@ -57,6 +58,8 @@ class Motor:
         self.most = (
             np.asarray(limits.effort if command == "torque" else limits.velocity) if clip else np.full(robot.nv, np.inf)
         )
+        motors = robot.actuated
+        self.without = ~motors & motors.any()  # a body without any motor is pushed as it is asked
         self.over = self.most * (1 + 1e-9)  # a solver is at a limit within rounding
         self.waiting: deque[DriveCommand] = deque()
         self.delay, self.cut = int(delay), np.zeros(robot.nv, dtype=int)
@@ -73,8 +76,8 @@ class Motor:
                 "free base "
                 f"first; got {'none' if value is None else wanted.shape}"
             )
-        if self.command == "torque" and self.robot.actuated.any():  # a body without any motor is pushed as it is asked
-            wanted[~self.robot.actuated] = 0.0
+        if self.command == "torque":
+            wanted[self.without] = 0.0
         return self._with_targets(wanted, answer) if self.command == "torque" else DriveCommand(wanted)
 
     def _with_targets(self, torque: Array, answer: Any) -> DriveCommand:

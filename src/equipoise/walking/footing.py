@@ -82,7 +82,7 @@ class Footing:
             normal = seen.poses[s.stance][:3, 2]
             s.tilt = np.clip(-normal[:2] / max(float(normal[2]), 0.5), -STEEP, STEEP)
         if s.tilts:
-            found = np.median(s.tilts, axis=0)
+            found = np.sort(s.tilts, axis=0)[SOLES // 2]  # their median
             found = np.where(np.abs(found) > LEVEL, found, 0.0)
             s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (found - s.slope)
 

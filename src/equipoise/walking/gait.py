@@ -82,9 +82,7 @@ class Gait:
         """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow,
         and end at the largest that was seen to be walked."""
         speed = self.rate * self.height
-        forward, left = (
-            float(np.clip(x, -m * speed, m * speed)) for x, m in ((asked.forward, FASTEST), (asked.left, ASIDE))
-        )
+        forward, left = (min(max(x, -m * speed), m * speed) for x, m in ((asked.forward, FASTEST), (asked.left, ASIDE)))
         most = dt * HASTE * self.rate * speed, dt * HASTE * self.rate * speed, dt * HASTE * self.rate**2
         pairs = zip((now.forward, now.left, now.turn), (forward, left, asked.turn), most, strict=True)
         new = [a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs]

@@ -92,6 +92,7 @@ class Walking:
         walks = _way_of_walking(found)
         self.body = found.still()
         self.robot, self.dt, self.q0 = self.body.robot, dt, self.body.standing
+        self._mass = self.robot.mass
         self._resistance = Resistance.of(self.robot) if resistance else None
         resisted = [] if self._resistance is None else [self._resistance.left()]
         self.machine = walks(self.body, dt, friction, [*resisted, *constraints])
@@ -220,7 +221,7 @@ class Walking:
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)
         self.whole_body.com[:2] = com[:2]  # its level place has no gain, so its error should not be reported
-        momentum = self.robot.momentum(q, v) / self.robot.mass
+        momentum = self.robot.momentum(q, v) / self._mass
         velocity = momentum[:3]
         tipping = velocity[:2] + SPIN / self.gait.height * np.array([momentum[4], -momentum[3]])
         xi, body = divergent(com, tipping, self.gait.rate), self.whole_body
