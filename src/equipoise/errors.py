@@ -85,6 +85,5 @@ def missing_casadi() -> MissingPackageError:
     """The error for a machine that was given a filled cache, and then a robot that is not in it."""
     return MissingPackageError(
         "this robot, equation or controller is not in the cache, and writing it anew needs the package 'casadi', which "
-        "is not "
-        "installed. Install it with: pip install casadi; or fill the cache where it is installed"
+        "is not installed. Install it with: pip install casadi; or fill the cache where it is installed"
     )

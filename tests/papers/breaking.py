@@ -121,8 +121,7 @@ def found(breakage: Breakage) -> FunctionType:
     fitting = [function for function in named if inspect.getsource(function).count(breakage.old) == 1]
     assert len(fitting) == 1, (
         f"{breakage}: {breakage.old!r} is once in {len(fitting)} of the {len(named)} functions {path!r} below "
-        f"{folder!r}; "
-        "say the breakage anew"
+        f"{folder!r}; say the breakage anew"
     )
     return fitting[0]
 

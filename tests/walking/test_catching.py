@@ -83,3 +83,20 @@ def test_feet_that_stand_elsewhere_than_the_last_time_are_looked_at_anew():
     assert not catching.begins(0.2, q, v, feet)
     v[0] = 2.0  # √(g h) is 3
     assert any(catching.begins(0.201 + 1e-3 * k, q, v, feet) for k in range(20))
+
+
+def test_what_is_no_state_time_or_wrench_is_answered_while_it_steps():
+    """In the steps too nothing raises: the walker's own fallback, finite, and it goes on with the next good state."""
+    machine = stances(walker())
+    q, v = machine.q0.copy(), np.zeros(machine.robot.nv)
+    v[0] = 2.0
+    for k in range(30):
+        machine.observe({})
+        machine(1e-3 * k, q, v)
+    assert machine._catching.acts
+    machine.observe(None)
+    bad = np.full_like(v, np.nan)
+    for t, state in ((0.03, (q, bad)), (np.nan, (q, v)), ("now", (q, v)), (0.03, (None, v)), (0.03, (q[:3], v))):
+        solution = machine(t, *state)
+        assert solution.status.fallback and np.isfinite(solution.torque).all()
+    assert not machine(0.031, q, v).status.fallback

@@ -290,8 +290,7 @@ def _require_axes(body: MovingBody) -> None:
             return
     raise ModelError(
         f"no equivalent chain is known for joint {body.name!r} of type {joint.name!r}. Known are: joints that turn "
-        "about or "
-        "slide along an axis in proportion to one coordinate, planar, ball and floating joints."
+        "about or slide along an axis in proportion to one coordinate, planar, ball and floating joints."
     )
 
 
@@ -380,8 +379,7 @@ class _Walk:
         if not _returns(body.joint):
             raise ModelError(
                 f"joint {body.name!r} ({body.joint.name}) would have to turn back, which takes one coordinate per "
-                "axis. "
-                "Give an order that comes to it last; where two branches have such joints, write each as three "
+                "axis. Give an order that comes to it last; where two branches have such joints, write each as three "
                 "revolute ones."
             )
         for move in reversed(self.moves[i]):
@@ -413,8 +411,7 @@ class _Walk:
         if floating and not _is_all(share):
             raise ModelError(
                 f"joint {body.name!r} floats and carries {100 * share:.3g} % of the mass: the chain would have to move "
-                "by "
-                "that share of it, which no joint does. Make one chain for each floating system."
+                "by that share of it, which no joint does. Make one chain for each floating system."
             )
         self._add(_Part(body.name, body.joint, place=body.q.start, carries_all=floating))
 

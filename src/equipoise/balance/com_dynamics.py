@@ -283,8 +283,7 @@ def _require_inertia(M: Array) -> None:
     except np.linalg.LinAlgError:
         raise StateError(
             "M must be positive definite to be inverted. Where the constraints hold the directions that have no "
-            "inertia, "
-            "`reduced_dynamics` finds the motion without inverting it."
+            "inertia, `reduced_dynamics` finds the motion without inverting it."
         ) from None
 
 

@@ -84,8 +84,7 @@ def _moving(tree: Tree, place_of: Callable[[str], Place], frame: str) -> Place:
             f"frame {frame!r} belongs to another tree than the base: it hangs on joint {tree.bodies[root].name!r}, the "
             "robot "
             f"on {tree.bodies[0].name!r}. Its velocity says nothing of the base's, so it cannot be the base; frames "
-            "that "
-            "the base carries can"
+            "that the base carries can"
         )
     return place
 

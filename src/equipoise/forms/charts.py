@@ -118,8 +118,7 @@ class Chart:
         if not (np.isfinite(traced).all() and np.allclose(traced, written, rtol=1e-9, atol=1e-9)):
             raise ModelError(
                 f"{self.name}: ρ on symbols is not ρ on numbers. It is called once with symbols, so it may not branch "
-                "on θ, "
-                "and takes its functions from NumPy or CasADi: np.cos, not math.cos."
+                "on θ, and takes its functions from NumPy or CasADi: np.cos, not math.cos."
             )
 
     def at(self, theta: Array, rate: Array | None = None) -> ChartPoint:
@@ -175,8 +174,7 @@ class Chart:
         if rows.shape[-2] < self.dimension:
             raise ModelError(
                 f"{self.name} has {self.dimension} parameters for {point.J.shape[-2]} freedoms: it needs a constraint "
-                "of "
-                f"{self.dimension - point.J.shape[-2]} rows or more, C(θ) = 0"
+                f"of {self.dimension - point.J.shape[-2]} rows or more, C(θ) = 0"
             )
         smallest = np.linalg.svd(rows, compute_uv=False)[..., -1]
         if not np.all(smallest >= SINGULAR):

@@ -222,8 +222,7 @@ def _require_consistent(f: _Factors, A: Array, b: Array, consistency: float) -> 
         f"and b lies {size.flat[worst]:.3g} outside its range, mostly in rows {rows}. With redundant contacts this "
         "happens "
         "when the velocity does not keep them (A v ≠ 0): project it first, v = null_projector @ v, or leave the "
-        "repeated "
-        "rows out. consistency=np.inf takes the least-squares compromise."
+        "repeated rows out. consistency=np.inf takes the least-squares compromise."
     )
 
 

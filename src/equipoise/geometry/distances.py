@@ -103,8 +103,7 @@ def distance(a: Primitive, b: Primitive, *, squared: bool | None = None) -> Dist
     if cores not in SQUARED and cores not in SIGNED:
         raise GeometryError(
             f"a {type(a).__name__} and a {type(b).__name__} have no distance: both are infinite and meet unless they "
-            "are "
-            "parallel. Take a Point, Segment, Sphere or Capsule instead of one, or angle(a, b)."
+            "are parallel. Take a Point, Segment, Sphere or Capsule instead of one, or angle(a, b)."
         )
     signed = cores in SIGNED or a.thickness is not None or b.thickness is not None
     if squared and signed:

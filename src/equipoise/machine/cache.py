@@ -184,8 +184,7 @@ class Cache:
             if status.st_mode & 0o022:
                 return (
                     f"others may write to {self.folder}, so any file in it may be theirs. Delete its contents, then "
-                    "close it: "
-                    f"rm -rf {self.folder} && mkdir -m 700 {self.folder}"
+                    f"close it: rm -rf {self.folder} && mkdir -m 700 {self.folder}"
                 )
         return None
 

@@ -60,8 +60,7 @@ def trace(
     if function.n_instructions() > MAX_INSTRUCTIONS:
         raise CompileError(
             f"{name}: {function.n_instructions():,} instructions are more than the {MAX_INSTRUCTIONS:,} that compile "
-            "in "
-            "reasonable time. Lock joints you do not need, or ask for a smaller quantity."
+            "in reasonable time. Lock joints you do not need, or ask for a smaller quantity."
         )
     recorder = _Recorder(name, [symbols.shape[0] for symbols in inputs.values()], len(expressions))
     recorder.record(function)

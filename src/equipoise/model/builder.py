@@ -177,8 +177,7 @@ def mass_properties(
         if not shapes:
             raise ModelError(
                 f"link {name!r} has a mass of {mass:g} kg but no inertia. Give inertia=(Ixx, Iyy, Izz) or a 3×3 "
-                "matrix, "
-                "shapes to compute it from, or inertia=(0, 0, 0) for a point mass."
+                "matrix, shapes to compute it from, or inertia=(0, 0, 0) for a point mass."
             )
         solid = solids_inertia(shapes, float(mass))
         centre = solid.com if com is None else vector(f"com of link {name!r}", com)
@@ -202,8 +201,7 @@ def _require_physical(name: str, inertia: Inertia) -> None:
     if small < -TRIANGLE_SLACK * scale or large > small + middle + TRIANGLE_SLACK * scale:
         raise ModelError(
             f"inertia of link {name!r} is not physical: its principal moments {small:.6g}, {middle:.6g}, {large:.6g} "
-            "must "
-            "be positive, none larger than the sum of the others. Is it about the centre of mass, in kg m²?"
+            "must be positive, none larger than the sum of the others. Is it about the centre of mass, in kg m²?"
         )
 
 

@@ -189,8 +189,7 @@ def _require_motion_of_leaders(model: Model, tree: Tree) -> None:
             f"{model.name}: joint {joint.name!r} and its followers ({', '.join(map(repr, followers[:4]))}) move "
             "nothing that "
             "has mass: their motions cancel, and the mass matrix is singular. Check the multipliers, or lock the "
-            "joint: "
-            f"locked=[{joint.name!r}]"
+            f"joint: locked=[{joint.name!r}]"
         )
 
 
@@ -228,8 +227,7 @@ def _fault(model: Model, body: MovingBody, D: Array, scale: Array, alike: Sequen
     if not D.any() and not scale.any():
         return (
             f"joint {body.name!r} moves link {link!r}, which has no mass and carries none: the mass matrix is "
-            "singular. "
-            f"Give the link an inertia or make the joint fixed. {_ways_out(model, body, alike)}"
+            f"singular. Give the link an inertia or make the joint fixed. {_ways_out(model, body, alike)}"
         )
     why = "The inertia of that link, or of those it carries, is not physical."
     if body.mass == 0:

@@ -162,8 +162,7 @@ def _with_base(m: Any, bodies: Sequence[str], joints: Sequence[Joint], floating:
         held = ", ".join(f"{joint.child!r} by {joint.type.name} {joint.name!r}" for joint in on_world[:8]) or "none"
         raise ModelError(
             f"floating=True sets the one body free that is rigidly on the world; here are {len(rigid_ones)} such "
-            "bodies "
-            f"(bodies on the world: {held}). Give the base a <freejoint/> in the file."
+            f"bodies (bodies on the world: {held}). Give the base a <freejoint/> in the file."
         )
     name = _unique("base", {joint.name for joint in joints if joint is not rigid_ones[0]})
     freed = replace(rigid_ones[0], name=name, type=Floating(), origin=np.eye(4))

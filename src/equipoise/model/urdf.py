@@ -108,8 +108,7 @@ def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence
     if not link_elements:
         raise ModelError(
             f"the robot (line {root.line}) has no links. A file that only defines macros of xacro is for others to "
-            "include: "
-            "load the one that uses it"
+            "include: load the one that uses it"
         )
     for material in _materials(root, link_elements.values()):
         _color(material, notes)

@@ -19,11 +19,9 @@ DIFFERENCES = {
     "are placeholders. Scenarios with noise and pushes, by Eq. (37) with a unit quaternion; knees and forearms (Sec. "
     "I) by the "
     "same program with the base eliminated, with noise. The stance planner is later work. The paper prints no figures "
-    "but 7 ms "
-    "a step.",
+    "but 7 ms a step.",
     "B7": "The paper names ball joints and objects as future work; there is no figure to compare with. The box "
-    "is held by "
-    "constraints in the world it acts on; that its forces are such as palms can give is what is shown.",
+    "is held by constraints in the world it acts on; that its forces are such as palms can give is what is shown.",
     "T1": "Nothing.",
     "T2": "Eq. (56) as mended: C + Cᵀ = Ṁ, without the half.",
     "T3": "Frames of one tree; a frame of another tree cannot be the base of the first.",
@@ -50,8 +48,7 @@ DIFFERENCES = {
     "Q8": "The built-in human in the row, THORMANG3 and Poppy in tests/papers/test_thesis_robots.py; table, wall "
     "and ball are "
     "ours, placed so that the thesis's outcomes come about. Gains and damping are those of Table 6.2; the text of Sec. "
-    "6.2.1 has "
-    "others.",
+    "6.2.1 has others.",
     "Q9": "Our counts are of programs without common subexpressions, zeros and ones; the thesis counts as written.",
     "Q10": "The eight-parameter base is that of a quadruped.",
     "Q11": "The built-in human, arms on a torso or on wheels, and a snake in place of Poppy and V-REP's robots; "

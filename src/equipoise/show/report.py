@@ -108,8 +108,7 @@ HINT = (
     "the centre of mass may rest; red: contact forces and pressure; blue: friction cones. In the curves: click to go "
     "to that "
     "time, drag to zoom all of them, double-click to see everything again, click a name to show or hide it. Shaded: "
-    "the "
-    "controller was not at its optimum. Dotted: events. Red: a limit."
+    "the controller was not at its optimum. Dotted: events. Red: a limit."
 )
 POLICY = (
     "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval' "

@@ -46,7 +46,6 @@ def estimated_options(built: Built, *, forces: bool = False) -> dict[str, Any]:
     if not robot.floating or built.options["plant"] == "kinematic":
         raise ModelError(
             f"{built.scenario.name!r} cannot run on estimates: that wants a floating base and a plant of torques; here "
-            "the "
-            f"{'plant is ' + built.options['plant'] if robot.floating else 'base is fixed'}"
+            f"the {'plant is ' + built.options['plant'] if robot.floating else 'base is fixed'}"
         )
     return on_estimates(robot, list(built.controller.contacts), forces=forces)

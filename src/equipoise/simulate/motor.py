@@ -73,8 +73,7 @@ class Motor:
         if wanted.shape != (self.robot.nv,):
             raise ShapeError(
                 f"the controller's result must have {self.command!r} of shape ({self.robot.nv},), the six zeros of a "
-                "free base "
-                f"first; got {'none' if value is None else wanted.shape}"
+                f"free base first; got {'none' if value is None else wanted.shape}"
             )
         if self.command == "torque":
             wanted[self.without] = 0.0

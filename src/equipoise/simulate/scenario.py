@@ -132,8 +132,7 @@ GOALS = {
 WITHOUT = ("gains", "pairs", "target")
 NUMBERS = (
     "weight gain stiffness damping priority edges friction min_force max_force scale limits margin rank safe angle "
-    "range "
-    "polygon linear angular rate variation jump braking corners radius offset size most value acceleration "
+    "range polygon linear angular rate variation jump braking corners radius offset size most value acceleration "
     "no_load_speed corner_speed power"
 )
 _SOLID_READERS: dict[str, Reader] = {

@@ -84,8 +84,7 @@ def joint_limit_angle(robot: Robot, joint: str) -> tuple[Distance, SafeAngle]:
     if axis is None or np.any(j.type.slide()) or not 0 < half <= np.pi:
         raise ModelError(
             f"joint {joint!r} ({j.type.name}, limits {j.limits.lower:g} to {j.limits.upper:g}) has no line-to-line "
-            "angle: "
-            "wanted a revolute joint with a range of 2π at most"
+            "angle: wanted a revolute joint with a range of 2π at most"
         )
     for link in (j.parent, j.child):
         if link is not None and link not in robot.frames:

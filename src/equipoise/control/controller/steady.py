@@ -52,7 +52,6 @@ class SteadyWatch:
         others = max((name for name in shares if name != label), key=lambda name: shares[name][0], default="others")
         detail = (
             f"{label} stays {size:.3g} (m, rad) off its target: it asks for {asked:.3g} and lacks {lacks:.3g}, as "
-            f"{others} "
-            "pulls the other way; give it more weight, or others less"
+            f"{others} pulls the other way; give it more weight, or others less"
         )
         return [ControlEvent(ControlEventKind.OUTWEIGHED, label, detail)]

@@ -55,8 +55,7 @@ def require_compatible(lower: Any, upper: Any, velocity: Any, acceleration: Any,
             f"joint {i}: an acceleration of {acceleration.flat[i]:.6g} held for {dt:.6g} s passes its limits of "
             "velocity "
             f"({velocity.flat[i]:.6g}) or position ({lower.flat[i]:.6g} … {upper.flat[i]:.6g}) in one step. Count on "
-            "at most "
-            f"{most.flat[i]:.6g}, or run faster."
+            f"at most {most.flat[i]:.6g}, or run faster."
         )
 
 

@@ -138,8 +138,7 @@ def _refusal(name: str, d: float, d_rate: float, fast: float) -> str:
         return f"{name} touches and approaches at {-d_rate:.4g} 1/s of its unit: no gains can stop it."
     return (
         f"{name} approaches at {-d_rate:.4g} from {d:.4g} away: that needs a fast rate of at least {-d_rate / d:.6g} "
-        "1/s, "
-        f"its gains have {fast:.6g} 1/s. gains_for(d, d_rate) makes gains that admit a start."
+        f"1/s, its gains have {fast:.6g} 1/s. gains_for(d, d_rate) makes gains that admit a start."
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..controller.settings import time_as_number
 from .stance import StanceError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Catching:
     def observe(self, wrenches: Mapping[str, Array]) -> None:
         """Measured contact wrenches, for the steps."""
         if self.catcher is not None:
-            self.catcher.observe({name: wrench for name, wrench in wrenches.items() if name in self.feet})
+            self.catcher.observe({name: wrench for name, wrench in (wrenches or {}).items() if name in self.feet})
 
     def begins(self, t: float, q: Array, v: Array, in_force: frozenset[str]) -> bool:
         """Whether it must step now: the feet alone carry, and the capture point leaves them."""
@@ -92,7 +93,7 @@ class Catching:
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control while it acts."""
         assert self.catcher is not None
-        solution = self.catcher(t, q, v)
+        solution, t = self.catcher(t, q, v), time_as_number(t)
         if self.catcher.mode != "stand":
             self._since = t
         self.rests = t - self._since >= REST

@@ -11,6 +11,7 @@ cannot be reached is given up for the one before it, and where neither helps the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..body_contacts import named_contacts
 from ..constraints import Constraint
 from ..contacts import Contact
 from ..controller.controller import WholeBodyController
+from ..controller.settings import time_as_number
 from ..controller.solution import Solution
 from ..tasks import Task
 from .anchors import Anchors
@@ -156,8 +158,9 @@ class Stances(Progress):
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
-        usable = is_state(self.robot, q, v)
-        if usable and (self._catching.acts or self._catching.begins(t, q, v, self.in_force)):
+        t = time_as_number(t)
+        usable = isfinite(t) and is_state(self.robot, q, v)
+        if self._catching.acts or (usable and self._catching.begins(t, q, v, self.in_force)):
             return self._stepped(t, q, v)
         if usable:
             if self._track.reference is None:
