@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.estimation.push import PushObserver
-from equipoise.estimation.touch_equations import noise_gains
+from equipoise.estimation.soles import soles_of
+from equipoise.estimation.touch_equations import noise_gains, own_rows
 from equipoise.simulate.plant import make_plant
 
 
@@ -336,3 +337,15 @@ def test_forces_say_which_feet_stand(rng):
     assert estimator.touching == {"left": True, "right": False}
     estimator(0.001, *args, forces={"left": middle, "right": middle})
     assert estimator.touching == {"left": True, "right": False}
+
+
+def test_a_contact_is_asked_of_the_joints_that_feel_no_other():
+    """A hand beside a foot shares no joint with it; hands share the back, which then says nothing of either."""
+    robot = eq.load("human")
+    named = {row: name for name, joint in robot.joints.items() for row in range(joint.v.start, joint.v.stop)}
+    soles = list(soles_of(robot, ["left_foot", "left_hand", "right_hand"]).values())
+    foot, left, right = ({named[row] for row in own_rows(robot.tree, soles, i)} for i in range(3))
+    assert foot and all(name.startswith("left_") for name in foot | left)
+    assert right and all(name.startswith("right_") for name in right)
+    alone = {named[row] for row in own_rows(robot.tree, soles[1:2], 0)}
+    assert alone > left and any(name.startswith("lumbar") for name in alone - left)
