@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,3 +112,28 @@ def test_a_hop_that_is_none_is_refused(seconds):
 def test_four_feet_do_not_hop():
     with pytest.raises(eq.EquipoiseError, match="two flat feet"):
         eq.Walking(eq.load("quadruped")).hop()
+
+
+def test_a_hop_at_no_time_is_refused():
+    walker().forget_commands().reset()
+    with pytest.raises(eq.EquipoiseError, match="a hop is a time in the air, s, and when"):
+        walker().hop(0.3, at=np.nan)
+    assert not walker()._hops
+
+
+def test_in_the_air_feet_go_to_where_the_capture_point_will_be(monkeypatch):
+    walker().forget_commands().reset()
+    hopper, ways = walker().hopper, {}
+    velocity = np.array([0.4, -0.3, 1.5])
+    seen = replace(walker()._see(0.0, walker().q0, np.zeros(walker().robot.nv)), velocity=velocity)
+    hopper.begin(seen, 0.3)
+    state = hopper.state
+    hopper._take_off(state, seen)
+    half = state.lands / 2
+    monkeypatch.setattr(walker().whole_body, "set_swing", lambda foot, way, *_: ways.update({foot: way}))
+    hopper._fly(state, replace(seen, t=half), walker().dt)
+    middle = (state.feet[0].xy + state.feet[1].xy) / 2
+    goes = seen.com[:2] + velocity[:2] * (half + 1 / walker().gait.rate) - middle
+    for foot, place in enumerate(state.feet):  # half of the way at half of the time
+        assert_allclose(ways[foot][0, :2], place.xy + goes / 2, atol=1e-9)
+    walker().forget_commands().reset()
