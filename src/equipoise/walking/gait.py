@@ -17,11 +17,11 @@ from .reach import Reach, reach_of
 Array = np.ndarray
 HASTE = 0.06  # of g: how fast speeds may change; of ω² for the turn
 FASTEST, ASIDE = 0.33, 0.12  # of √(g h): the largest speeds of a command, forward and aside; more is cut
-STRIDE = 0.6  # of the reach, that a command may ask for
+STRIDE = 0.55  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
-SWING = 0.9  # of the largest accelerations of a foot that the legs' motors give: steps may count on
-QUICK_FOOT = 8.0  # of g: and never more
+SWING = 1.05  # of the largest accelerations of a foot under a trunk at rest: steps may count on
+QUICK_FOOT = 9.5  # of g: and never more
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
 
 
@@ -73,8 +73,8 @@ class Gait:
         width = abs(float(places[0][1] - places[1][1]))
         period = max(1.9 / rate, TURNING / slowest_joint(body))
         return cls(
-            rate=rate, height=height, width=width, period=period, shortest=0.48 / rate, longest=period + 1.3 / rate,
-            transfer=0.2 / rate, hurried=0.05 / rate, clearance=0.08 * height, landing=0.05 * body.gains.speed,
+            rate=rate, height=height, width=width, period=period, shortest=0.43 / rate, longest=period + 1.3 / rate,
+            transfer=0.2 / rate, hurried=0.05 / rate, clearance=0.075 * height, landing=0.05 * body.gains.speed,
             push_off=_push_off(body), reach=reach_of(body, width, height),
         )  # fmt: skip
 

@@ -15,11 +15,12 @@ from ..body.body import Body
 from ..body.least_squares import PositionBounds, positions, solved
 from ..body.skeleton import BodyPoses, Skeleton
 from ..machine.cache import Cache, key
-from .reach import DIRECTIONS, ITERATIONS, PART, Reach, edges, farthest, joint_bounds
+from .reach import DIRECTIONS, ITERATIONS, Reach, edges, farthest, joint_bounds
 
 Array = np.ndarray
 VERSION = 1  # of what the cache holds: change it when reaches are found otherwise
 GOOD = 0.005  # m, of the feet
+PART = 0.9  # of the farthest posture found that steps may use
 APART = 0.6  # of the distance of neighbouring feet, that they may come nearer
 
 

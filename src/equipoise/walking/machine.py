@@ -3,7 +3,7 @@
     stand ── a command ──► shift ── ξ is near the stance foot ──► step ◄──┐ touchdown, and more to go
       │ ▲                                                          │ └────┘
       │ └──────────────── touchdown, nothing asked, ξ between ◄────┘
-      └── ξ leaves the soles ──► step, with the foot whose plan is better
+      └── ξ leaves the soles ──► step, with the foot on the other side
 
 A step begins when its stance foot touches. During the transfer both feet carry; then the other one swings.
 """
@@ -27,7 +27,7 @@ from .whole_body import WholeBody
 
 Array = np.ndarray
 PREVIEW = 5  # steps
-USED = 0.8  # of the sole, that the plan may use for pressure
+USED = 0.9  # of the sole, that the plan may use for pressure
 STILL = 1.5  # gain of the capture point when standing, in ω
 SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and the filter of its rate
 PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
@@ -36,7 +36,7 @@ STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
 LAST = 0.01  # s: the nearest future that is planned for
 LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
 # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
-SHOVE, AHEAD = 0.35, 0.2
+SHOVE, AHEAD = 0.35, 0.14
 LATE = 0.1  # 1/ω: how much longer a foot is taken to need that has not found the ground in time
 # ω, of √(g h): how fast the centre of mass takes on another height of the ground, and at most
 SOFTLY, RISING = 2.0, 0.1
@@ -107,7 +107,7 @@ class Machine:
         """Pressure brings the capture point back to the middle; a step where it cannot, or where one is asked for."""
         s, middle = self.state, self._hold(seen)
         if self._leaves(seen):
-            return self._catch(seen, command)
+            return self._catch(seen)
         if s.queue:
             s.mode, s.since, s.stance = SHIFT, seen.t, 1 - s.queue[0].foot
             return ["starts to walk"]
@@ -184,14 +184,11 @@ class Machine:
             s.pushed = seen.t if self._push > 0.0 else s.pushed
         s.last = seen.xi
 
-    def _catch(self, seen: Seen, command: Command) -> list[str]:
-        """A step at once, with the foot that makes the better plan."""
-        s, costs, ahead = self.state, [], replace(seen, xi=self._soon(seen))
-        for stance in (0, 1):
-            s.stance, s.since, s.plan, s.transfer = stance, seen.t, None, 0.0
-            plan = self._planned(ahead, command)
-            costs.append(np.inf if plan is None else plan.cost + 1e3 * plan.excess)
-        self._begin(seen, int(np.argmin(costs)))
+    def _catch(self, seen: Seen) -> list[str]:
+        """A step at once. The foot towards which the body falls carries already; the other one swings."""
+        s, (left, right) = self.state, (seen.place(0).xy, seen.place(1).xy)
+        falls = float((self._soon(seen) - (left + right) / 2) @ (left - right))
+        self._begin(seen, 0 if falls > 0 else 1)
         s.transfer = 0.0
         return [f"the capture point leaves the soles: a step with the {self.whole_body.steppers[1 - s.stance]}"]
 
@@ -205,7 +202,7 @@ class Machine:
         assert s.hull is not None
         s.pressure = within(*s.hull, stance.xy, seen.place(1 - s.stance).xy)
         if self._leaves(seen):
-            return self._catch(seen, command)
+            return self._catch(seen)
         inward = side * float((stance.R.T @ (seen.xi - stance.xy))[1])
         if inward <= side * float(start[1]) or seen.t - s.since > PATIENCE / gait.rate:
             self._begin(seen, s.stance)

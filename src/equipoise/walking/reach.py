@@ -33,7 +33,6 @@ ITERATIONS = 10
 GOOD = 0.006, 0.03, 0.012, 0.1  # m, rad: of the soles; of the centre of mass's height in parts of it; rad, of the trunk
 INSIDE = 0.02  # rad or m, that joints keep from their ends
 APART = 0.02  # m, that soles side by side keep
-PART = 0.9  # of the farthest posture found that steps may use
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ def reach_of(body: Body, width: float, height: float) -> Reach:
     nearest = min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    far = PART * _farthest(body, width, height, out)
+    far = _farthest(body, width, height, out)
     corners = out * far[:, None] + [0.0, width]
     corners[:, 1] = np.maximum(corners[:, 1], nearest)
     normals, offsets = edges(corners)

@@ -27,9 +27,11 @@ EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
 WEIGHTS = {
     "com": 20.0,
     "trunk": 0.3,
-    "foot": 3.0,
+    "foot": 2.0,
 }  # the centre of mass first: a trunk that leans comes back, a fall does not
-ARMS = 10.0  # weight of the posture of arms and head, beside that of the legs
+# weight of the posture of arms, waist and head beside that of the legs, and its gain in ω: looser, they are swung to their
+# ends to hold the body for a moment, and are not there in the next
+ARMS, RETURN = 30.0, 4.0
 PRESSURE = "pressure"
 LIMIT, FAR = "joint limit", 1e6
 # of half a sole: how far off its middle the ankle may be; half the part of it that is trusted at first
@@ -37,6 +39,7 @@ UNDER, MIDDLE = 0.5, 0.1
 EDGEWISE = 0.7  # of half a sole: how near to its edges the middle of what is trusted may be
 STIFF = 100.0  # 1/s²: with which slip of soles is undone
 INSIDE = 0.02  # rad, that joints keep from their ends
+FOLLOWING = 8.0  # ω: gain with which a foot follows its swing
 QUICK = 1000.0  # rad/s²: what joints of a walker may count on
 
 
@@ -139,10 +142,10 @@ class WholeBody:
                 FrameTask(frames[part], name=part, axes="orientation", weight=upright, gain=g.torso)
                 for part in self.upright
             ),
-            PostureTask(name=POSTURE, weight=self._calm(joints), gain=g.posture),
+            PostureTask(name=POSTURE, weight=self._calm(joints), gain=RETURN * g.rate),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
             *(
-                FrameTask(frames[role], name=f"{role} swing", axes=self.swing_axes, weight=0.0, gain=7.0 * g.rate)
+                FrameTask(frames[role], name=f"{role} swing", axes=self.swing_axes, weight=0.0, gain=FOLLOWING * g.rate)
                 for role in self.feet
             ),
         ]
