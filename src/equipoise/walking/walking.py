@@ -222,7 +222,7 @@ class Walking:
         self.whole_body.com[:2] = com[:2]  # its level place has no gain, so its error should not be reported
         momentum = self.robot.momentum(q, v) / self._mass
         velocity = momentum[:3]
-        tipping = velocity[:2] + 1.0 / self.gait.height * np.array([momentum[4], -momentum[3]])
+        tipping = velocity[:2] + np.array([momentum[4], -momentum[3]]) / self.gait.height
         xi, body = divergent(com, tipping, self.gait.rate), self.whole_body
         return Seen(t, com, velocity, xi, body.soles(q), self._forces, body.spins(q, v))
 

@@ -31,7 +31,7 @@ WEIGHTS = {
 }  # the centre of mass first: a trunk that leans comes back, a fall does not
 # weight of the posture of arms, waist and head beside that of the legs, and its gain in ω: looser, they are swung to their
 # ends to hold the body for a moment, and are not there in the next
-ARMS, RETURN = 30.0, 4.0
+ARMS, RETURN = 60.0, 4.0
 PRESSURE = "pressure"
 LIMIT, FAR = "joint limit", 1e6
 # of half a sole: how far off its middle the ankle may be; half the part of it that is trusted at first
