@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import equipoise as eq
 from equipoise.estimation.belief import Belief, BeliefLayout
 
-NOISE = eq.FilterNoise(0.01, 0.002, 0.1, 0.003, 0.05, 0.02, 0.004)
+NOISE = eq.FilterNoise(0.01, 0.002, 0.1, 0.003, 0.05, 0.02, 0.004, 0.06)
 FEET = ("left_foot", "right_foot")
 
 
@@ -90,6 +90,15 @@ def test_a_step_is_that_of_dense_matrices(robot, estimator, rng, held):
     assert_allclose(result.likelihood, total, rtol=1e-7, atol=1e-9)
 
 
+def test_logarithms_of_many_are_those_of_each(rng):
+    xi = rng.normal(size=(5, 9)) * np.repeat([0.5, 1.0], [3, 6])  # turns of less than half a one
+    xi[0, :3] = 0.0
+    X = np.array([expm(dense_filter.algebra(each)) for each in xi])
+    found = dense_filter.logs(X[:, :3, :3], X[:, :3, 3], X[:, :3, 4])
+    assert_allclose(found, xi, atol=1e-12)
+    assert_allclose(found[1], dense_filter.log(X[1]), atol=1e-12)
+
+
 @pytest.mark.paper("X5")
 def test_large_errors_obey_their_linear_equation_whatever_the_motion(robot, estimator, rng):
     """ξ̇ = A ξ holds exactly for errors of any size, here 2 rad, metres and metres per second.
@@ -103,7 +112,7 @@ def test_large_errors_obey_their_linear_equation_whatever_the_motion(robot, esti
     Y = expm(dense_filter.algebra(xi)) @ X
     both = [Belief.of(Z[:3, :3], Z[:3, 3], Z[:3, 4], Z[:3, 5:].T, *zero, np.eye(21)) for Z in (X, Y)]
     belief, T = Belief(np.array([b.numbers for b in both]), 2), 0.0
-    none = np.array([0, 0, 0, 0, 0, 0, 1e9])  # a foot that is seen this badly corrects nothing
+    none = np.array([0, 0, 0, 0, 0, 0, 1e9, 0])  # a foot that is seen this badly corrects nothing
     for _ in range(100):
         w, a, joints, rates = readings(robot, rng)
         belief = estimator.step(belief, 0.02, w, a, joints, rates, np.ones(2), none).belief

@@ -116,7 +116,7 @@ class Estimator:
             joints: (…, nq − 7).
             joint_rates: (…, nv − 6).
             held: (…, contacts): 1 for contacts that stood before this step and stand now, else 0.
-            noise: (…, 7), the fields of `FilterNoise`; the estimator's own if not given.
+            noise: (…, 8), the fields of `FilterNoise` but the last; the estimator's own if not given.
         """
         own = self.noise.numbers if noise is None else noise
         seconds = np.asarray(dt, dtype=float)[..., None]
@@ -134,7 +134,7 @@ class Estimator:
         self._run = self.kernel.bound(list(self._in.values()), list(self._out.values()))
         self._all = np.ones(len(self.contacts), dtype=bool)
         self._least = self.settings.force(self.robot)
-        self._settling = Settling()
+        self._settling, self._settles = Settling(self.noise.accelerometer), self.noise.unsettled > self.noise.contact
         self.reset()
 
     def reset(self, q: Array | Belief | None = None, v: Array | None = None, t: float | None = None) -> None:
@@ -260,9 +260,9 @@ class Estimator:
         trusted = self._that_rest(touching) if True in self._slips else touching
         inputs["held"][:] = trusted & self._trusted
         inputs["dt"][0] = dt = np.nan if self._time is None else t - self._time
-        if self.noise.unsettled != 1:
-            settles = self._settling(dt, inputs["accelerometer"], trusted)
-            inputs["noise"][CONTACT] = self.noise.contact * (self.noise.unsettled if settles else 1.0)
+        if self._settles:
+            unsettled = self._settling(dt, inputs["accelerometer"], trusted)
+            inputs["noise"][CONTACT] = self.noise.unsettled if unsettled else self.noise.contact
         said = self._out["belief"]
         if not dt >= 0 or self._run() or not isfinite(said.dot(said)):
             self.rejected += 1

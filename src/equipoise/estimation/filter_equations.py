@@ -30,7 +30,9 @@ from ..equations.symbols import SX, SYMBOLS, constant, cross, skew, solve_positi
 from ..model.tree import Tree
 from .belief import BeliefLayout
 
-NOISES = ("gyroscope", "gyroscope_bias", "accelerometer", "accelerometer_bias", "contact", "encoder", "kinematics")
+NOISES = (
+    "gyroscope", "gyroscope_bias", "accelerometer", "accelerometer_bias", "contact", "encoder", "kinematics", "creep"
+)  # fmt: skip
 
 
 @dataclass
@@ -131,10 +133,20 @@ def _process_noise(state: State, noise: dict[str, SX]) -> SX:
         for j, right in enumerate(arms):
             Q[3 * i : 3 * i + 3, 3 * j : 3 * j + 3] = gyroscope * left @ right.T
     own = {1: "accelerometer", count - 2: "gyroscope_bias", count - 1: "accelerometer_bias"}
-    own |= {3 + i: "contact" for i in range(len(state.d))}
-    for i, name in own.items():
-        Q[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] += noise[name] ** 2 * one
+    strengths = {i: noise[name] ** 2 for i, name in own.items()}
+    strengths |= {3 + i: contact_noise(state, noise) for i in range(len(state.d))}
+    for i, squared in strengths.items():
+        Q[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] += squared * one
     return Q
+
+
+def contact_noise(state: State, noise: dict[str, SX]) -> SX:
+    """Density of a held point's velocity, squared: at rest, and what comes of the robot's own motion.
+
+    Nearly at rest, the load on a sole is a function of where the centre of mass is, and sole and ground give in
+    proportion to it: a contact point moves by a part of the body's velocity.
+    """
+    return noise["contact"] ** 2 + noise["creep"] ** 2 * state.v.T @ state.v
 
 
 # --- correction -------------------------------------------------------------------------------------------------------
