@@ -18,9 +18,10 @@ from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
 from .belief import Belief, BeliefLayout
-from .frames import Contacts, Place, contact_points, on_the_robot, place_of
+from .frames import Contacts, Place, contact_points, on_the_robot
 from .noise import CONTACT, FilterNoise, Prior
 from .settling import Settling
+from .soles import Sole, soles_of
 from .touch import SETTINGS, Touch, TouchObserver, TouchSettings
 
 if TYPE_CHECKING:
@@ -89,8 +90,7 @@ class Estimator:
         self.watch, self.settings, self._given, self._watching = watch, settings, contacts, watch is not None
         self._points = contact_points(robot, contacts)
         self.contacts = tuple(self._points)
-        places = [place_of(robot, frame, point) for frame, point in self._points.values()]
-        self.kernel = _kernel(robot, on_the_robot(robot, imu), places)
+        self.kernel = _kernel(robot, on_the_robot(robot, imu), list(soles_of(robot, contacts).values()))
         self._buffers()
 
     # --- many filters at once -----------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Estimator:
             joints: (…, nq − 7).
             joint_rates: (…, nv − 6).
             held: (…, contacts): 1 for contacts that stood before this step and stand now, else 0.
-            noise: (…, 8), the fields of `FilterNoise` but the last; the estimator's own if not given.
+            noise: (…, 9), the fields of `FilterNoise` but the last; the estimator's own if not given.
         """
         own = self.noise.numbers if noise is None else noise
         seconds = np.asarray(dt, dtype=float)[..., None]
@@ -355,25 +355,26 @@ def _upright(felt: Array, up: Array) -> Array:
 # --- the kernel -------------------------------------------------------------------------------------------------------
 
 
-def _kernel(robot: Robot, imu: Place, contacts: Sequence[Place]) -> Kernel:
+def _kernel(robot: Robot, imu: Place, soles: Sequence[Sole]) -> Kernel:
     """One step of the filter for this robot, from the cache where it is there."""
-    key = ("invariant filter", *((body, X.tobytes()) for body, X in (imu, *contacts)))
-    make = functools.partial(_traced, robot.tree, imu, contacts)
+    places = [imu, *(sole.place for sole in soles)]
+    key = ("invariant filter", *((body, X.tobytes()) for body, X in places), *(sole.arm for sole in soles))
+    make = functools.partial(_traced, robot.tree, imu, soles)
     return kernel_of(cached_program(robot.tree, key, make), strict=False)
 
 
-def _traced(tree: Tree, imu: Place, contacts: Sequence[Place]) -> Program:
+def _traced(tree: Tree, imu: Place, soles: Sequence[Sole]) -> Program:
     from ..equations.symbols import SX
     from ..machine.trace import trace
     from .filter_equations import NOISES, step
 
-    layout, k = BeliefLayout(len(contacts)), len(contacts)
+    layout, k = BeliefLayout(len(soles)), len(soles)
     sizes = {
         "belief": layout.size, "gyroscope": 3, "accelerometer": 3, "joints": tree.nq - 7, "joint_rates": tree.nv - 6,
         "held": k, "noise": len(NOISES), "dt": 1,
     }  # fmt: skip
     symbols = {name: SX.sym(name, size) for name, size in sizes.items()}
-    outputs = step(tree, imu, contacts, symbols)
+    outputs = step(tree, imu, soles, symbols)
     shapes = {
         "belief": (layout.size,),
         "q": (tree.nq,),

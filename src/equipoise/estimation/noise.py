@@ -34,6 +34,8 @@ class FilterNoise:
         kinematics: m, of a contact's place as the model has it.
         creep: of the IMU's own speed, how points that are held creep besides, 1/√Hz: load moves between and over soles
             as the robot moves over them, and soles and ground give.
+        rocking: of the speed at which the corners of a sole move as it tilts, how its middle creeps, 1/√Hz; contacts
+            without points have no corners.
         unsettled: m/s/√Hz in place of `contact` where that is less, while contacts settle: after one was made or lost,
             or a shock shook them. `Estimator.step` knows nothing of the steps before, so there it is not used.
     """
@@ -46,6 +48,7 @@ class FilterNoise:
     encoder: float = 0.01
     kinematics: float = 0.0
     creep: float = 0.0
+    rocking: float = 0.0
     unsettled: float = 0.0
 
     def __post_init__(self) -> None:
@@ -57,7 +60,7 @@ class FilterNoise:
 
     @property
     def numbers(self) -> Array:
-        """All but the last field, (8,): those of one step."""
+        """All but the last field, (9,): those of one step."""
         return np.array(astuple(self)[:-1])
 
 

@@ -159,7 +159,12 @@ class Sensors:
         return cls(imu, encoders, JointTorques(0.0, 0.005, 1000.0, 1e-3), feet)
 
     def filter_noise(
-        self, contact: float = 1e-5, kinematics: float = 0.0, creep: float = 4e-4, unsettled: float = 1e-3
+        self,
+        contact: float = 1e-5,
+        kinematics: float = 0.0,
+        creep: float = 3.5e-4,
+        rocking: float = 0.3,
+        unsettled: float = 1e-3,
     ) -> FilterNoise:
         """What an estimator should take these errors for, on hard ground.
 
@@ -167,6 +172,7 @@ class Sensors:
             contact: how soles creep while the robot rests, m/s/√Hz.
             kinematics: m.
             creep: of the IMU's speed, how they creep besides, 1/√Hz.
+            rocking: likewise of the speed of their corners when they tilt.
             unsettled: how they creep just after a touch, a lift or a shock, m/s/√Hz.
         """
         i, e = self.imu, self.encoders
@@ -174,7 +180,7 @@ class Sensors:
         least = 1e-5  # no filter trusts anything without end
         return FilterNoise(
             max(i.gyroscope_noise, least), i.gyroscope_walk, max(i.accelerometer_noise, least), i.accelerometer_walk,
-            contact, max(encoder, least), kinematics, creep, unsettled,
+            contact, max(encoder, least), kinematics, creep, rocking, unsettled,
         )  # fmt: skip
 
 
