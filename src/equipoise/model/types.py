@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -200,7 +201,7 @@ class Model(_Part):
             return first
         return None
 
-    @property
+    @cached_property
     def actuated(self) -> Array:
         """Which velocities have motors, (nv,) of bool, read-only."""
         found = np.zeros(self.nv, dtype=bool)
