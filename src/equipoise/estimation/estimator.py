@@ -133,6 +133,8 @@ class Estimator:
         self._in["noise"][:] = self.noise.numbers
         self._run = self.kernel.bound(list(self._in.values()), list(self._out.values()))
         self._all = np.ones(len(self.contacts), dtype=bool)
+        layout = BeliefLayout(len(self.contacts))
+        self._height_rows = slice(layout.position.stop + 2, layout.gyroscope_bias.start, 3)
         self._least = self.settings.force(self.robot)
         self._settling, self._settles = Settling(self.noise.accelerometer), self.noise.unsettled > self.noise.contact
         self.reset()
@@ -293,20 +295,21 @@ class Estimator:
         """What the torques say of forces from outside; made when first wanted."""
         return TouchObserver(self.robot, self._given, self.watch, self.settings)
 
-    def _heights(self) -> Array | None:
-        """Of the contacts above the lowest that stands, (contacts,), m; None where none does."""
-        if not self._touching.any():
+    def _heights(self) -> list[float] | None:
+        """Of the contacts above the lowest that stands, m; None where none does. In plain numbers, as they are few."""
+        heights = self._in["belief"][self._height_rows].tolist()
+        standing = [height for height, stands in zip(heights, self._touching.tolist(), strict=True) if stands]
+        if not standing:
             return None
-        layout = BeliefLayout(len(self.contacts))
-        heights = self._in["belief"][layout.position.stop + 2 : layout.gyroscope_bias.start : 3]
-        return heights - heights[self._touching].min()
+        lowest = min(standing)
+        return [height - lowest for height in heights]
 
     def _standing(self, contacts: Standing, forces: Mapping[str, Array] | None, torques: Array | None) -> Array:
         """Which contacts stand, by the best that is known."""
         if contacts is not None or (forces is None and torques is None):
             return self._flags(contacts)
         if forces is None:
-            return self._all & False if self.touch is None else self._flags(self.touch.carrying)
+            return self._all & False if self.touch is None else np.array(list(self.touch.carrying.values()), dtype=bool)
         least = self._least * np.where(self._touching, self.settings.release, 1.0)
         felt = [np.asarray(forces.get(name, np.zeros(6)), dtype=float)[:3] for name in self.contacts]
         return np.array([f.dot(f) for f in felt]).reshape(-1) > least**2
