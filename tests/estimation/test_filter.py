@@ -90,6 +90,24 @@ def test_a_step_is_that_of_dense_matrices(robot, estimator, rng, held):
     assert_allclose(result.likelihood, total, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.paper("X5")
+def test_the_prior_is_one_of_the_invariant_error(rng):
+    """Independent errors of turn, velocity and position, as ξ of X̄ X⁻¹ in finite differences; a contact is placed from
+    the position and errs with it."""
+    X = matrix(a_belief(rng))
+    prior, step = eq.Prior(0.3, 0.2, 0.1, 0.01, 0.02), 1e-6
+    P = prior.covariance(X[:3, 3], X[:3, 4], 2)
+    columns = []
+    for e in np.eye(9) * step:
+        Y = dense_filter.group(Rotation.from_rotvec(e[:3]).as_matrix() @ X[:3, :3], X[:3, 3] + e[3:6], X[:3, 4] + e[6:])
+        columns.append(dense_filter.log(Y @ np.linalg.inv(X[:5, :5])) / step)
+    J = np.array(columns).T
+    assert_allclose(P[:9, :9], J @ np.diag(np.repeat([0.3, 0.2, 0.1], 3) ** 2) @ J.T, atol=1e-5)
+    for i in (9, 12):
+        assert_allclose(P[i : i + 3, :9], P[6:9, :9])
+        assert_allclose(P[i : i + 3, i : i + 3], P[6:9, 6:9])
+
+
 def test_logarithms_of_many_are_those_of_each(rng):
     xi = rng.normal(size=(5, 9)) * np.repeat([0.5, 1.0], [3, 6])  # turns of less than half a one
     xi[0, :3] = 0.0

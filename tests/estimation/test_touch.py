@@ -274,6 +274,8 @@ def test_height_speaks_against_touch(hand):
     assert_allclose(odds[1] / odds[0], np.exp(-1), rtol=1e-3)
     assert_allclose(odds[2] / odds[0], np.exp(-10), rtol=1e-2)
     assert_allclose(odds[3], odds[2], rtol=1e-2)
+    below = watcher(0.302, q, zero, light, np.array([-0.05])).probability["hand"]
+    assert_allclose(below, low, rtol=1e-3)  # lower than what stands is no more of a touch
 
 
 def test_a_light_touch_carries_nothing(hand):
