@@ -24,7 +24,7 @@ from equipoise.machine.gpu.source import ENTRIES, STATES, Source, cuda_source, g
 from equipoise.machine.program import Program
 from equipoise.machine.source.body import SourceBody
 from equipoise.machine.source.functions import FAR, helpers
-from equipoise.machine.source.order import most_alive
+from equipoise.machine.order import most_alive
 from equipoise.machine.target import compact_slots
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler on this machine")

@@ -113,7 +113,7 @@ def cross_compiled(text: str, name: str) -> bytes:
 def target_of(name: str, dtype: str = "float64", batch: bool = True) -> Target:
     lanes = WIDTHS.get(name, 2)
     width = lanes * (1 if dtype == "float64" else 2) if batch else 1
-    return Target(dtype, width, lanes, streaming=name == "avx512", registers=28 if name == "avx512" else 13)
+    return Target(dtype, width, lanes, streams_anywhere=name == "avx512", registers=28 if name == "avx512" else 13)
 
 
 @pytest.mark.parametrize("batch", [True, False], ids=["batch", "single"])

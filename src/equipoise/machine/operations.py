@@ -61,6 +61,11 @@ class Operations:
         self.text.append(f"  {name} = {right}")
         return name
 
+    def in_all_lanes(self, one: str) -> str:
+        """A vector of the same number."""
+        first = self._line(f"insertelement {self.V} poison, {self.t.scalar} {one}, i32 0")
+        return self._line(f"shufflevector {self.V} {first}, {self.V} poison, <{self.t.width} x i32> zeroinitializer")
+
     def _choice(self, flag: str, yes: float, no: float) -> str:
         return self._line(f"select {self.B} {flag}, {self.V} {self.constant(yes)}, {self.V} {self.constant(no)}")
 

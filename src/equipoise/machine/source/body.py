@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..program import NAMES, OPERATIONS, Program
 from ..registers import Registers
 from .functions import literal
-from .order import compact_order
+from ..order import compact_order
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _RELATION = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
