@@ -111,7 +111,7 @@ class FunctionBody(Operations):
         late = self._depends_on(is_trig)
         early = [int(n) for n in dict.fromkeys(p.left[is_trig].tolist()) if not late[n]]
         before = self._needed_for(early)
-        lanes = self.t.sincos_lanes if self.t.width == 1 else 1
+        lanes = self.t.sincos_lanes if self.t.width == 1 else 2
         steps: list[int | list[int]] = [*before]
         steps += [early[k : k + lanes] for k in range(0, len(early), lanes)]
         done, angles = set(before), set(early)

@@ -25,7 +25,7 @@ def emit(program: Program, target: Target) -> str:
     else:
         body = FunctionBody(first, target, "first" if program.columns else "run")
         function = body.lines()
-    parts = [sincos_ir(target.sincos_lanes)] if body.uses_sincos else []
+    parts = [sincos_ir(target.sincos_lanes, k) for k in ((1, 2) if target.width > 1 else (1,)) if body.uses_sincos]
     if program.columns:
         parts += [columns_ir(program, target)]
     lines = "\n".join([*parts, *body.declarations, *function]).splitlines()

@@ -254,7 +254,8 @@ class _Stream:
         if not rest:
             return []
         fetched = [
-            line.replace("%", "%r_") for line in _fetch(self.table, str(self.whole), self.lanes, self.V, self.lanes * self.bytes_each)
+            line.replace("%", "%r_")
+            for line in _fetch(self.table, str(self.whole), self.lanes, self.V, self.lanes * self.bytes_each)
         ]
         fetched = [line.replace("%r_values", "%values") for line in fetched]
         columns, shuffles = transposed([f"%r_v{k}" for k in range(self.lanes)], self.lanes, self.V, "u")

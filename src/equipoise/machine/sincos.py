@@ -7,6 +7,8 @@ angle is good to the last bit for |x| up to 2²⁰. Polynomials fitted at Chebys
 
 from __future__ import annotations
 
+import re
+
 from .constants import POINTER, ConstantTable
 
 FAST_LIMIT = float(2**20)
@@ -26,43 +28,55 @@ _COS = (
 _ROUND = 1.5 * 2.0**52  # adding it rounds to an integer, which then stands in the lowest bits
 
 
-def sincos_ir(lanes: int) -> str:
-    """`{V, V} @sincos(V)` with V = <lanes x double>: sine and cosine."""
-    return "\n".join(_Sincos(lanes).lines())
+def sincos_ir(lanes: int, count: int = 1) -> str:
+    """`@sincos1(V)` → {sine, cosine}, `@sincos2(V, V)` → two of each, with V = <lanes x double>.
+
+    Two at once load the constants once, and neither waits for its own last instruction.
+    """
+    return "\n".join(_Sincos(lanes, count).lines())
 
 
 class _Sincos:
-    """Writes the function, section by section."""
+    """Writes the function, section by section; names of vector k end on k."""
 
-    def __init__(self, lanes: int) -> None:
-        self.lanes, self.suffix = lanes, f"v{lanes}f64"
+    def __init__(self, lanes: int, count: int) -> None:
+        self.lanes, self.count, self.suffix = lanes, count, f"v{lanes}f64"
         self.V, self.I, self.B = f"<{lanes} x double>", f"<{lanes} x i64>", f"<{lanes} x i1>"
         self.constants = ConstantTable("double")
         self.loads: list[str] = []
 
     def lines(self) -> list[str]:
-        V, B = self.V, self.B
+        V, B, name, each = self.V, self.B, f"sincos{self.count}", range(self.count)
         near = [*self._far(), *self._reduced(), *self._polynomials(), *self._quadrants()]
+        results, arguments = f"{{{', '.join([V] * 2 * self.count)}}}", ", ".join(f"{V} %x_{k}" for k in each)
         return [
             f"declare {V} @llvm.fma.{self.suffix}({V}, {V}, {V})",
             f"declare {V} @llvm.fabs.{self.suffix}({V})",
             f"declare i1 @llvm.vector.reduce.or.v{self.lanes}i1({B})",
             "declare double @sin(double)",
             "declare double @cos(double)",
-            *self.constants.definitions("sincos"),
-            f"define internal {{{V}, {V}}} @sincos({V} %x) noinline nounwind {{",
-            *self.constants.address("sincos"),
+            *self.constants.definitions(name),
+            f"define internal {results} @{name}({arguments}) noinline nounwind {{",
+            *self.constants.address(name),
             *self.loads,
-            *near,
-            f"  %f0 = insertvalue {{{V}, {V}}} poison, {V} %s_final, 0",
-            f"  %f1 = insertvalue {{{V}, {V}}} %f0, {V} %c_final, 1",
-            "  br i1 %any, label %slow, label %fast",
+            *(_numbered(line, k) for line in near for k in each),
+            f"  %any_so_far = or i1 %any_0, %any_{self.count - 1}",
+            "  br i1 %any_so_far, label %slow, label %fast",
             "fast:",
-            f"  ret {{{V}, {V}}} %f1",
+            *self._returned(results, "final"),
             "slow:",
-            *_library(self.lanes, V, B),
+            *(_numbered(line, k) for k in each for line in _library(self.lanes, V, B)),
+            *self._returned(results, "library"),
             "}",
         ]
+
+    def _returned(self, results: str, kind: str) -> list[str]:
+        """Sine and cosine of each vector."""
+        lines, last = [], "poison"
+        for k, value in enumerate(f"%{name}_{kind}_{k}" for k in range(self.count) for name in "sc"):
+            lines.append(f"  %{kind}_results{k} = insertvalue {results} {last}, {self.V} {value}, {k}")
+            last = f"%{kind}_results{k}"
+        return [*lines, f"  ret {results} {last}"]
 
     def _constant(self, x: float) -> str:
         """A constant in all lanes."""
@@ -151,6 +165,11 @@ class _Sincos:
         ]
 
 
+def _numbered(line: str, k: int) -> str:
+    """The line for vector k; constants are common to all."""
+    return re.sub(r"%(?!constant)\w+", lambda name: f"{name[0]}_{k}", line)
+
+
 def _library(lanes: int, V: str, B: str) -> list[str]:
     """The C library's values in the lanes that are far; the others keep theirs, whoever stands beside them."""
     lines = []
@@ -164,9 +183,6 @@ def _library(lanes: int, V: str, B: str) -> list[str]:
         ]
     return [
         *lines,
-        f"  %ls = select {B} %far, {V} %vs{lanes - 1}, {V} %s_final",
-        f"  %lc = select {B} %far, {V} %vc{lanes - 1}, {V} %c_final",
-        f"  %l0 = insertvalue {{{V}, {V}}} poison, {V} %ls, 0",
-        f"  %l1 = insertvalue {{{V}, {V}}} %l0, {V} %lc, 1",
-        f"  ret {{{V}, {V}}} %l1",
+        f"  %s_library = select {B} %far, {V} %vs{lanes - 1}, {V} %s_final",
+        f"  %c_library = select {B} %far, {V} %vc{lanes - 1}, {V} %c_final",
     ]
