@@ -178,8 +178,8 @@ class Kernel:
             return code.blocks(places, first * width, last - first, stream=stream)
 
         whole = n // width
-        busy = whole * width * len(self.program) > _SMALL and thread_count() > 1
-        status = run_in_parts(work, whole) if busy else work(0, whole)
+        small = _SMALL // (width * max(len(self.program), 1))  # blocks
+        status = run_in_parts(work, whole, -(-small // 4)) if whole > small and thread_count() > 1 else work(0, whole)
         if n % width:  # the last block overlaps the one before it and computes some states again
             status |= code.blocks(places, n - width, 1, stream=False)
         return status
