@@ -136,9 +136,11 @@ class Operations:
             [self._joined([pair[which] for pair in done[k : k + each]]) for k in range(0, len(done), each)]
             for which in range(2)
         )
-        if double:
-            return sines, cosines
-        return tuple([self._line(f"fptrunc {wide} {y} to {self.V}") for y in values] for values in (sines, cosines))
+        if not double:
+            sines, cosines = (
+                [self._line(f"fptrunc {wide} {y} to {self.V}") for y in values] for values in (sines, cosines)
+            )
+        return sines, cosines
 
     def _call_sincos(self, vectors: list[str]) -> list[tuple[str, str]]:
         """(sine, cosine) of one or two vectors."""
