@@ -322,7 +322,7 @@ def _angle_map(robot: Robot, segments: Sequence[ChainSegment]) -> Array | None:
 
 
 @dataclass(eq=False)
-class _Part:
+class _ChainLink:
     """A link of the chain, and the joint that moves it; none for the root."""
 
     name: str  # of the joint
@@ -348,7 +348,7 @@ class _Walk:
         self.tree, self.model = robot.tree, robot.model
         self.moves = [_moves(robot.model, body) for body in robot.tree.bodies]
         self.shares = carried_masses(robot.tree) / _total_mass(robot.tree)
-        self.parts = [] if robot.floating else [_Part("root")]
+        self.parts = [] if robot.floating else [_ChainLink("root")]
         self.X = np.eye(4)
         self.passed: set[int] = set()
         self.taken = set(robot.model.joints) | {move.leader for moves in self.moves for move in moves}
@@ -400,11 +400,11 @@ class _Walk:
         if leads:
             limits = self.model.joints[body.name].limits
             kind = move.kind(_axis(np.sign(move.factor) * move.axis))
-            self._add(_Part(move.leader, kind, limits=limits, place=body.q.start + move.index))
+            self._add(_ChainLink(move.leader, kind, limits=limits, place=body.q.start + move.index))
         else:
             mimic = Mimic(move.leader, times * move.factor, times * move.offset)
             kind = (Revolute if move.turns else Prismatic)(_axis(move.axis))
-            self._add(_Part(self._free(body.name), kind, mimic=mimic))
+            self._add(_ChainLink(self._free(body.name), kind, mimic=mimic))
 
     def _as_a_whole(self, body: MovingBody, share: float) -> None:
         floating = isinstance(body.joint, Floating)
@@ -413,9 +413,9 @@ class _Walk:
                 f"joint {body.name!r} floats and carries {100 * share:.3g} % of the mass: the chain would have to move "
                 "by that share of it, which no joint does. Make one chain for each floating system."
             )
-        self._add(_Part(body.name, body.joint, place=body.q.start, carries_all=floating))
+        self._add(_ChainLink(body.name, body.joint, place=body.q.start, carries_all=floating))
 
-    def _add(self, part: _Part) -> None:
+    def _add(self, part: _ChainLink) -> None:
         part.origin = self.X
         self.parts.append(part)
         self.X = np.eye(4)
@@ -439,7 +439,7 @@ def _axis(u: Array) -> tuple[float, float, float]:
 # --- the robot -------------------------------------------------------------------------------------------------------
 
 
-def _model(original: Model, parts: Sequence[_Part]) -> Model:
+def _model(original: Model, parts: Sequence[_ChainLink]) -> Model:
     """The parts as a robot; joints that own a coordinate come in the order of the original, so q is the same."""
     longest = max(float(np.linalg.norm(part.reach)) for part in parts) or 1.0
     masses = _shared_mass(parts, original.mass)
@@ -464,7 +464,7 @@ def _model(original: Model, parts: Sequence[_Part]) -> Model:
     )
 
 
-def _shared_mass(parts: Sequence[_Part], total: float) -> Array:
+def _shared_mass(parts: Sequence[_ChainLink], total: float) -> Array:
     """kg of each link, equal but for slides, so that the centre of mass of the chain can be its end point.
 
     A slide out by s and back by (1 − μ) s shifts the end point by μ s; with masses b before it and μ / (1 − μ) b
@@ -478,7 +478,7 @@ def _shared_mass(parts: Sequence[_Part], total: float) -> Array:
     return total * masses / masses.sum()
 
 
-def _inertia(part: _Part, mass: float, so_far: float, longest: float) -> Inertia | None:
+def _inertia(part: _ChainLink, mass: float, so_far: float, longest: float) -> Inertia | None:
     """A ball of that mass about a point so_far / mass times as far out as the next joint.
 
     All links beyond go along with the next joint; so that it counts with the whole mass, the first moment of this link,
@@ -489,7 +489,7 @@ def _inertia(part: _Part, mass: float, so_far: float, longest: float) -> Inertia
     return Inertia(mass, so_far / mass * part.reach, 0.4 * mass * (BALL * longest) ** 2 * np.eye(3))
 
 
-def _rods(part: _Part, longest: float) -> tuple[Shape, ...]:
+def _rods(part: _ChainLink, longest: float) -> tuple[Shape, ...]:
     radius = THICKNESS * longest
     if np.linalg.norm(part.reach) < radius:
         return (sphere(radius, part.reach, color=COLOR),)

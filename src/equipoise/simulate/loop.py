@@ -21,7 +21,7 @@ from .motor import DriveCommand, Motor
 from .off_ground import tell_contacts_off_ground
 from .perception import Perception
 from .plant import Plant, PlantState, make_plant
-from .record import Record
+from .record import RunRecorder
 from .run import Run
 from .sensors import Sensors
 from .world import Solid
@@ -101,7 +101,7 @@ def simulate(
     shoves = _pushes(robot, pushes)
     state = _reset(controller, made, q, v)
     rng = np.random.default_rng(seed)
-    record = Record(robot, dt, tell_contacts_off_ground(robot, controller, made, state.q))
+    record = RunRecorder(robot, dt, tell_contacts_off_ground(robot, controller, made, state.q))
     perception = _perception(robot, made, estimator, sensors, noise, rng, state)
     loop = _Loop(
         robot, controller, made, dt, every, shoves, record,
@@ -223,7 +223,7 @@ class _Loop:
     dt: float
     every: int
     pushes: tuple[Push, ...]
-    record: Record
+    record: RunRecorder
     sense: Callable[[Array, Array], tuple[Array, Array]] | None
     fallen: Callable[[Array], str | None] | None
     motor: Motor
