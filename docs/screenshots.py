@@ -1,7 +1,8 @@
 """Takes the pictures of the documentation in a real browser: `python docs/screenshots.py [NAME…]`, all of them by
 default.
 
-Needs Chromium (`apt-get install chromium`) and Pillow. `film` simulates the demonstration first, which takes a minute.
+Needs Chromium (`apt-get install chromium`), Pillow and the extra `docs`.
+`film` simulates the demonstration first, which takes a minute.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def comparison() -> None:
 
 
 def notebook() -> None:
-    """A tutorial as a notebook, with its outputs. Needs nbconvert."""
+    """A tutorial as a notebook, with its outputs."""
     sys.path.insert(0, str(DOCS / "site"))
     from nbconvert import HTMLExporter
     from notebooks import executed

@@ -180,7 +180,7 @@ def bench(
         str,
         typer.Argument(
             help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, trot, "
-            "opponents, courses or grounds"
+            "opponents, courses, grounds or estimated"
         ),
     ] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to time; default talos and g1")] = None,

@@ -14,17 +14,26 @@ matched whatever it is called. Arrays may have leading dimensions; results are f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from .algebra import quaternions, rigid
+from .algebra import rigid
 from .errors import ModelError, ShapeError, StateError
 from .forms.representations import acceleration, jacobian, twist, wrench  # noqa: F401  part of this page's face
-from .model.mjcf import joint_names
-from .model.types import Joint, Model
+from .model.peer_joints import (
+    SAME,
+    JointPair,
+    PeerModel,
+    applied,
+    idyntree_joints,
+    matched,
+    mujoco_joints,
+    pinocchio_joints,
+    rotation_in,
+)
+from .model.types import Model
 
 Array = np.ndarray
 UNIT_WITHIN = 1e-6  # quaternions nearer to unit length are normalised, others refused
@@ -39,274 +48,6 @@ class HasModel(Protocol):
         ...
 
 
-# --- how one joint reads elsewhere -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How the coordinates of one joint read in another library.
-
-    v_peer = T v, and T is orthogonal for every joint here, so v = Tᵀ v_peer. Differentiated, a_peer = T a + Ṫ v.
-    """
-
-    position: Callable[[Array], Array] = lambda q: q  # ours → theirs
-    position_back: Callable[[Array], Array] = lambda q: q
-    turn: Callable[[Array], Array] | None = None  # our q → T; None: the identity
-    drift: Callable[[Array, Array], Array] | None = None  # our q, v → Ṫ v; None: zero
-    quaternion: int | None = None  # where a quaternion starts in q, ours and theirs
-
-
-def _rotation(q: Array) -> Array:
-    """R of the quaternion that ends a floating joint's q."""
-    return np.asarray(quaternions.rotation([q[..., i] for i in range(3, 7)]))
-
-
-def _body_twist(q: Array) -> Array:
-    """T = diag(Rᵀ, Rᵀ): both velocities to the axes of the child."""
-    T = _split_twist(q)
-    T[..., :3, :3] = T[..., 3:, 3:]
-    return T
-
-
-def _split_twist(q: Array) -> Array:
-    """T = diag(1, Rᵀ): only the angular velocity to the axes of the child."""
-    T = np.zeros((*q.shape[:-1], 6, 6))
-    T[..., :3, :3] = np.eye(3)
-    T[..., 3:, 3:] = np.swapaxes(_rotation(q), -1, -2)
-    return T
-
-
-def _body_twist_drift(q: Array, v: Array) -> Array:
-    """Ṫ v = (−Rᵀ (ω × ṗ), 0), for Ṙ = ω^ R and ω × ω = 0. The same law leaves `_split_twist` without drift."""
-    linear = -_apply(np.swapaxes(_rotation(q), -1, -2), np.cross(v[..., 3:], v[..., :3]))
-    return np.concatenate([linear, np.zeros_like(linear)], axis=-1)
-
-
-def _planar_twist(q: Array) -> Array:
-    """T = diag(Rᵀ, 1) for the plane's rotation."""
-    c, s = np.cos(q[..., 2]), np.sin(q[..., 2])
-    T = np.zeros((*q.shape[:-1], 3, 3))
-    T[..., 0, 0], T[..., 0, 1], T[..., 1, 0], T[..., 1, 1], T[..., 2, 2] = c, s, -s, c, 1.0
-    return T
-
-
-def _planar_drift(q: Array, v: Array) -> Array:
-    """Ṫ v with the plane's Ṙᵀ = −θ̇ S Rᵀ, S the quarter turn."""
-    x, y, _ = np.moveaxis(_apply(_planar_twist(q), v), -1, 0)
-    rate = v[..., 2]
-    return np.stack([rate * y, -rate * x, 0 * rate], axis=-1)
-
-
-def _circle(q: Array) -> Array:
-    """(…, cos, sin) for (…, angle)."""
-    return np.concatenate([q[..., :-1], np.cos(q[..., -1:]), np.sin(q[..., -1:])], axis=-1)
-
-
-def _angle(q: Array) -> Array:
-    """(…, angle in (−π, π]) for (…, cos, sin): whole turns are lost."""
-    return np.concatenate([q[..., :-2], np.arctan2(q[..., -1:], q[..., -2:-1])], axis=-1)
-
-
-def _scalar_last(q: Array) -> Array:
-    """wxyz → xyzw at the end of q."""
-    return np.concatenate([q[..., :-4], q[..., -3:], q[..., -4:-3]], axis=-1)
-
-
-def _scalar_first(q: Array) -> Array:
-    """xyzw → wxyz at the end of q."""
-    return np.concatenate([q[..., :-4], q[..., -1:], q[..., -4:-1]], axis=-1)
-
-
-SAME = Rule()
-CIRCLE = Rule(_circle, _angle)
-# (our joint type, the peer's kind of joint) → rule; a pair that is not here cannot be converted
-RULES: Mapping[tuple[str, str], Rule] = {
-    ("revolute", "angle"): SAME,
-    ("continuous", "angle"): SAME,
-    ("prismatic", "length"): SAME,
-    ("revolute", "circle"): CIRCLE,
-    ("continuous", "circle"): CIRCLE,
-    ("ball", "wxyz"): Rule(quaternion=0),
-    ("ball", "xyzw"): Rule(_scalar_last, _scalar_first, quaternion=0),
-    ("planar", "x y cos sin"): Rule(_circle, _angle, _planar_twist, _planar_drift),
-    ("floating", "xyzw, body twist"): Rule(_scalar_last, _scalar_first, _body_twist, _body_twist_drift, quaternion=3),
-    ("floating", "wxyz, split twist"): Rule(turn=_split_twist, quaternion=3),
-    ("floating", "wxyz, mixed twist"): Rule(quaternion=3),
-}
-
-
-# --- what a peer says of its joints ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A joint of the peer: its kind and where its numbers are. Kind "follower": it has none of its own."""
-
-    kind: str
-    q: slice
-    v: slice
-
-
-@dataclass(frozen=True)
-class _Peer:
-    name: str
-    nq: int
-    nv: int
-    joints: Mapping[str, _Place]
-    base: str | None  # the joint that carries a floating base
-    free_in_world: bool  # a free joint's position is in the world, wherever the joint is placed
-
-
-PINOCCHIO_KINDS = {
-    "FreeFlyer": "xyzw, body twist",
-    "Spherical": "xyzw",
-    "Planar": "x y cos sin",
-    "Mimic": "follower",
-    **dict.fromkeys(("RX", "RY", "RZ", "RevoluteUnaligned"), "angle"),
-    **dict.fromkeys(("RUBX", "RUBY", "RUBZ", "RevoluteUnboundedUnaligned"), "circle"),
-    **dict.fromkeys(("PX", "PY", "PZ", "PrismaticUnaligned"), "length"),
-}
-MUJOCO_KINDS = ("wxyz, split twist", "wxyz", "length", "angle")  # in the order of mjtJoint
-MUJOCO_SIZES = ((7, 6), (4, 3), (1, 1), (1, 1))
-
-
-def _pinocchio(pin_model: Any) -> _Peer:
-    joints = {}
-    for i in range(1, pin_model.njoints):
-        joint = pin_model.joints[i]
-        short = joint.shortname().removeprefix("JointModel")
-        kind = PINOCCHIO_KINDS.get(short, short)
-        joints[pin_model.names[i]] = _place(kind, joint.idx_q, joint.nq, joint.idx_v, joint.nv)
-    free = (i for i in range(1, pin_model.njoints) if pin_model.parents[i] == 0)
-    base = next((pin_model.names[i] for i in free if joints[pin_model.names[i]].kind == "xyzw, body twist"), None)
-    return _Peer("Pinocchio", pin_model.nq, pin_model.nv, joints, base, free_in_world=False)
-
-
-def _mujoco(mj_model: Any) -> _Peer:
-    joints = {}
-    for j, name in enumerate(joint_names(mj_model)):
-        kind = int(mj_model.jnt_type[j])
-        nq, nv = MUJOCO_SIZES[kind]
-        joints[name] = _place(MUJOCO_KINDS[kind], int(mj_model.jnt_qposadr[j]), nq, int(mj_model.jnt_dofadr[j]), nv)
-    base = next((name for name, place in joints.items() if place.kind == MUJOCO_KINDS[0]), None)
-    return _Peer("MuJoCo", mj_model.nq, mj_model.nv, joints, base, free_in_world=True)
-
-
-def _idyntree(idyn_model: Any, floating: bool) -> _Peer:
-    """iDynTree's joints, behind the base that every one of its states has; left off for a robot with a fixed base."""
-    nq, nv = (7, 6) if floating else (0, 0)
-    joints = {"the base": _place("wxyz, mixed twist", 0, nq, 0, nv)} if floating else {}
-    for j in range(idyn_model.getNrOfJoints()):
-        joint = idyn_model.getJoint(j)
-        if joint.getNrOfDOFs() > 0:
-            iq, iv = nq + joint.getPosCoordsOffset(), nv + joint.getDOFsOffset()
-            place = _place(_idyntree_kind(joint), iq, joint.getNrOfPosCoords(), iv, joint.getNrOfDOFs())
-            joints[idyn_model.getJointName(j)] = place
-    base = "the base" if floating else None
-    nq, nv = nq + idyn_model.getNrOfPosCoords(), nv + idyn_model.getNrOfDOFs()
-    return _Peer("iDynTree", nq, nv, joints, base, free_in_world=True)
-
-
-def _idyntree_kind(joint: Any) -> str:
-    if joint.isRevoluteJoint():
-        return "angle"
-    if joint.isPrismaticJoint():
-        return "length"
-    return "wxyz" if joint.isSphericalJoint() else "joint of another kind"
-
-
-def _place(kind: str, q: int, nq: int, v: int, nv: int) -> _Place:
-    return _Place(kind, slice(q, q + nq), slice(v, v + nv))
-
-
-# --- matching --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """One joint in both libraries, or all those that read alike, with index arrays for places.
-
-    A follower of ours may have coordinates of its own in the peer.
-    """
-
-    name: str
-    rule: Rule
-    q: slice | Array
-    v: slice | Array
-    peer_q: slice | Array
-    peer_v: slice | Array
-    multiplier: float | Array = 1.0
-    offset: float | Array = 0.0
-    follower: bool = False
-
-
-def _pieces(model: Model, peer: _Peer) -> tuple[_Piece, ...]:
-    ours = {joint.name: joint for joint in model.joints.values() if joint.moving}
-    named = {name: name for name in ours if name in peer.joints}
-    if model.base is not None and model.base.name not in named and peer.base is not None and peer.base not in ours:
-        named[model.base.name] = peer.base
-    _require_same_joints(model, peer, named)
-    pieces = []
-    for name, joint in ours.items():
-        place = peer.joints[named[name]]
-        if place.kind != "follower":
-            pieces.append(_piece(joint, peer, named[name]))
-    plain = [piece for piece in pieces if piece.rule is SAME]
-    others = [piece for piece in pieces if piece.rule is not SAME]
-    return (*others, *_merged([p for p in plain if not p.follower]), *_merged([p for p in plain if p.follower]))
-
-
-def _merged(pieces: Sequence[_Piece]) -> list[_Piece]:
-    """Joints with one coordinate that both libraries write alike, as one piece: a robot has dozens of them."""
-    if not pieces:
-        return []
-    places = {key: np.array([getattr(p, key).start for p in pieces]) for key in ("q", "v", "peer_q", "peer_v")}
-    multiplier, offset = np.array([[p.multiplier, p.offset] for p in pieces], dtype=float).T
-    name = ", ".join(piece.name for piece in pieces)
-    return [_Piece(name, SAME, **places, multiplier=multiplier, offset=offset, follower=pieces[0].follower)]
-
-
-def _piece(joint: Joint, peer: _Peer, peer_name: str) -> _Piece:
-    place = peer.joints[peer_name]
-    rule = RULES.get((joint.type.name, place.kind))
-    if rule is None:
-        raise ModelError(
-            f"joint {joint.name!r} is {joint.type.name} here and {place.kind!r} in {peer.name}: these do not convert"
-        )
-    placed = not (_is_identity(joint.origin) and _is_identity(joint.tail))
-    if placed and joint.type.name == "floating" and (peer.free_in_world or joint.name != peer_name):
-        raise ModelError(
-            f"joint {joint.name!r} floats from a place other than the world's origin, which {peer.name} cannot say"
-        )
-    mimic = joint.mimic
-    multiplier, offset = (1.0, 0.0) if mimic is None else (mimic.multiplier, mimic.offset)
-    return _Piece(joint.name, rule, joint.q, joint.v, place.q, place.v, multiplier, offset, mimic is not None)
-
-
-def _require_same_joints(model: Model, peer: _Peer, named: Mapping[str, str]) -> None:
-    follows = {name for name, place in peer.joints.items() if place.kind == "follower"}
-    only_ours = [
-        joint.name
-        for joint in model.joints.values()
-        if joint.moving and (joint.name not in named or (joint.mimic is None and named[joint.name] in follows))
-    ]
-    only_theirs = [name for name in peer.joints if name not in named.values()]
-    if only_ours or only_theirs:
-        raise ModelError(
-            f"{model.name!r} and the {peer.name} model do not move in the same joints. "
-            f"Only here: {_listed(only_ours)}. Only in {peer.name}: {_listed(only_theirs)}. "
-            "Lock or free joints on one side; is one of the two on a floating base and the other not?"
-        )
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:20]) + (f", … ({len(names)} in all)" if len(names) > 20 else "") if names else "none"
-
-
-def _is_identity(X: Array) -> bool:
-    return bool(np.allclose(X, np.eye(4), atol=1e-12))
-
-
 # --- conversion ------------------------------------------------------------------------------------------------------
 
 
@@ -316,8 +57,8 @@ class Converter:
     one."""
 
     model: Model
-    peer: _Peer
-    pieces: tuple[_Piece, ...]
+    peer: PeerModel
+    pieces: tuple[JointPair, ...]
 
     def to_peer(self, q: Array, v: Array | None = None) -> Any:
         """q, or (q, v), of the peer."""
@@ -364,7 +105,7 @@ class Converter:
         a = _checked(f"a of {self.peer.name}", a, self.peer.nv)
         return self._rates_from_peer(q_ours, a - self._drift(q_ours, v_ours))
 
-    def _leaders(self) -> list[_Piece]:
+    def _leaders(self) -> list[JointPair]:
         return [piece for piece in self.pieces if not piece.follower]
 
     def _rates_to_peer(self, q: Array, v: Array) -> Array:
@@ -372,7 +113,7 @@ class Converter:
         for piece in self.pieces:
             own = piece.multiplier * v[..., piece.v]
             v_peer[..., piece.peer_v] = (
-                own if piece.rule.turn is None else _apply(piece.rule.turn(_ours(piece, q)), own)
+                own if piece.rule.turn is None else applied(piece.rule.turn(_ours(piece, q)), own)
             )
         return v_peer
 
@@ -381,7 +122,7 @@ class Converter:
         for piece in self._leaders():
             theirs = v_peer[..., piece.peer_v]
             turn = piece.rule.turn
-            v[..., piece.v] = theirs if turn is None else _apply(np.swapaxes(turn(_ours(piece, q)), -1, -2), theirs)
+            v[..., piece.v] = theirs if turn is None else applied(np.swapaxes(turn(_ours(piece, q)), -1, -2), theirs)
         return v
 
     def _drift(self, q: Array, v: Array) -> Array:
@@ -393,12 +134,12 @@ class Converter:
         return drift
 
 
-def _ours(piece: _Piece, q: Array) -> Array:
+def _ours(piece: JointPair, q: Array) -> Array:
     """Position of a joint from our q: its own coordinates, or those its leader gives it."""
     return _unit(piece, piece.multiplier * q[..., piece.q] + piece.offset)
 
 
-def _unit(piece: _Piece, q: Array) -> Array:
+def _unit(piece: JointPair, q: Array) -> Array:
     """q with its quaternion, if it has one, of exactly unit length."""
     if piece.rule.quaternion is None:
         return q
@@ -423,18 +164,13 @@ def _checked(name: str, values: Any, size: int) -> Array:
     return array
 
 
-def _apply(T: Array, v: Array) -> Array:
-    """T v over leading dimensions."""
-    return np.asarray(np.einsum("...ij,...j->...i", T, v))
-
-
 # --- Pinocchio -------------------------------------------------------------------------------------------------------
 
 
 def pinocchio_converter(robot: HasModel, pin_model: Any) -> Converter:
     """The match of a robot and a `pinocchio.Model`, to be kept for many conversions."""
-    peer = _pinocchio(pin_model)
-    return Converter(robot.model, peer, _pieces(robot.model, peer))
+    peer = pinocchio_joints(pin_model)
+    return Converter(robot.model, peer, matched(robot.model, peer))
 
 
 def to_pinocchio(robot: HasModel, pin_model: Any, q: Array, v: Array | None = None) -> Any:
@@ -467,8 +203,8 @@ def acceleration_from_pinocchio(robot: HasModel, pin_model: Any, q: Array, v: Ar
 
 def mujoco_converter(robot: HasModel, mj_model: Any) -> Converter:
     """The match of a robot and a `mujoco.MjModel`, to be kept for many conversions."""
-    peer = _mujoco(mj_model)
-    return Converter(robot.model, peer, _pieces(robot.model, peer))
+    peer = mujoco_joints(mj_model)
+    return Converter(robot.model, peer, matched(robot.model, peer))
 
 
 def to_mujoco(robot: HasModel, mj_model: Any, q: Array, v: Array | None = None) -> Any:
@@ -501,8 +237,8 @@ def acceleration_from_mujoco(robot: HasModel, mj_model: Any, q: Array, v: Array,
 
 def idyntree_converter(robot: HasModel, idyn_model: Any) -> Converter:
     """The match of a robot and an `idyntree.Model`: its q is (base position, wxyz, s), its v (mixed base twist, ṡ)."""
-    peer = _idyntree(idyn_model, robot.model.base is not None)
-    return Converter(robot.model, peer, _pieces(robot.model, peer))
+    peer = idyntree_joints(idyn_model, robot.model.base is not None)
+    return Converter(robot.model, peer, matched(robot.model, peer))
 
 
 def to_idyntree(robot: HasModel, idyn_model: Any, q: Array, v: Array | None = None) -> tuple[Array, ...]:
@@ -517,7 +253,7 @@ def to_idyntree(robot: HasModel, idyn_model: Any, q: Array, v: Array | None = No
     n = 0 if robot.model.base is None else 7
     X_WB = np.broadcast_to(np.eye(4), (*q_peer.shape[:-1], 4, 4)).copy()
     if n:
-        X_WB[..., :3, :3], X_WB[..., :3, 3] = _rotation(q_peer), q_peer[..., :3]
+        X_WB[..., :3, :3], X_WB[..., :3, 3] = rotation_in(q_peer), q_peer[..., :3]
     X_WL = X_WB @ X_BL
     if v_peer is None:
         return X_WL, q_peer[..., n:]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import ShapeError, unknown_name
+from .forms.arguments import seconds, six_each
 from .forms.bases import Base, base_kernel
 from .forms.derivatives import (
     DifferenceDerivatives,
@@ -106,7 +107,7 @@ class Robot(Described):
 
     def integrate(self, q: Array, v: Array, dt: float | Array = 1.0) -> Array:
         """q after dt seconds at constant v (mixed), on the manifold, (…, nq)."""
-        return self.kernel("integrate")(q, v, _seconds(q, v, dt))
+        return self.kernel("integrate")(q, v, seconds(q, v, dt))
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """v with integrate(q0, v) = q1, the shortest way, (…, nv)."""
@@ -181,7 +182,7 @@ class Robot(Described):
         if not wrenches:
             return self.kernel("inverse_dynamics", None, representation)(q, v, a, out=out)
         kernel = self.kernel("inverse_dynamics", tuple(wrenches), representation)
-        return kernel(q, v, a, *_six_each(wrenches), out=out)
+        return kernel(q, v, a, *six_each(wrenches), out=out)
 
     def forward_dynamics(
         self,
@@ -197,7 +198,7 @@ class Robot(Described):
         if not wrenches:
             return self.kernel("forward_dynamics", None, representation)(q, v, tau, out=out)
         kernel = self.kernel("forward_dynamics", tuple(wrenches), representation)
-        return kernel(q, v, tau, *_six_each(wrenches), out=out)
+        return kernel(q, v, tau, *six_each(wrenches), out=out)
 
     def regressor(
         self, q: Array, v: Array, a: Array, representation: str = "mixed", *, out: Array | None = None
@@ -303,7 +304,7 @@ class Robot(Described):
 
     def integrate_derivatives(self, q: Array, v: Array, dt: float | Array = 1.0) -> StepDerivatives:
         """(q_q, q_v) of a step, from tangent to tangent, (…, nv, nv) each. Its tangent per second of dt is v."""
-        return parted(StepDerivatives, self.kernel("integrate_derivatives")(q, v, _seconds(q, v, dt)))
+        return parted(StepDerivatives, self.kernel("integrate_derivatives")(q, v, seconds(q, v, dt)))
 
     def difference_derivatives(self, q0: Array, q1: Array) -> DifferenceDerivatives:
         """(v_q0, v_q1) of v = difference(q0, q1), (…, nv, nv) each."""
@@ -377,23 +378,6 @@ class Robot(Described):
             for mode in (False,) * single + (True,) * batch:
                 kernel.code("float64", batch=mode)
         return self
-
-
-def _seconds(q: Array, v: Array, dt: float | Array) -> Array:
-    """dt as a kernel takes it: one number for each state, float32 among float32."""
-    if np.ndim(dt) > 0:
-        return np.asarray(dt)[..., None]
-    single = getattr(q, "dtype", None) == np.float32 and getattr(v, "dtype", None) == np.float32
-    return np.array([dt], dtype=np.float32 if single else np.float64)
-
-
-def _six_each(wrenches: Mapping[str, Array]) -> list[Array]:
-    for frame, wrench in wrenches.items():
-        if np.shape(wrench)[-1:] != (6,):
-            raise ShapeError(
-                f"the wrench on {frame!r} must have shape (…, 6): force, then torque; got {np.shape(wrench)}"
-            )
-    return list(wrenches.values())
 
 
 class RobotBuilder(ModelBuilder):

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import equipoise as eq
-from equipoise.body.inverse_kinematics import _Problem
+from equipoise.body.inverse_kinematics import _IKProblem
 from equipoise.body.least_squares import _step
 
 ARM = eq.load("arm7")
@@ -79,7 +79,7 @@ def test_joints_at_their_ends_stay_only_where_they_are_pushed_out():
     limits = np.array([[j.limits.lower, j.limits.upper] for j in ARM.joints.values()])
     for end, out in ((0, -1.0), (1, 1.0)):
         q = limits[:, end]
-        problem = _Problem.of(ARM, {TIP: ARM.pose(q, TIP)}, q, (), True)
+        problem = _IKProblem.of(ARM, {TIP: ARM.pose(q, TIP)}, q, (), True)
         J = ARM.jacobian(q, TIP)
         for k in range(ARM.nv):
             for way in (out, -out):
@@ -91,7 +91,7 @@ def test_joints_at_their_ends_stay_only_where_they_are_pushed_out():
 def test_a_free_coordinate_has_no_rows():
     q, _ = ARM.random_state(np.random.default_rng(4))
     place = ARM.pose(q, TIP)[:3, 3] + np.array([0.1, np.nan, 0.0])
-    r, J = _Problem.of(ARM, {TIP: place}, q, (), True).rows(q[None])
+    r, J = _IKProblem.of(ARM, {TIP: place}, q, (), True).rows(q[None])
     assert_allclose(r[0], [-0.1, 0.0, 0.0], atol=1e-12)
     assert not J[0, 1].any() and J[0, 0].any() and J[0, 2].any()
 

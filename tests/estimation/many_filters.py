@@ -81,9 +81,9 @@ def nees(motion: Motion, sensors: eq.Sensors, count: int, every: int, filter_sen
     """NEES of turn, velocity and position for `count` sensors and starts, (times, count)."""
     rng, imu, encoders = np.random.default_rng(0), sensors.imu, sensors.encoders
     told = (filter_sensors or sensors).filter_noise()
-    stands, settling, settled = standing_feet(motion), Settling(), np.tile(told.numbers, (count, 1))
+    stands, settling, settled = standing_feet(motion), Settling(told.accelerometer), np.tile(told.numbers, (count, 1))
     unsettled = settled.copy()
-    unsettled[:, CONTACT] *= told.unsettled
+    unsettled[:, CONTACT] = told.unsettled
     scales = np.repeat([0.01, 0.02, 0.01, imu.gyroscope_bias, imu.accelerometer_bias], 3)
     estimator = eq.Estimator(motion.robot, motion.imu, motion.feet, noise=told)
     beliefs = Belief(np.array([wrong_start(motion, scales, rng) for _ in range(count)]), 2)
@@ -117,6 +117,6 @@ def wrong_start(motion: Motion, scales: np.ndarray, rng: np.random.Generator) ->
 def errors(motion: Motion, k: int, beliefs: Belief) -> np.ndarray:
     """ξᵀ P⁻¹ ξ of each filter."""
     inverse, P = np.linalg.inv(truth(motion, k)), beliefs.covariance[:, :9, :9]
-    parts = zip(beliefs.orientation, beliefs.velocity, beliefs.position, strict=True)
-    xi = np.array([dense_filter.log(dense_filter.group(R, v, p) @ inverse) for R, v, p in parts])
+    R, back = beliefs.orientation, inverse[:3]
+    xi = dense_filter.logs(R @ back[:, :3], beliefs.velocity + R @ back[:, 3], beliefs.position + R @ back[:, 4])
     return np.einsum("ki,ki->k", xi, np.linalg.solve(P, xi[:, :, None])[:, :, 0])

@@ -8,7 +8,7 @@ from many_filters import nees, squat, stand, walk
 
 import equipoise as eq
 
-MOTIONS = {"stands": (stand, 1.5), "squats": (squat, 2.5), "walks": (walk, 2.5)}  # and for how long, s
+MOTIONS = {"stands": (stand, 2.5), "squats": (squat, 2.5), "walks": (walk, 2.5)}  # and for how long, s
 
 
 def interval(count: int) -> tuple[float, float]:
@@ -19,11 +19,11 @@ def interval(count: int) -> tuple[float, float]:
 
 @pytest.mark.paper("X5")
 def test_a_standing_human_is_consistent():
-    """From when its contacts have settled; cautious, if anything: soles that rest do not creep at all."""
+    """From when its contacts have settled."""
     with eq.limit_threads(1):
         found = nees(squat("human", 0.4), eq.Sensors.realistic(), 60, 100)[1:]
     low, high = interval(60)
-    assert low - 0.5 < found.mean() < high
+    assert low < found.mean() < high
 
 
 @pytest.mark.slow
@@ -31,19 +31,17 @@ def test_a_standing_human_is_consistent():
 @pytest.mark.parametrize("name", ["human", "g1"])
 @pytest.mark.parametrize("what", MOTIONS)
 def test_filters_are_consistent(what, name):
-    """100 seeds; averaged over the motion, which makes the interval of one time a wide one, and never far off.
-
-    Soles that rest do not creep in the simulation, so a filter that is told otherwise is cautious; in a walk they do so
-    in jerks.
-    """
+    """100 seeds, one set of numbers for all; averaged over the motion, which makes the interval of one time a wide one,
+    and never far off: soles of a walk creep in jerks."""
     motion, seconds = MOTIONS[what]
     with eq.limit_threads(1):
         found = nees(motion(name, seconds), eq.Sensors.realistic(), 100, 50)
     low, high = interval(100)
-    low, high = {"stands": (low - 1, high), "squats": (low, high), "walks": (low, high + 0.5)}[what]
+    print(f"NEES of 100 seeds: {name} {what} {found.mean():.2f}, {low:.2f} to {high:.2f} if consistent;", end=" ")
+    print(f"at single times {found.mean(axis=1).min():.1f} to {found.mean(axis=1).max():.1f}")
     assert low < found.mean() < high
-    assert (found.mean(axis=1) > 6.5).all()
-    assert (found.mean(axis=1) < 16).all()
+    assert (found.mean(axis=1) > 6).all()
+    assert (found.mean(axis=1) < 15).all()
 
 
 @pytest.mark.paper("X5")

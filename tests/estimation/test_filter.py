@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import equipoise as eq
 from equipoise.estimation.belief import Belief, BeliefLayout
 
-NOISE = eq.FilterNoise(0.01, 0.002, 0.1, 0.003, 0.05, 0.02, 0.004)
+NOISE = eq.FilterNoise(0.01, 0.002, 0.1, 0.003, 0.05, 0.02, 0.004, 0.06)
 FEET = ("left_foot", "right_foot")
 
 
@@ -91,6 +91,97 @@ def test_a_step_is_that_of_dense_matrices(robot, estimator, rng, held):
 
 
 @pytest.mark.paper("X5")
+def test_the_prior_is_one_of_the_invariant_error(rng):
+    """Independent errors of turn, velocity and position, as ξ of X̄ X⁻¹ in finite differences; a contact is placed from
+    the position and errs with it."""
+    X = matrix(a_belief(rng))
+    prior, step = eq.Prior(0.3, 0.2, 0.1, 0.01, 0.02), 1e-6
+    P = prior.covariance(X[:3, 3], X[:3, 4], 2)
+    columns = []
+    for e in np.eye(9) * step:
+        Y = dense_filter.group(Rotation.from_rotvec(e[:3]).as_matrix() @ X[:3, :3], X[:3, 3] + e[3:6], X[:3, 4] + e[6:])
+        columns.append(dense_filter.log(Y @ np.linalg.inv(X[:5, :5])) / step)
+    J = np.array(columns).T
+    assert_allclose(P[:9, :9], J @ np.diag(np.repeat([0.3, 0.2, 0.1], 3) ** 2) @ J.T, atol=1e-5)
+    for i in (9, 12):
+        assert_allclose(P[i : i + 3, :9], P[6:9, :9])
+        assert_allclose(P[i : i + 3, i : i + 3], P[6:9, 6:9])
+
+
+def test_logarithms_of_many_are_those_of_each(rng):
+    xi = rng.normal(size=(5, 9)) * np.repeat([0.5, 1.0], [3, 6])  # turns of less than half a one
+    xi[0, :3] = 0.0
+    X = np.array([expm(dense_filter.algebra(each)) for each in xi])
+    found = dense_filter.logs(X[:, :3, :3], X[:, :3, 3], X[:, :3, 4])
+    assert_allclose(found, xi, atol=1e-12)
+    assert_allclose(found[1], dense_filter.log(X[1]), atol=1e-12)
+
+
+CORNERS = np.array([[x, y, -0.05] for x in (-0.05, 0.15) for y in (-0.04, 0.04)])
+ARM = np.hypot(0.1, 0.04)
+
+
+@pytest.fixture(scope="module")
+def soles(robot):
+    """Feet with corners, whose mean is the contact point."""
+    feet = [SimpleNamespace(frame=frame, points=CORNERS) for frame in FEET]
+    return eq.Estimator(robot, "imu", feet, noise=NOISE)
+
+
+def leant(belief, leans):
+    numbers = belief.numbers.copy()
+    for i, lean in enumerate(leans):
+        numbers[..., belief.layout.lean(i)] = lean
+    return Belief(numbers, belief.contacts)
+
+
+@pytest.mark.paper("X5")
+def test_held_points_creep_by_the_speed_of_the_robot_and_of_their_corners(robot, soles, rng):
+    """Density², of each contact its own: contact² + creep² v² + rocking² (speed of the corners)², this without what the
+    gyroscope's bias may be."""
+    belief, leans, dt = a_belief(rng), rng.normal(size=(2, 6)), 0.01
+    bias = belief.covariance[15:18, 15:18].trace()
+    rates = np.square(leans[:, :3] - leans[:, 3:]).sum(axis=1) / 0.05**2
+    assert (rates > bias).all()
+    told = dict(gyroscope=0.01, accelerometer=0.1, encoder=0.0, kinematics=1e9)  # a foot seen so badly corrects nothing
+    noise = eq.FilterNoise(contact=0.05, creep=0.06, rocking=0.3, **told)
+    v = np.linalg.norm(belief.velocity)
+    for i in range(2):
+        density = np.sqrt(0.05**2 + (0.06 * v) ** 2 + (0.3 * ARM) ** 2 * (rates[i] - bias))
+        plain = eq.FilterNoise(contact=density, **told)
+        inputs = dt, *readings(robot, rng), np.ones(2)
+        P, Q = (soles.step(leant(belief, leans), *inputs, n.numbers).belief.covariance for n in (noise, plain))
+        own = slice(9 + 3 * i, 12 + 3 * i)
+        assert_allclose(P[own, own], Q[own, own], rtol=1e-9)
+        other = slice(12 - 3 * i, 15 - 3 * i)
+        assert np.abs(P[other, other] - Q[other, other]).max() > 1e-3  # that one rocks otherwise
+
+
+@pytest.mark.paper("X5")
+def test_leans_follow_the_soles_and_corrections_are_no_motion(robot, soles, rng):
+    """Smoothed quickly and slowly where a contact is held and was seen before, else as it is now."""
+    dt = 0.01
+    for held, known in ((1, 1), (1, 0), (0, 1)):
+        belief, lean = a_belief(rng), rng.normal(size=6)
+        w, a, joints, rates = readings(robot, rng)
+        before = leant(belief, np.tile(known * lean, (2, 1)))
+        blind = eq.FilterNoise(encoder=0.0, kinematics=1e9).numbers
+        ahead, after = (soles.step(before, dt, w, a, joints, rates, held * np.ones(2), n).belief for n in (blind, None))
+        q = robot.neutral()
+        q[7:] = joints
+        for i, frame in enumerate(FEET):
+            R_IC = robot.pose(q, "imu")[:3, :3].T @ robot.pose(q, frame)[:3, :3]
+            predicted, now = ((b.orientation @ R_IC).T @ [0, 0, 1] for b in (ahead, after))
+            told = np.concatenate([
+                old + (predicted - old) * dt / (tau + dt) + now - predicted
+                for old, tau in ((lean[:3], 0.01), (lean[3:], 0.05))
+            ])  # fmt: skip
+            expected = told if held and known else np.tile(now, 2)
+            assert_allclose(after.numbers[after.layout.lean(i)], expected, atol=1e-9)
+            assert np.linalg.norm(now - predicted) >= 0.01 * held
+
+
+@pytest.mark.paper("X5")
 def test_large_errors_obey_their_linear_equation_whatever_the_motion(robot, estimator, rng):
     """ξ̇ = A ξ holds exactly for errors of any size, here 2 rad, metres and metres per second.
 
@@ -103,7 +194,7 @@ def test_large_errors_obey_their_linear_equation_whatever_the_motion(robot, esti
     Y = expm(dense_filter.algebra(xi)) @ X
     both = [Belief.of(Z[:3, :3], Z[:3, 3], Z[:3, 4], Z[:3, 5:].T, *zero, np.eye(21)) for Z in (X, Y)]
     belief, T = Belief(np.array([b.numbers for b in both]), 2), 0.0
-    none = np.array([0, 0, 0, 0, 0, 0, 1e9])  # a foot that is seen this badly corrects nothing
+    none = np.array([0, 0, 0, 0, 0, 0, 1e9, 0, 0])  # a foot that is seen this badly corrects nothing
     for _ in range(100):
         w, a, joints, rates = readings(robot, rng)
         belief = estimator.step(belief, 0.02, w, a, joints, rates, np.ones(2), none).belief
@@ -254,7 +345,7 @@ def test_errors_teach(robot):
         estimator(*args, contacts=[True])
     with pytest.raises(eq.ShapeError, match="belief"):
         Belief(np.zeros(7), 2)
-    assert BeliefLayout(2).size == 16 + 6 + 21 * 22 // 2
+    assert BeliefLayout(2).size == 16 + 6 + 21 * 22 // 2 + 2 * 6
 
 
 def test_a_robot_without_contacts_dead_reckons(robot, rng):

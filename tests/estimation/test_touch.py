@@ -7,7 +7,7 @@ import support
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.estimation.push import PushObserver
+from equipoise.estimation.push import smoothed_gains
 from equipoise.estimation.soles import soles_of
 from equipoise.estimation.touch_equations import noise_gains, own_rows
 from equipoise.simulate.plant import make_plant
@@ -25,9 +25,9 @@ def test_momentum_changes_by_what_the_kernel_says(name, rng):
     kernel = observer_kernel(robot)
     q, v = robot.random_state(rng)
     zero, dt = np.zeros(robot.nv), 1e-3
-    one = np.ones(robot.nv)
-    step = np.array([dt])
-    explained, residual, momentum, *_ = kernel(q, v, zero, zero, one, one, np.zeros(0), np.zeros(1), step, step)
+    inputs = {argument.name: np.ones(argument.size) for argument in kernel.program.inputs}
+    inputs |= {"q": q, "v": v, "tau": zero, "explained": zero, "gain": np.zeros(1), "dt": np.array([dt])}
+    explained, residual, momentum, *_ = kernel(*inputs.values())
     assert_allclose(momentum, robot.mass_matrix(q) @ v, rtol=1e-10, atol=1e-10)
     assert_allclose(residual, 0, atol=1e-12)
     assert_allclose(explained / dt, robot.coriolis_matrix(q, v).T @ v - robot.gravity(q), rtol=1e-9, atol=1e-9)
@@ -74,12 +74,10 @@ def test_wrenches_are_told_apart(rng):
 
 def outputs(watcher, q, tau, gain, explained=None):
     """Of one step of the kernel from rest, by name."""
-    kernel, zero = watcher.kernel, np.zeros(watcher.robot.nv)
-    names = [o.name for o in kernel.program.outputs]
-    noises, step = (watcher._in["rate_noise"], watcher._in["torque_noise"]), np.array([1e-3])
-    numbers = *noises, watcher._in["scale"], np.array([gain]), step, step
-    start = zero if explained is None else explained
-    return dict(zip(names, kernel(q, zero, tau, start, *numbers), strict=True))
+    kernel, zero, step = watcher.kernel, np.zeros(watcher.robot.nv), np.array([1e-3])
+    inputs = watcher._in | {"q": q, "v": zero, "tau": tau, "gain": np.array([gain]), "dt": step, "period": step}
+    inputs["explained"] = zero if explained is None else explained
+    return dict(zip([o.name for o in kernel.program.outputs], kernel(*inputs.values()), strict=True))
 
 
 @pytest.mark.paper("X5")
@@ -109,17 +107,17 @@ def test_a_push_is_told_apart_from_what_the_feet_carry(rng):
 @pytest.mark.paper("X5")
 def test_a_contact_that_does_not_carry_explains_no_push():
     """The same residual is a foot's or the chest's, as the foot carries or not."""
-    robot = support.load("human")
-    q, r = robot.standing(), {}
-    J = np.vstack([robot.jacobian(q, frame) for frame in ("left_foot", "thorax")])
-    seen = {"mass_matrix": robot.mass_matrix(q), "jacobians": J, "residual": J[:6].T @ [30.0, 0, 0, 0, 0, 0]}
+    robot, K = support.load("human"), 160.0
+    q, outside = robot.standing(), robot.jacobian(robot.standing(), "left_foot").T @ [30.0, 0, 0, 0, 0, 0]
+    watcher, found, left = eq.TouchObserver(robot, ("left_foot", "right_foot"), watch="thorax"), {}, {}
     for carries in (True, False):
-        push = PushObserver(robot, np.full(6, 1e4), eq.TouchSettings())
-        for _ in range(300):
-            r[carries], left = push(1e-3, 1e-3, [carries], seen)
-        assert (np.abs(left[6:]).max() < 0.1) == carries
-    assert np.linalg.norm(r[True]) < 0.5
-    assert np.linalg.norm(r[False]) > 2
+        watcher._in["push_scale"][:6] = 1e4 * carries
+        watcher._in["slow"][:] = outside
+        said = outputs(watcher, q, robot.gravity(q), K, -outside * (1 + K * 1e-3) / K)
+        found[carries], left[carries] = said["external"], np.abs(said["push_left"][6:]).max()
+        assert_allclose(said["slow"], outside, atol=1e-9)
+    assert np.linalg.norm(found[True]) < 0.5 < 2 < np.linalg.norm(found[False])
+    assert left[True] < 0.1 < left[False]
 
 
 @pytest.mark.paper("X5")
@@ -223,9 +221,7 @@ def test_noise_gains_are_those_of_the_recursions():
     said = casadi.Function("gains", [gain, period], list(noise_gains(gain, period)))(K, T)
     assert_allclose([float(x) for x in said], [np.square(by_momentum).sum(), np.square(by_torque).sum()], rtol=1e-9)
     smoothed = [np.square(slow[:rows]).sum(), np.square(slow[rows:]).sum()]
-    assert_allclose(
-        PushObserver(support.load("human"), np.zeros(0), eq.TouchSettings()).noise_gains(T), smoothed, rtol=0.15
-    )
+    assert_allclose(smoothed_gains(K, eq.TouchSettings().push_settling, T), smoothed, rtol=0.15)
 
 
 @pytest.mark.paper("X5")
@@ -278,6 +274,8 @@ def test_height_speaks_against_touch(hand):
     assert_allclose(odds[1] / odds[0], np.exp(-1), rtol=1e-3)
     assert_allclose(odds[2] / odds[0], np.exp(-10), rtol=1e-2)
     assert_allclose(odds[3], odds[2], rtol=1e-2)
+    below = watcher(0.302, q, zero, light, np.array([-0.05])).probability["hand"]
+    assert_allclose(below, low, rtol=1e-3)  # lower than what stands is no more of a touch
 
 
 def test_a_light_touch_carries_nothing(hand):

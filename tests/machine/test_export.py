@@ -16,9 +16,9 @@ from synthetic import every_operation, random_program
 
 import equipoise as eq
 from equipoise.errors import CompileError, UnknownNameError
+from equipoise.machine.order import compact_order, most_alive
 from equipoise.machine.program import Output, Program
 from equipoise.machine.source.export import export, names_of
-from equipoise.machine.source.order import compact_order, most_alive
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler on this machine")
 STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]

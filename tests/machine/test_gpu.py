@@ -21,10 +21,10 @@ from equipoise.machine.gpu.arrays import common_kind, kind
 from equipoise.machine.gpu.kernel import DeviceKernel
 from equipoise.machine.gpu.layout import SHARED_BYTES, MemoryLayout, layout_for, stage_numbers
 from equipoise.machine.gpu.source import ENTRIES, STATES, Source, cuda_source, gather_source, turn_source
+from equipoise.machine.order import most_alive
 from equipoise.machine.program import Program
 from equipoise.machine.source.body import SourceBody
 from equipoise.machine.source.functions import FAR, helpers
-from equipoise.machine.source.order import most_alive
 from equipoise.machine.target import compact_slots
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler on this machine")

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 import equipoise as eq
 from equipoise.machine import cpu
 from equipoise.machine.emit import emit
-from equipoise.machine.target import Target, scratch_size
+from equipoise.machine.target import Target
 
 WIDTHS = {"sse": 2, "avx2": 4, "avx512": 8}
 ROBOT = "quadruped"
@@ -113,7 +113,7 @@ def cross_compiled(text: str, name: str) -> bytes:
 def target_of(name: str, dtype: str = "float64", batch: bool = True) -> Target:
     lanes = WIDTHS.get(name, 2)
     width = lanes * (1 if dtype == "float64" else 2) if batch else 1
-    return Target(dtype, width, lanes, streaming=name == "avx512", registers=28 if name == "avx512" else 13)
+    return Target(dtype, width, lanes, streams_anywhere=name == "avx512", registers=28 if name == "avx512" else 13)
 
 
 @pytest.mark.parametrize("batch", [True, False], ids=["batch", "single"])
@@ -131,6 +131,7 @@ DRIVER = """
 #include <stdio.h>
 #include <stdlib.h>
 extern int32_t run({types});
+{declared}
 int main(void) {{
     double *in[{inputs}], *out = aligned_alloc(64, {bytes_out}), *scratch = aligned_alloc(64, {bytes_scratch});
     const size_t sizes[{inputs}] = {{ {sizes} }};
@@ -166,9 +167,10 @@ def test_kernels_run_on_aarch64(tmp_path, quantity, batch):
     if batch:
         pointers += [str(states // target.width), "scratch", "0"]
         types += ["int64_t", "double *", "int32_t"]
-    rounded = [-(-8 * size // 64) * 64 for size in (wanted.size, scratch_size(program, target.width) + 8)]
     text = DRIVER.format(
-        types=", ".join(types), inputs=len(arrays), bytes_out=rounded[0], bytes_scratch=rounded[1],
+        types=", ".join(types), inputs=len(arrays), bytes_out=-(-wanted.nbytes // 64) * 64,
+        declared="extern const int64_t scratch_size;" if batch else "",
+        bytes_scratch="(8 * scratch_size + 63) / 64 * 64" if batch else "64",
         sizes=", ".join(str(x.size) for x in arrays), arguments=", ".join(pointers), numbers_out=wanted.size,
     )  # fmt: skip
     (tmp_path / "driver.c").write_text(text)

@@ -114,6 +114,25 @@ def expected_rectangle(run, k, camera, box):
     return np.concatenate([pixels.min(axis=0), pixels.max(axis=0)])
 
 
+def check_names(browser, run, k, camera, box, document="document"):
+    """The name of what the mouse is over, and none beside the robot."""
+    poses, tip = link_poses(run.robot.model, run.q[k]), f"{document}.querySelector('.equipoise-name')"
+    shown = f"({tip} || {{style: {{}}}}).style.display === 'block' ? {tip}.textContent : ''"
+    for link in ("head", "thorax"):  # nothing hides them
+        ((surface, *_),) = [surfaces for name, surfaces in link_surfaces(run.robot.model) if name == link]
+        middle = poses[link][:3, :3] @ surface.vertices.mean(axis=0) + poses[link][:3, 3]
+        x, y = on_screen(middle, camera, box())[0]
+
+        def moved(x=x, y=y):
+            browser.mouse("mouseMoved", x + 1, y)
+            browser.mouse("mouseMoved", x, y)
+            return browser.evaluate(shown)
+
+        wait_for(lambda moved=moved, link=link: moved() == link, f"the name {link!r}", 60)
+    browser.mouse("mouseMoved", box()["x"] + 5, box()["y"] + 5)
+    wait_for(lambda: browser.evaluate(shown) == "", "the name to go", 30)
+
+
 def test_the_viewer_shows_the_robot_where_the_camera_must_see_it(browser, run):
     with eq.view(run, port=0) as viewer:
         browser.open(viewer.url)
@@ -123,6 +142,7 @@ def test_the_viewer_shows_the_robot_where_the_camera_must_see_it(browser, run):
         start, end = (lambda k=k: expected_rectangle(run, k, camera, canvas_box(browser)) for k in (0, 60))
         assert np.abs(start() - end()).max() > 20  # else the test could not tell them apart
         standing = settled(browser, fits(start), "the standing robot")
+        check_names(browser, run, 0, camera, lambda: canvas_box(browser))
         browser.evaluate("document.querySelector('[role=slider]').focus()")
         browser.call("Input.dispatchKeyEvent", type="keyDown", key="End", code="End", windowsVirtualKeyCode=35)
         wait_for(lambda: viewer.player.time == run.t[-1], "the slider to reach the end")
@@ -208,6 +228,7 @@ def test_the_report_opens_from_disk_and_plays(browser, run, tmp_path):
         seek_by_click(browser, run.t[k])
         wait_for(lambda k=k: abs(browser.evaluate("now()") - run.t[k]) < 0.02, f"time {run.t[k]}")
         settled(browser, fits(lambda k=k: expected_rectangle(run, k, camera, box())), f"the robot at {run.t[k]} s")
+    check_names(browser, run, 0, camera, box, IN_REPORT)
     assert browser.evaluate("parseFloat(charts[0].line.style.left)") == pytest.approx(0.0, abs=3.0)
     check_linked_curves(browser)
     assert all(url.startswith(("file:///", "data:", "blob:")) for url in browser.requests())

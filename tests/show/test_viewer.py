@@ -141,7 +141,7 @@ def test_forces_and_polygon_appear_with_the_contacts(opened):
         forces={"left_foot": np.full((61, 6), np.nan), "right_foot": samples.squat().forces["right_foot"]}
     )
     scene = RobotScene(opened, run.robot, contacts=run.contacts, frames=["left_hand"])
-    from equipoise.show.viewer import moment_of
+    from equipoise.show.player import moment_of
 
     scene.show(moment_of(run, 0))
     assert scene._shown["forces"].points.shape == (1, 2, 3)

@@ -139,3 +139,20 @@ def test_what_has_no_motor_is_asked_for_nothing():
     sent = Motor(robot, 0, True, "torque", None).wanted(SimpleNamespace(torque=asked)).feed_forward
     assert_allclose(sent, np.where(robot.actuated, asked, 0.0), atol=0)
     assert not sent[:6].any() and asked[0] == 1.0
+
+
+def test_torque_that_lags_leaves_with_the_speed(wheel):
+    """A slow motor at full torque whose wheel is suddenly fast: what the speed leaves counts at once."""
+    bank = ActuatorBank(wheel, eq.Actuators(bandwidth=2.0, no_load_speed=20.0, corner_speed=10.0), np.zeros(1), DT)
+    slow, fast = (PlantState(np.zeros(1), np.array([speed]), 0.0) for speed in (0.0, 18.0))
+    assert_allclose(bank(np.array([10.0]), slow), 10.0)
+    assert_allclose(bank(np.array([10.0]), fast), 10.0 * 0.2)  # (20 − 18) / (20 − 10) of the effort limit
+
+
+def test_drives_are_as_stiff_as_the_lag_of_their_torque_allows(wheel):
+    """A third of the bandwidth on the inertia, or 6 % of the effort limit for each rad/s, whichever is less."""
+    slow, quick = eq.Actuators(bandwidth=0.5), eq.Actuators(bandwidth=200.0)
+    assert_allclose(slow.drive_gains(wheel), [[50 * 0.5 * np.pi / 3], [0.5 * np.pi / 3]])  # 2π f I / 3, I = ½
+    assert_allclose(quick.drive_gains(wheel)[1], 0.06 * 10.0)
+    heavy = eq.Actuators(bandwidth=0.25, reflected_inertia=0.5)
+    assert_allclose(heavy.drive_gains(wheel)[1], 0.5 * np.pi / 3)  # the rotor is part of what it moves

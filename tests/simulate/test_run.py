@@ -91,7 +91,7 @@ def test_a_controller_that_tells_no_forces_gets_those_measured():
 
 def test_where_frames_are_wanted_is_recorded_thirty_times_a_second_and_shown(tmp_path):
     from equipoise.algebra.quaternions import rotation
-    from equipoise.show.viewer import moment_of
+    from equipoise.show.player import moment_of
 
     turned = np.eye(4)
     turned[:3, :3], turned[:3, 3] = rotation((0.8, 0.0, 0.6, 0.0)), (0.1, 0.2, 0.3)

@@ -10,6 +10,7 @@ from things import FEET, hold, quadruped
 
 import equipoise as eq
 from equipoise.simulate.contacts import ContactInfo
+from equipoise.simulate.perception import Perception
 from equipoise.simulate.plant import PlantState, make_plant
 from equipoise.simulate.sensors import Sensors, SensorSuite, imu_frame
 
@@ -188,3 +189,77 @@ def test_errors_teach():
         Sensors(imu={"delay": -1})
     with pytest.raises(eq.StateError, match="gyroscope_noise"):
         Sensors(imu={"gyroscope_noise": np.nan})
+
+
+def test_biases_of_the_accelerometer_walk(brick):
+    """By w √dt in a step; without white noise its differences are the walk alone."""
+    sensors = Sensors(imu=dict(accelerometer_walk=0.3, rate=1000.0))
+    forces = np.array([s.accelerometer for s in at_rest(brick, suite(brick, sensors), 4000)])
+    assert_allclose(np.diff(forces, axis=0).std(axis=0), 0.3 * np.sqrt(1e-3), rtol=0.06)  # five deviations of 4,000
+
+
+def test_the_imu_turns_while_it_is_pushed(brick):
+    """A sample is what a body feels on average over a step: here a force that turns in its axes, exactly known."""
+    w, g, dt = 30.0, 9.80665, 1e-3
+    reads, a = suite(brick, Sensors(), frame="brick"), np.array([2.0, -1.0, 0.5])
+    for k in range(3):
+        t = k * dt
+        q = np.array(
+            [*(0.5 * a * t * t), np.cos(w * t / 2), np.sin(w * t / 2), 0, 0]
+        )  # about x, which gravity is across
+        said = reads.read(t, PlantState(q, np.array([*(a * t), w, 0, 0]), t), np.zeros(6))
+    s = np.linspace(t - dt, t, 2001)
+    f = a + np.array([0, 0, g])
+    felt = np.array([np.full_like(s, f[0]), np.cos(w * s) * f[1] + np.sin(w * s) * f[2],
+                     np.cos(w * s) * f[2] - np.sin(w * s) * f[1]])  # fmt: skip
+    assert_allclose(said.accelerometer, felt.mean(axis=1), atol=3e-3)  # (ω dt)² / 8 of the force; half a step is 0.15
+    assert_allclose(said.gyroscope, [w, 0, 0], rtol=1e-3)
+
+
+def test_a_clock_keeps_its_rate_where_steps_do_not_divide_it(arm_on_a_brick):
+    """1 kHz in steps of 0.7 ms: 700 samples in 0.7 s, each with its own noise."""
+    sensors = Sensors(encoders=dict(noise=1e-3, rate=1000.0))
+    said = at_rest(arm_on_a_brick, suite(arm_on_a_brick, sensors, frame="brick"), 1000, dt=0.7e-3)
+    assert len({float(s.joints[0]) for s in said}) == pytest.approx(700, abs=2)
+
+
+def test_filters_are_told_what_rounding_does():
+    """A step of the encoder's resolution is uniform noise, of its twelfth root."""
+    sensors = Sensors(encoders=dict(noise=3e-4, resolution=1e-3))
+    rounded = np.round(np.linspace(0, 1, 100_001) / 1e-3) * 1e-3 - np.linspace(0, 1, 100_001)
+    assert_allclose(sensors.filter_noise().encoder, np.hypot(3e-4, rounded.std()), rtol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def arm_on_a_brick():
+    builder = eq.RobotBuilder("swing").link("brick", mass=2.0, inertia=(0.03, 0.04, 0.05))
+    builder = builder.link("arm", mass=0.5, inertia=(0.01, 0.01, 0.01))
+    return builder.joint("hinge", "revolute", "brick", "arm", axis=(0, 1, 0), lower=-2, upper=2, effort=5.0).build()
+
+
+class Told:
+    """An estimator that is where it is told, and keeps the forces it was given."""
+
+    def __init__(self, robot, q):
+        self.robot, self.imu, self.contact_frames, self.q = robot, "brick", {"foot": "brick", "hand": "arm"}, q
+
+    def __call__(self, t, *readings, forces):
+        self.forces = forces
+        return self.q, np.zeros(self.robot.nv)
+
+
+def test_measured_forces_go_to_the_contacts_of_their_frame_and_to_controllers_in_world_axes(arm_on_a_brick, rng):
+    """Heel and toe of a plant are one contact of an estimator; force and torque turn with the estimated pose."""
+    robot, (q, v) = arm_on_a_brick, arm_on_a_brick.random_state(rng)
+    contacts = {name: ContactInfo("brick", np.zeros((1, 3))) for name in ("heel", "toe")}
+    contacts["hand"] = ContactInfo("arm", np.zeros((1, 3)))
+    wrenches = {name: rng.normal(size=6) for name in contacts}
+    estimator = Told(robot, q)
+    seen = Perception(robot, Sensors(forces={}), estimator, contacts, rng)
+    seen.update(0.0, PlantState(q, v, 0.0, wrenches), np.zeros(robot.nv))
+    R = {frame: robot.pose(q, frame)[:3, :3] for frame in ("brick", "arm")}
+    both = wrenches["heel"] + wrenches["toe"]
+    assert_allclose(estimator.forces["foot"], [*(R["brick"].T @ both[:3]), *(R["brick"].T @ both[3:])], atol=1e-12)
+    assert_allclose(estimator.forces["hand"][3:], R["arm"].T @ wrenches["hand"][3:], atol=1e-12)
+    for name, wrench in wrenches.items():
+        assert_allclose(seen.wrenches()[name], wrench, atol=1e-12)  # the pose is the true one

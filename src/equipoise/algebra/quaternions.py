@@ -46,7 +46,7 @@ class Arithmetic(Protocol):
         ...
 
 
-class _Numbers:
+class _NumpyArithmetic:
     cos = staticmethod(np.cos)
     sin = staticmethod(np.sin)
     sqrt = staticmethod(np.sqrt)
@@ -63,7 +63,7 @@ class _Numbers:
         return np.stack(np.broadcast_arrays(*entries), axis=-1)
 
 
-NUMBERS: Arithmetic = _Numbers()
+NUMBERS: Arithmetic = _NumpyArithmetic()
 
 
 def product(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any, Any]:

@@ -8,6 +8,7 @@ from .contacts import Held, contact_bias, contact_jacobian, point_jacobian
 from .coordinates import base_turn, coordinate_rates, velocity_from_rates
 from .impacts import Impact, impact, resolve_impact
 from .loops import LoopConstraints, close_loops, closure, loop_constraints
+from .static_balance import static_region
 from .support import (
     SupportArea,
     SupportPolygon,
@@ -16,7 +17,6 @@ from .support import (
     four_point_area,
     moment_free_point,
     polygon_area,
-    static_region,
     support_area,
     support_polygon,
     zero_moment_point,

@@ -15,6 +15,7 @@ from . import (
     courses,
     derivatives,
     dynamics,
+    estimated,
     forms,
     grounds,
     growth,
@@ -87,6 +88,10 @@ def _grounds(robots: list[str] | None, rounds: int) -> Iterator[Any]:
     return grounds.run(robots or ("g1", "human"))
 
 
+def _estimated(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+    return estimated.run(robots or ("g1", "human"))
+
+
 BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "dynamics": _dynamics,
     "derivatives": _derivatives,
@@ -102,6 +107,7 @@ BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "opponents": _opponents,
     "courses": _courses,
     "grounds": _grounds,
+    "estimated": _estimated,
 }
 QUIET = ("control", "latency", "walking")  # benches that a table drawn meanwhile would disturb
 
@@ -243,7 +249,15 @@ def _grounds_line(row: grounds.GroundRow) -> list[str]:
     return [row.robot, row.ground, str(row.seed), row.outcome, *far, "passed" if row.good else "MISSED"]
 
 
+def _estimated_line(row: estimated.EstimatedTally) -> list[str]:
+    count, drift = f"{row.seeds - len(row.failed)} of {row.seeds}", row.drift
+    failed = " ".join(map(str, row.failed))
+    cells = [row.task, row.robot, count, failed, f"{1e3 * row.off:.1f}", "" if drift is None else f"{100 * drift:.2f}"]
+    return [*cells, "passed" if row.good else "MISSED"]
+
+
 _TITLES = {
+    "estimated": "control on estimates only, with realistic sensors and motors; at least 19 of 20, walks within 3 %",
     "grounds": "walks at 0.15 √(g h) over grounds that the plan does not know",
     "courses": "walking courses of AIST on JVRC-1, with their verdict",
     "walking": "ms of thread time while a robot walks in MuJoCo; real time: simulated seconds per second of the loop",
@@ -260,6 +274,10 @@ _TITLES = {
     "growth": "inverse dynamics of a snake of n joints, batch of 1,024 on one core",
 }
 _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
+    "estimated": (
+        ["task", "robot", "succeed", "seeds that fail", "base off, mm, at most", "% of the way", "verdict"],
+        _estimated_line,
+    ),
     "grounds": (["robot", "ground", "seed", "outcome", "s", "went, m", "verdict"], _grounds_line),
     "courses": (["course", "seed", "outcome", "base ends at, m", "tilt, rad", "verdict"], _courses_line),
     "walking": (["robot", "what", "calls", "median", "p99", "p99.9", "largest", "real time ×"], _walking_line),

@@ -93,7 +93,7 @@ def solve_ik(
         ShapeError: a target that is neither a pose nor a place, or q0 of the wrong size.
         StateError: a target that is not finite or not a rigid motion.
     """
-    problem = _Problem.of(robot, targets, q0, locked, base)
+    problem = _IKProblem.of(robot, targets, q0, locked, base)
     q, cost = problem.start, np.full(len(problem.start), np.inf)
     rng, steps = np.random.default_rng(seed), 0
     for attempt in range(max(1, attempts)):
@@ -111,7 +111,7 @@ def solve_ik(
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _IKProblem:
     """All problems of a batch, one below the other: (N, …)."""
 
     robot: Robot
@@ -125,7 +125,7 @@ class _Problem:
     @classmethod
     def of(
         cls, robot: Robot, targets: Mapping[str, ArrayLike], q0: ArrayLike | None, locked: Sequence[str], base: bool
-    ) -> _Problem:
+    ) -> _IKProblem:
         if not targets:
             raise ShapeError("solve_ik: give at least one target, a frame with its pose or place")
         robot, names = _frames(robot, targets)
@@ -144,7 +144,7 @@ class _Problem:
         bounds = PositionBounds.of(robot, _free(robot, locked, base))
         return cls(robot, names, flat, start, shape, bounds, positions(robot))
 
-    def only(self, rows: Array) -> _Problem:
+    def only(self, rows: Array) -> _IKProblem:
         """Some of the problems."""
         wanted = {name: value[rows] for name, value in self.wanted.items()}
         return replace(self, wanted=wanted, start=self.start[rows], shape=(len(rows),))

@@ -63,7 +63,7 @@ def standing_posture(
         locked: joints that stay at their zero: fingers.
         preferred: joint positions that a description calls standing; the nearest posture that stands is found.
     """
-    problem = _Problem.of(anatomy, locked, preferred or {})
+    problem = _PostureProblem.of(anatomy, locked, preferred or {})
     outward = OUTWARD if anatomy.hands else OUTWARD[:1]
     best: StandingPosture | None = None
     for side in outward:
@@ -77,7 +77,7 @@ def standing_posture(
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _PostureProblem:
     anatomy: Anatomy
     bounds: PositionBounds
     rest: Array  # q that joints go to where nothing else is wanted
@@ -88,7 +88,7 @@ class _Problem:
     hulls: dict[int, Hull] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, anatomy: Anatomy, locked: Sequence[str], preferred: Mapping[str, float]) -> _Problem:
+    def of(cls, anatomy: Anatomy, locked: Sequence[str], preferred: Mapping[str, float]) -> _PostureProblem:
         skeleton = anatomy.skeleton
         bounds = _bounds(skeleton, locked)
         rest = skeleton.zero.copy()

@@ -237,7 +237,7 @@ class JointPart:
 
 
 @dataclass(frozen=True)
-class _Push:
+class _JointPush:
     """What belongs to a displacement of a joint while the robot accelerates, in world axes about O."""
 
     psi_rate: Spatial
@@ -266,7 +266,7 @@ def _part(state: JointState, subtree: Subtree) -> JointPart:
     )
 
 
-def _pushes(tree: Tree, where: Poses, parts: list[JointPart], v: SX, a: SX) -> list[_Push]:
+def _pushes(tree: Tree, where: Poses, parts: list[JointPart], v: SX, a: SX) -> list[_JointPush]:
     motions = body_accelerations(tree, where.motions, v, a, constant(tree.gravity))
     wrenches = subtree_wrenches(tree, where, motions)
     if tree.floating:
@@ -275,7 +275,7 @@ def _pushes(tree: Tree, where: Poses, parts: list[JointPart], v: SX, a: SX) -> l
     return [_push(part, F, part.state.psi_rate(motion, rate_dot)) for part, motion, F, rate_dot in columns]
 
 
-def _push(part: JointPart, F: Spatial, psi_rate: Spatial) -> _Push:
+def _push(part: JointPart, F: Spatial, psi_rate: Spatial) -> _JointPush:
     state, S = part.state, part.state.S
     by_q = part.subtree.drifts(state.psi) + part.subtree.momenta(psi_rate) + moved_wrench(F, S)
     own = S.dot(by_q)
@@ -283,10 +283,10 @@ def _push(part: JointPart, F: Spatial, psi_rate: Spatial) -> _Push:
         own = own + S.angular.T @ cross(F.linear, S.linear)
         if state.turning:
             own = own + S.angular.T @ cross(F.angular, S.angular)
-    return _Push(psi_rate.twists_in(state.R, state.p), by_q.wrenches_in(state.R, state.p), own)
+    return _JointPush(psi_rate.twists_in(state.R, state.p), by_q.wrenches_in(state.R, state.p), own)
 
 
-def _by_position(tree: Tree, parts: list[JointPart], pushes: list[_Push]) -> SX:
+def _by_position(tree: Tree, parts: list[JointPart], pushes: list[_JointPush]) -> SX:
     """∂tau/∂q."""
 
     def pair(i: int, j: int) -> tuple[SX, SX]:

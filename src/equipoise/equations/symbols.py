@@ -19,7 +19,7 @@ from .factors import factorised
 SX = casadi.SX
 
 
-class _Symbols:
+class _SymbolArithmetic:
     """The arithmetic of `algebra.quaternions`, on symbols."""
 
     cos = staticmethod(casadi.cos)
@@ -42,7 +42,7 @@ class _Symbols:
         return cls.matrix([[entry] for entry in entries])
 
 
-SYMBOLS: Any = _Symbols()
+SYMBOLS: Any = _SymbolArithmetic()
 
 
 def _is_zero(entry: Any) -> bool:

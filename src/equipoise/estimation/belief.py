@@ -15,7 +15,7 @@ Array = np.ndarray
 @dataclass(frozen=True)
 class BeliefLayout:
     """Where the parts of a belief lie: quaternion, velocity, position, contacts, biases, upper triangle of the
-    covariance."""
+    covariance, and of each contact how it leans."""
 
     contacts: int
 
@@ -27,7 +27,7 @@ class BeliefLayout:
     @property
     def size(self) -> int:
         """Numbers in a belief."""
-        return self.covariance.stop
+        return self.lean(self.contacts).start
 
     quaternion, velocity, position = slice(0, 4), slice(4, 7), slice(7, 10)
 
@@ -46,6 +46,11 @@ class BeliefLayout:
     def covariance(self) -> slice:
         start = 16 + 3 * self.contacts
         return slice(start, start + self.n * (self.n + 1) // 2)
+
+    def lean(self, i: int) -> slice:
+        """The vertical in the axes of contact i, smoothed quickly and slowly: by the difference it rocks."""
+        start = self.covariance.stop + 6 * i
+        return slice(start, start + 6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +123,7 @@ class Belief:
     def of(
         cls, R: Array, v: Array, p: Array, d: Array, gyroscope_bias: Array, accelerometer_bias: Array, covariance: Array
     ) -> Belief:
-        """From its parts, with the shapes of the properties above."""
+        """From its parts, with the shapes of the properties above; how contacts lean is not known yet."""
         n = covariance.shape[-1]
         rows, columns = np.triu_indices(n)
         d = np.asarray(d, dtype=float)
@@ -131,5 +136,6 @@ class Belief:
             gyroscope_bias,
             accelerometer_bias,
             covariance[..., rows, columns],
+            np.zeros((*flat.shape[:-1], 6 * d.shape[-2])),
         ]
         return cls(np.concatenate(parts, axis=-1), d.shape[-2])

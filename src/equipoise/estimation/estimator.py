@@ -18,9 +18,10 @@ from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
 from .belief import Belief, BeliefLayout
-from .frames import Contacts, Place, contact_points, on_the_robot, place_of
+from .frames import Contacts, Place, contact_points, on_the_robot
 from .noise import CONTACT, FilterNoise, Prior
 from .settling import Settling
+from .soles import Sole, soles_of
 from .touch import SETTINGS, Touch, TouchObserver, TouchSettings
 
 if TYPE_CHECKING:
@@ -89,8 +90,7 @@ class Estimator:
         self.watch, self.settings, self._given, self._watching = watch, settings, contacts, watch is not None
         self._points = contact_points(robot, contacts)
         self.contacts = tuple(self._points)
-        places = [place_of(robot, frame, point) for frame, point in self._points.values()]
-        self.kernel = _kernel(robot, on_the_robot(robot, imu), places)
+        self.kernel = _kernel(robot, on_the_robot(robot, imu), list(soles_of(robot, contacts).values()))
         self._buffers()
 
     # --- many filters at once -----------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Estimator:
             joints: (…, nq − 7).
             joint_rates: (…, nv − 6).
             held: (…, contacts): 1 for contacts that stood before this step and stand now, else 0.
-            noise: (…, 7), the fields of `FilterNoise`; the estimator's own if not given.
+            noise: (…, 9), the fields of `FilterNoise` but the last; the estimator's own if not given.
         """
         own = self.noise.numbers if noise is None else noise
         seconds = np.asarray(dt, dtype=float)[..., None]
@@ -133,8 +133,10 @@ class Estimator:
         self._in["noise"][:] = self.noise.numbers
         self._run = self.kernel.bound(list(self._in.values()), list(self._out.values()))
         self._all = np.ones(len(self.contacts), dtype=bool)
+        layout = BeliefLayout(len(self.contacts))
+        self._height_rows = slice(layout.position.stop + 2, layout.gyroscope_bias.start, 3)
         self._least = self.settings.force(self.robot)
-        self._settling = Settling()
+        self._settling, self._settles = Settling(self.noise.accelerometer), self.noise.unsettled > self.noise.contact
         self.reset()
 
     def reset(self, q: Array | Belief | None = None, v: Array | None = None, t: float | None = None) -> None:
@@ -208,13 +210,12 @@ class Estimator:
             return {}
         made = {}
         for name, (frame, point) in self._points.items():
-            force = self.touch.smoothed[name] if self._touching_now(name) else np.zeros(6)
-            arm = self.robot.pose(self._q, frame)[:3, :3] @ point if point.any() else point
-            made[name] = np.concatenate([force[:3], force[3:] + np.cross(arm, force[:3])])
+            if self.touch.touching[name]:
+                arm = self.robot.pose(self._q, frame)[:3, :3] @ point
+                made[name] = _about_origin(self.touch.smoothed[name], arm)
+            else:
+                made[name] = np.zeros(6)
         return made
-
-    def _touching_now(self, name: str) -> bool:
-        return self.touch is not None and self.touch.touching[name]
 
     @property
     def squares(self) -> dict[str, float]:
@@ -260,9 +261,9 @@ class Estimator:
         trusted = self._that_rest(touching) if True in self._slips else touching
         inputs["held"][:] = trusted & self._trusted
         inputs["dt"][0] = dt = np.nan if self._time is None else t - self._time
-        if self.noise.unsettled != 1:
-            settles = self._settling(dt, inputs["accelerometer"], trusted)
-            inputs["noise"][CONTACT] = self.noise.contact * (self.noise.unsettled if settles else 1.0)
+        if self._settles:
+            unsettled = self._settling(dt, inputs["accelerometer"], trusted)
+            inputs["noise"][CONTACT] = self.noise.unsettled if unsettled else self.noise.contact
         said = self._out["belief"]
         if not dt >= 0 or self._run() or not isfinite(said.dot(said)):
             self.rejected += 1
@@ -294,20 +295,21 @@ class Estimator:
         """What the torques say of forces from outside; made when first wanted."""
         return TouchObserver(self.robot, self._given, self.watch, self.settings)
 
-    def _heights(self) -> Array | None:
-        """Of the contacts above the lowest that stands, (contacts,), m; None where none does."""
-        if not self._touching.any():
+    def _heights(self) -> list[float] | None:
+        """Of the contacts above the lowest that stands, m; None where none does. In plain numbers, as they are few."""
+        heights = self._in["belief"][self._height_rows].tolist()
+        standing = [height for height, stands in zip(heights, self._touching.tolist(), strict=True) if stands]
+        if not standing:
             return None
-        layout = BeliefLayout(len(self.contacts))
-        heights = self._in["belief"][layout.position.stop + 2 : layout.gyroscope_bias.start : 3]
-        return heights - heights[self._touching].min()
+        lowest = min(standing)
+        return [height - lowest for height in heights]
 
     def _standing(self, contacts: Standing, forces: Mapping[str, Array] | None, torques: Array | None) -> Array:
         """Which contacts stand, by the best that is known."""
         if contacts is not None or (forces is None and torques is None):
             return self._flags(contacts)
         if forces is None:
-            return self._all & False if self.touch is None else self._flags(self.touch.carrying)
+            return self._all & False if self.touch is None else np.array(list(self.touch.carrying.values()), dtype=bool)
         least = self._least * np.where(self._touching, self.settings.release, 1.0)
         felt = [np.asarray(forces.get(name, np.zeros(6)), dtype=float)[:3] for name in self.contacts]
         return np.array([f.dot(f) for f in felt]).reshape(-1) > least**2
@@ -342,6 +344,12 @@ class Estimator:
         self._time = t
 
 
+def _about_origin(wrench: Array, arm: Array) -> Array:
+    """A wrench that acts at the end of an arm, about its beginning; plain numbers: six of them are quicker so."""
+    (x, y, z), (fx, fy, fz, tx, ty, tz) = arm.tolist(), wrench.tolist()
+    return np.array([fx, fy, fz, tx + y * fz - z * fy, ty + z * fx - x * fz, tz + x * fy - y * fx])
+
+
 def _upright(felt: Array, up: Array) -> Array:
     """Quaternion of the shortest turn that brings what is felt to where up is."""
     a, b = felt / np.linalg.norm(felt), up / np.linalg.norm(up)
@@ -355,25 +363,26 @@ def _upright(felt: Array, up: Array) -> Array:
 # --- the kernel -------------------------------------------------------------------------------------------------------
 
 
-def _kernel(robot: Robot, imu: Place, contacts: Sequence[Place]) -> Kernel:
+def _kernel(robot: Robot, imu: Place, soles: Sequence[Sole]) -> Kernel:
     """One step of the filter for this robot, from the cache where it is there."""
-    key = ("invariant filter", *((body, X.tobytes()) for body, X in (imu, *contacts)))
-    make = functools.partial(_traced, robot.tree, imu, contacts)
+    places = [imu, *(sole.place for sole in soles)]
+    key = ("invariant filter", *((body, X.tobytes()) for body, X in places), *(sole.arm for sole in soles))
+    make = functools.partial(_traced, robot.tree, imu, soles)
     return kernel_of(cached_program(robot.tree, key, make), strict=False)
 
 
-def _traced(tree: Tree, imu: Place, contacts: Sequence[Place]) -> Program:
+def _traced(tree: Tree, imu: Place, soles: Sequence[Sole]) -> Program:
     from ..equations.symbols import SX
     from ..machine.trace import trace
     from .filter_equations import NOISES, step
 
-    layout, k = BeliefLayout(len(contacts)), len(contacts)
+    layout, k = BeliefLayout(len(soles)), len(soles)
     sizes = {
         "belief": layout.size, "gyroscope": 3, "accelerometer": 3, "joints": tree.nq - 7, "joint_rates": tree.nv - 6,
         "held": k, "noise": len(NOISES), "dt": 1,
     }  # fmt: skip
     symbols = {name: SX.sym(name, size) for name, size in sizes.items()}
-    outputs = step(tree, imu, contacts, symbols)
+    outputs = step(tree, imu, soles, symbols)
     shapes = {
         "belief": (layout.size,),
         "q": (tree.nq,),

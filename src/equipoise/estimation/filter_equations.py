@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import log, pi
 
 import casadi
+import numpy as np
 
 from ..algebra import quaternions
 from ..equations.inverse_dynamics import Place
@@ -29,8 +30,14 @@ from ..equations.manifold import coordinate_rates, entries
 from ..equations.symbols import SX, SYMBOLS, constant, cross, skew, solve_positive_definite, stack, zeros
 from ..model.tree import Tree
 from .belief import BeliefLayout
+from .soles import Sole
 
-NOISES = ("gyroscope", "gyroscope_bias", "accelerometer", "accelerometer_bias", "contact", "encoder", "kinematics")
+NOISES = (
+    "gyroscope", "gyroscope_bias", "accelerometer", "accelerometer_bias", "contact", "encoder", "kinematics", "creep",
+    "rocking",
+)  # fmt: skip
+QUICK, SLOW = 0.01, 0.05  # s over which the lean of a contact is smoothed
+CERTAIN = 10.0  # variances of one encoder, smoothed: less of a lean is noise of all joints of a leg
 
 
 @dataclass
@@ -66,6 +73,7 @@ class Kinematics:
 
     h: SX  # p_IC, in I
     J: SX  # 3×(joint rates)
+    R: SX  # R_IC
 
 
 def left_jacobian(w: SX) -> SX:
@@ -83,8 +91,10 @@ def left_jacobian(w: SX) -> SX:
 # --- prediction -------------------------------------------------------------------------------------------------------
 
 
-def predicted(state: State, P: SX, w: SX, a: SX, noise: dict[str, SX], gravity: SX, dt: SX) -> tuple[State, SX]:
-    """Mean and covariance after dt with the IMU's rates held.
+def predicted(
+    state: State, P: SX, w: SX, a: SX, noise: dict[str, SX], creeps: Sequence[SX], gravity: SX, dt: SX
+) -> tuple[State, SX]:
+    """Mean and covariance after dt with the IMU's rates held; `creeps` are the contacts' densities, squared.
 
     [HGEG20, IMU and contact dynamics; Riccati equation of the right-invariant error with biases].
 
@@ -101,7 +111,7 @@ def predicted(state: State, P: SX, w: SX, a: SX, noise: dict[str, SX], gravity: 
         list(quaternions.normalised(turn, SYMBOLS)), v, p, state.d, state.gyroscope_bias, state.accelerometer_bias
     )
     Phi = _transition(state, R, gravity, dt)
-    return mean, symmetric(Phi @ (P + _process_noise(state, noise) * dt) @ Phi.T)
+    return mean, symmetric(Phi @ (P + _process_noise(state, noise, creeps) * dt) @ Phi.T)
 
 
 def _transition(state: State, R: SX, gravity: SX, dt: SX) -> SX:
@@ -118,7 +128,7 @@ def _transition(state: State, R: SX, gravity: SX, dt: SX) -> SX:
     return Phi
 
 
-def _process_noise(state: State, noise: dict[str, SX]) -> SX:
+def _process_noise(state: State, noise: dict[str, SX], creeps: Sequence[SX]) -> SX:
     """Q̄ = Ad_X Cov(w) Ad_Xᵀ [HGEG20, noise of the right-invariant error].
 
     R drops out, because the noises are the same in all directions.
@@ -131,10 +141,35 @@ def _process_noise(state: State, noise: dict[str, SX]) -> SX:
         for j, right in enumerate(arms):
             Q[3 * i : 3 * i + 3, 3 * j : 3 * j + 3] = gyroscope * left @ right.T
     own = {1: "accelerometer", count - 2: "gyroscope_bias", count - 1: "accelerometer_bias"}
-    own |= {3 + i: "contact" for i in range(len(state.d))}
-    for i, name in own.items():
-        Q[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] += noise[name] ** 2 * one
+    strengths = {i: noise[name] ** 2 for i, name in own.items()}
+    strengths |= {3 + i: creep for i, creep in enumerate(creeps)}
+    for i, squared in strengths.items():
+        Q[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] += squared * one
     return Q
+
+
+def contact_noise(state: State, P: SX, lean: SX, arm: float, noise: dict[str, SX], dt: SX) -> SX:
+    """Density of a held point's velocity, squared: at rest, by the robot's own motion, and by that of the sole.
+
+    Nearly at rest, the load on a sole is a function of where the centre of mass is, and sole and ground give in
+    proportion to it: a contact point moves by a part of the body's velocity. A sole that rocks turns about some edge
+    of it, and its middle moves by as much as its corners do; what encoders and the gyroscope's bias may feign is none.
+    """
+    rate, n = (lean[0:3] - lean[3:6]) / SLOW, P.shape[0]
+    by_bias = casadi.trace(P[n - 6 : n - 3, n - 6 : n - 3])
+    floor = CERTAIN * noise["encoder"] ** 2 * dt / (QUICK * SLOW * SLOW) + by_bias
+    rocking = noise["rocking"] ** 2 * arm * arm * casadi.fmax(rate.T @ rate - floor, 0)
+    return noise["contact"] ** 2 + noise["creep"] ** 2 * state.v.T @ state.v + rocking
+
+
+def leaning(ahead: State, state: State, seen: Kinematics, lean: SX, held: SX, up: SX, dt: SX) -> SX:
+    """The vertical in a contact's axes, smoothed quickly and slowly; as it is now where the contact is not held, or was
+    never seen before. What the correction from `ahead` to `state` turns is no motion."""
+    before, now = (seen.R.T @ (R.T @ up) for R in (ahead.R, state.R))
+    quick = lean[0:3] + (before - lean[0:3]) * (dt / (QUICK + dt)) + now - before
+    slow = lean[3:6] + (before - lean[3:6]) * (dt / (SLOW + dt)) + now - before
+    known = held * (lean[3:6].T @ lean[3:6] > 0.25)  # a vertical has length one, what is not known yet has none
+    return casadi.if_else(known, stack(quick, slow), stack(now, now))
 
 
 # --- correction -------------------------------------------------------------------------------------------------------
@@ -225,7 +260,8 @@ def robot_kinematics(tree: Tree, joints: SX, rates: SX, imu: Place, contacts: Se
     seen = []
     for place in contacts:
         h = R_BI.T @ (where.frame(tree, place)[1] - p_BI)
-        seen.append(Kinematics(h, casadi.sparsify(casadi.jacobian(casadi.jtimes(h, joints, flow), speed))))
+        J = casadi.sparsify(casadi.jacobian(casadi.jtimes(h, joints, flow), speed))
+        seen.append(Kinematics(h, J, R_BI.T @ where.frame(tree, place)[0]))
     return RobotKinematics(R_BI, p_BI, velocity(tree, q, v, imu), seen)
 
 
@@ -267,15 +303,18 @@ def _quaternion(R: SX) -> list[SX]:
 # --- one step ---------------------------------------------------------------------------------------------------------
 
 
-def step(tree: Tree, imu: Place, contacts: Sequence[Place], symbols: dict[str, SX]) -> dict[str, SX]:
+def step(tree: Tree, imu: Place, soles: Sequence[Sole], symbols: dict[str, SX]) -> dict[str, SX]:
     """One step of the filter: predict with the IMU, correct with the contacts that are held, place the others."""
-    layout = BeliefLayout(len(contacts))
+    layout, dt = BeliefLayout(len(soles)), symbols["dt"]
     state, P = unpacked(layout, symbols["belief"])
+    leans = [symbols["belief"][layout.lean(i)] for i in range(len(soles))]
     noise = {name: symbols["noise"][i] for i, name in enumerate(NOISES)}
-    seen = robot_kinematics(tree, symbols["joints"], symbols["joint_rates"], imu, contacts)
+    places = [sole.place for sole in soles]
+    seen = robot_kinematics(tree, symbols["joints"], symbols["joint_rates"], imu, places)
     gravity = constant(tree.gravity)
-    state, P = predicted(state, P, symbols["gyroscope"], symbols["accelerometer"], noise, gravity, symbols["dt"])
-    squares, total = [], zeros(1)
+    creeps = [contact_noise(state, P, lean, sole.arm, noise, dt) for lean, sole in zip(leans, soles, strict=True)]
+    state, P = predicted(state, P, symbols["gyroscope"], symbols["accelerometer"], noise, creeps, gravity, dt)
+    ahead, squares, total = state, [], zeros(1)
     for i, contact in enumerate(seen.contacts):
         state, P, squared, likelihood = corrected(state, P, i, contact, symbols["held"][i], noise)
         squares.append(squared)
@@ -283,8 +322,10 @@ def step(tree: Tree, imu: Place, contacts: Sequence[Place], symbols: dict[str, S
     for i, contact in enumerate(seen.contacts):
         state, P = placed(state, P, i, contact, symbols["held"][i], noise)
     q, v = base_state(state, seen, symbols["gyroscope"], symbols["joints"], symbols["joint_rates"])
-    belief = packed(state, P)
-    speeds = stack(*(contact_velocity(state, seen, k, symbols) for k in range(len(contacts))))
+    up = -gravity / max(float(np.linalg.norm(tree.gravity)), 1e-12)
+    leans = [leaning(ahead, state, seen.contacts[i], lean, symbols["held"][i], up, dt) for i, lean in enumerate(leans)]
+    belief = stack(packed(state, P), *leans)
+    speeds = stack(*(contact_velocity(state, seen, k, symbols) for k in range(len(soles))))
     return {"belief": belief, "q": q, "v": v, "squares": stack(*squares), "likelihood": total, "speeds": speeds}
 
 
@@ -304,7 +345,7 @@ def unpacked(layout: BeliefLayout, belief: SX) -> tuple[State, SX]:
 
 
 def packed(state: State, P: SX) -> SX:
-    """The numbers of a belief."""
+    """Mean and covariance as numbers of a belief."""
     n = P.shape[0]
     upper = [P[i, j] for i in range(n) for j in range(i, n)]
     biases = state.gyroscope_bias, state.accelerometer_bias

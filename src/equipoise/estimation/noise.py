@@ -29,11 +29,15 @@ class FilterNoise:
         gyroscope_bias: its walk, rad/s²/√Hz.
         accelerometer: m/s²/√Hz.
         accelerometer_bias: its walk, m/s³/√Hz.
-        contact: how a point that is held creeps, m/s/√Hz.
+        contact: how a point that is held creeps while the robot rests, m/s/√Hz.
         encoder: rad.
         kinematics: m, of a contact's place as the model has it.
-        unsettled: factor on `contact` while contacts settle, after one was made or lost, or a shock shook them.
-            `Estimator.step` knows nothing of the steps before, so there it is not used.
+        creep: of the IMU's own speed, how points that are held creep besides, 1/√Hz: load moves between and over soles
+            as the robot moves over them, and soles and ground give.
+        rocking: of the speed at which the corners of a sole move as it tilts, how its middle creeps, 1/√Hz; contacts
+            without points have no corners.
+        unsettled: m/s/√Hz in place of `contact` where that is less, while contacts settle: after one was made or lost,
+            or a shock shook them. `Estimator.step` knows nothing of the steps before, so there it is not used.
     """
 
     gyroscope: float = 0.002
@@ -43,7 +47,9 @@ class FilterNoise:
     contact: float = 0.05
     encoder: float = 0.01
     kinematics: float = 0.0
-    unsettled: float = 1.0
+    creep: float = 0.0
+    rocking: float = 0.0
+    unsettled: float = 0.0
 
     def __post_init__(self) -> None:
         _require_finite(self)
@@ -54,7 +60,7 @@ class FilterNoise:
 
     @property
     def numbers(self) -> Array:
-        """All but the last field, (7,): those of one step."""
+        """All but the last field, (9,): those of one step."""
         return np.array(astuple(self)[:-1])
 
 

@@ -1,71 +1,50 @@
-"""A push at one frame of the robot, told apart from what its contacts carry."""
+"""A push at one frame of the robot, told apart from what its contacts carry, on symbols.
+
+r = Σ Jᵀ F + noise, as for the contacts, but smoothed over `push_settling`, in which the noise of the rates averages out
+faster than that of the torques. So its covariance differs from that of a single step; and all rows count, since those
+of the arms say how much of the base's momentum is noise of their own rates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-import numpy as np
+import casadi
 
-if TYPE_CHECKING:
-    from ..robot import Robot
-    from .touch import TouchSettings
+from ..equations.inverse_dynamics import Place
+from ..equations.jacobians import jacobian
+from ..equations.mass_matrix import mass_matrix
+from ..equations.symbols import SX, beside, solve_positive_definite, stack
+from ..model.tree import Tree
 
-Array = np.ndarray
-PUSHES = 200.0  # N: what may push before anything is measured; its torque is taken for zero
+SHORTEST = 1e-6  # s between steps, in place of what is not known yet
 
 
-class PushObserver:
-    """The force at a watched frame by all rows of the residual, smoothed.
+def smoothed_gains(gain: SX, settling: SX, period: SX) -> tuple[SX, SX]:
+    """Variance of the smoothed residual for one of momentum and of torque, white and new in every step.
 
-    r = Σ Jᵀ F + noise, as for the contacts, but smoothed over `push_settling`, in which the noise of the rates averages
-    out faster than that of the torques. So its covariance differs from that of a single step; and all rows count, since
-    those of the arms say how much of the base's momentum is noise of their own rates.
-
-    Args:
-        robot: any.
-        scale: (6 contacts,) what each component of the contacts may carry.
-        settings: numbers.
+    White noise of density σ² `period` through K s a / ((s + K) (s + a)) and through K a / ((s + K) (s + a)).
     """
+    a = 1 / settling
+    both = period * gain * a / (2 * (gain + a))
+    return gain * a * both, both
 
-    def __init__(self, robot: Robot, scale: Array, settings: TouchSettings) -> None:
-        self.settings, self._scale = settings, np.concatenate([scale, PUSHES * np.array([1.0, 1, 1, 0, 0, 0])])
-        self._rates, self._torques = settings.rate_noises(robot) ** 2, settings.torque_noises(robot) ** 2
-        self._slow = np.zeros(robot.nv)
 
-    def reset(self) -> None:
-        """Nothing was felt yet."""
-        self._slow[:] = 0.0
+def pushed(tree: Tree, places: Sequence[Place], symbols: dict[str, SX], residual: SX) -> dict[str, SX]:
+    """The smoothed residual, the wrench at the last place that explains it best beside those at the others, and what
+    they leave.
 
-    def noise_gains(self, period: float) -> tuple[float, float]:
-        """Variance of the smoothed residual for one of momentum and of torque, white and new in every step.
-
-        White noise of density σ² `period` through K s a / ((s + K) (s + a)) and through K a / ((s + K) (s + a)).
-        """
-        K, a = self.settings.bandwidth, 1 / self.settings.push_settling
-        both = period * K * a / (2 * (K + a))
-        return K * a * both, both
-
-    def __call__(
-        self, dt: float, period: float, carrying: Sequence[bool], seen: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
-        """(wrench at the watched frame, (6,); what it and the contacts leave of the smoothed residual, (nv,)).
-
-        Args:
-            dt: s since the last step.
-            period: s, of the steps on average.
-            carrying: which contacts carry; others are known to give nothing.
-            seen: residual, mass matrix and Jacobians of this step.
-        """
-        self._slow += (seen["residual"] - self._slow) * (dt / (self.settings.push_settling + dt))
-        if not period > 0:
-            return np.zeros(6), np.zeros_like(self._slow)
-        M, J = seen["mass_matrix"], seen["jacobians"]
-        by_rates, by_torques = self.noise_gains(period)
-        noise = (M * (by_rates * self._rates)) @ M.T
-        noise.flat[:: len(noise) + 1] += by_torques * self._torques
-        s = self._scale * np.repeat([*carrying, True], 6)
-        weighted = np.linalg.solve(noise, J.T).T
-        A = (weighted @ J.T) * np.outer(s, s) + np.eye(len(s))
-        F = s * np.linalg.solve(A, s * (weighted @ self._slow))
-        return F[-6:], self._slow - J.T @ F
+    `push_scale` has what each component may be: zero for contacts that do not carry, which are known to give nothing.
+    """
+    q, s, dt = symbols["q"], symbols["push_scale"], symbols["dt"]
+    slow = symbols["slow"] + (residual - symbols["slow"]) * (dt / (symbols["push_settling"] + dt))
+    M, J = mass_matrix(tree, q), stack(*(jacobian(tree, q, place) for place in places))
+    period = casadi.fmax(symbols["period"], SHORTEST)
+    by_rates, by_torques = smoothed_gains(symbols["gain"], symbols["push_settling"], period)
+    spread = M * casadi.repmat((symbols["rate_noise"] ** 2).T, tree.nv, 1)
+    noise = by_rates * spread @ M.T + casadi.diag(by_torques * symbols["torque_noise"] ** 2)
+    solved = solve_positive_definite(casadi.densify(noise), beside(J.T, slow))
+    A, b = J @ solved[:, :-1], J @ solved[:, -1]
+    # unknowns in units of s: F = s x, which stays solvable where s is zero
+    F = s * solve_positive_definite(casadi.densify(A * (s @ s.T)) + casadi.diag(SX.ones(s.shape[0])), s * b)
+    return {"slow": slow, "external": F[-6:], "push_left": slow - J.T @ F}

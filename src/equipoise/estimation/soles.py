@@ -30,6 +30,11 @@ class Sole:
     corners: Array
     flat: bool
 
+    @property
+    def arm(self) -> float:
+        """m from the contact point to the farthest corner."""
+        return float(np.linalg.norm(self.corners, axis=1).max())
+
 
 def soles_of(robot: Robot, contacts: Contacts) -> dict[str, Sole]:
     """Contact → where it may touch: the corners of its points, and the middle where it has several."""

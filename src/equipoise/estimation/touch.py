@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from math import exp, inf, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import StateError
 from ..machine.kernel import Kernel
@@ -17,7 +17,6 @@ from ..machine.program import Program
 from ..machine.store import cached_program, kernel_of
 from ..model.tree import Tree
 from .frames import Contacts, Place, on_the_robot
-from .push import PushObserver
 from .soles import Sole, soles_of
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 CARRIES = 1e4  # N, N m: what a contact may carry before anything is measured
+PUSH = np.array([200.0, 200.0, 200.0, 0.0, 0.0, 0.0])  # N: what may push, likewise; its torque is taken for zero
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,14 @@ class TouchSettings:
         M = robot.mass_matrix(robot.standing())
         return np.hypot(self.torque_noises(robot), self.bandwidth * np.linalg.norm(M * self.rate_noises(robot), axis=1))
 
+    def numbers(self, robot: Robot) -> dict[str, ArrayLike]:
+        """What the observer's kernel is told of all this."""
+        names = "significance", "height", "height_limit", "settling"
+        told: dict[str, ArrayLike] = {name: getattr(self, name) for name in names}
+        told |= {"rate_noise": self.rate_noises(robot), "torque_noise": self.torque_noises(robot)}
+        told |= {"gain": self.bandwidth, "touch_force": self.force(robot)}
+        return told | {"surprise": self.surprise + 5 * self.residual_noise(robot)}
+
 
 SETTINGS = TouchSettings()
 
@@ -153,38 +161,33 @@ class TouchObserver:
         soles = soles_of(robot, contacts)
         self.contacts = tuple(soles)
         self.kernel = _kernel(robot, list(soles.values()), None if watch is None else on_the_robot(robot, watch))
-        self._force = settings.force(robot)
-        gravity = np.array(robot.model.gravity)
-        self._up = -gravity / max(float(np.linalg.norm(gravity)), 1e-12)
         self._in = {argument.name: np.zeros(argument.size) for argument in self.kernel.program.inputs}
         self._out = {output.name: np.zeros(output.shape) for output in self.kernel.program.outputs}
+        for name, value in settings.numbers(robot).items():
+            self._in[name][:] = value
+        if watch is not None:
+            self._in["push_settling"][0], self._in["push_scale"][-6:] = settings.push_settling, PUSH
         carries = [CARRIES * np.array([1, 1, 1, *3 * [sole.flat]]) for sole in soles.values()]
         self._in["scale"][:] = np.concatenate([np.zeros(0), *carries])
-        self._in["rate_noise"][:] = settings.rate_noises(robot)
-        self._in["torque_noise"][:] = settings.torque_noises(robot)
-        self._in["gain"][0] = settings.bandwidth
-        self._push = None if watch is None else PushObserver(robot, self._in["scale"], settings)
-        self._surprise = settings.surprise + 5 * settings.residual_noise(robot)
         self._run = self.kernel.bound(list(self._in.values()), list(self._out.values()))
-        ends = np.cumsum([0, *(len(sole.corners) for sole in soles.values())])
-        self._corners = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         self._branches = _branch_ends(robot)
         self.reset()
 
     def reset(self) -> None:
         """Start anew: the first call only learns the momentum."""
         self._time: float | None = None
-        self._in["period"][0] = 0.0
         self._touching, self._carrying = dict.fromkeys(self.contacts, False), dict.fromkeys(self.contacts, False)
-        self._smooth = np.zeros((len(self.contacts), 6))
         self.rejected = 0
         for part in self._out.values():
             part[:] = 0.0
-        if self._push is not None:
-            self._push.reset()
-        self._last = self._said(0.0, None)
+        self._in["period"][0] = 0.0
+        self._in["smooth"][:] = 0.0
+        if self.watch is not None:
+            self._in["slow"][:] = self._in["push_scale"][:-6] = 0.0
+        self._out["odds"][:] = -inf
+        self._last = self._said()
 
-    def __call__(self, t: float, q: Array, v: Array, torques: Array, heights: Array | None = None) -> Touch:
+    def __call__(self, t: float, q: Array, v: Array, torques: Array, heights: ArrayLike | None = None) -> Touch:
         """One step. Nothing raises on numbers: what is not finite is passed over, and `rejected` counts.
 
         Args:
@@ -200,6 +203,7 @@ class TouchObserver:
         first = self._time is None
         inputs["dt"][0] = dt = 0.0 if self._time is None else t - self._time
         inputs["period"][0] = self._usual(dt)
+        inputs["heights"][:] = 0.0 if heights is None else heights
         if not dt >= 0 or self._run() or not isfinite(out["left"].dot(out["left"])):
             self.rejected += 1
             return self._last
@@ -208,7 +212,10 @@ class TouchObserver:
             inputs["explained"][:] = out["momentum"]
             self._run()
         inputs["explained"][:] = out["explained"]
-        self._last = self._said(dt, heights)
+        inputs["smooth"][:] = out["smoothed"]
+        if self.watch is not None:
+            inputs["slow"][:] = out["slow"]
+        self._last = self._said()
         return self._last
 
     def _usual(self, dt: float) -> float:
@@ -218,38 +225,28 @@ class TouchObserver:
             return before
         return dt if before == 0 else before + 0.1 * (dt - before)
 
-    def _said(self, dt: float, heights: Array | None) -> Touch:
+    def _said(self) -> Touch:
         """The numbers of the kernel, in words."""
-        out, s = self._out, self.settings
-        forces, speeds = out["wrenches"].reshape(-1, 6).copy(), out["speeds"].reshape(-1, 6)
-        self._smooth += (forces - self._smooth) * (dt / (s.settling + dt))
-        chance = {}
-        for i, name in enumerate(self.contacts):
-            odds = self._log_odds(i, 0.0 if heights is None else float(heights[i]))
-            chance[name] = _logistic(odds)
-            self._decide(name, odds, float(self._smooth[i, :3] @ self._up) / self._force)
-        slipping = tuple(
-            name
-            for i, name in enumerate(self.contacts)
-            if self._carrying[name] and not speeds[i, :3] @ speeds[i, :3] < s.slip_speed**2
+        out, names, fast = self._out, self.contacts, self.settings.slip_speed**2
+        odds, carried = out["odds"].tolist(), tuple(self._carrying.values())
+        for name, own, load in zip(names, odds, out["loads"].tolist(), strict=True):
+            self._decide(name, own, load)
+        carries = tuple(self._carrying.values())
+        if self.watch is not None and carries != carried:  # from the next step on
+            self._in["push_scale"][:-6] = self._in["scale"] * np.repeat(carries, 6)
+        slips = zip(names, carries, out["slips"].tolist(), strict=True)
+        forces = out["wrenches"].reshape(-1, 6).copy(), out["smoothed"].reshape(-1, 6).copy()
+        return Touch(
+            out["residual"].copy(),
+            dict(zip(names, forces[0], strict=True)),
+            dict(zip(names, forces[1], strict=True)),
+            None if self.watch is None else out["external"].copy(),
+            dict(zip(names, map(_logistic, odds), strict=True)),
+            self._touching.copy(),
+            self._carrying.copy(),
+            tuple(name for name, carries, speed in slips if carries and not speed < fast),
+            self._unexpected() if out["alarm"][0] > 1 else (),
         )
-        external, left = None, out["left"]
-        if self._push is not None:
-            external, left = self._push(dt, self._in["period"][0], list(self._carrying.values()), out)
-        told = external, chance, dict(self._touching), dict(self._carrying), slipping, self._unexpected(left)
-        wrenches = dict(zip(self.contacts, forces, strict=True))
-        smoothed = dict(zip(self.contacts, self._smooth.copy(), strict=True))
-        return Touch(out["residual"].copy(), wrenches, smoothed, *told)
-
-    def _log_odds(self, i: int, height: float) -> float:
-        """That contact i touches with some corner: half the square of its signal, less that of `significance` and what
-        its height says against it."""
-        s, own = self.settings, self._corners[i]
-        best = -inf
-        for z, rise in zip(self._out["signals"][own].tolist(), self._out["rises"][own].tolist(), strict=True):
-            against = min(max(height + rise, 0.0) / s.height, s.height_limit)
-            best = max(best, max(z, 0.0) ** 2 / 2 - against)
-        return best - s.significance**2 / 2
 
     def _decide(self, name: str, odds: float, load: float) -> None:
         """Whether a contact touches and carries, given its log-odds and its force in units of `touch_force`."""
@@ -259,11 +256,9 @@ class TouchObserver:
         self._touching[name] = odds > least or (self._touching[name] and loaded)
         self._carrying[name] = self._touching[name] and loaded
 
-    def _unexpected(self, left: Array) -> tuple[str, ...]:
+    def _unexpected(self) -> tuple[str, ...]:
         """The last joints of their branches that feel what nothing explains: whatever touches is at or behind them."""
-        felt = np.abs(left) > self._surprise
-        if not felt[6 if self.robot.floating else 0 :].any():
-            return ()
+        felt = self._out["unexplained"] > 1
         hot = {name for name, joint in self.robot.joints.items() if felt[joint.v].any()}
         return tuple(name for name in hot if not hot & self._branches[name])
 
@@ -307,7 +302,13 @@ def _traced(tree: Tree, soles: Sequence[Sole], watch: Place | None) -> Program:
         "gain": 1,
         "dt": 1,
         "period": 1,
+        "smooth": m,
+        "heights": len(soles),
+        "surprise": nv,
     }
+    sizes |= dict.fromkeys(("settling", "significance", "height", "height_limit", "touch_force"), 1)
+    if watch is not None:
+        sizes |= {"slow": nv, "push_scale": m + 6, "push_settling": 1}
     symbols = {name: SX.sym(name, size) for name, size in sizes.items()}
     outputs = step(tree, soles, watch, symbols)
     shapes = {name: out.shape if out.shape[1] > 1 else (out.shape[0],) for name, out in outputs.items()}

@@ -34,6 +34,7 @@ from ..equations.manifold import coordinate_rates
 from ..equations.mass_matrix import mass_matrix
 from ..equations.symbols import SX, beside, constant, cross, solve_positive_definite, stack, zeros
 from ..model.tree import Tree
+from .push import pushed
 from .soles import Sole
 
 NOT_FELT = 1e-12  # 1/N²: a force that is wrong by a meganewton says nothing
@@ -137,12 +138,40 @@ def signals(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual:
     return {"signals": stack(*found), "rises": stack(*rises)}
 
 
+def decided(soles: Sequence[Sole], symbols: dict[str, SX], found: dict[str, SX], up: SX) -> dict[str, SX]:
+    """What contacts are judged by, one number for each.
+
+    `odds`: logarithm of the odds that a contact touches with some corner: half the square of its signal, less that of
+    `significance` and what its height says against it. `loads`: smoothed force upwards, in units of `touch_force`.
+    `slips`: squared speeds of the contact points.
+    """
+    smooth, dt = symbols["smooth"], symbols["dt"]
+    smooth = smooth + (found["wrenches"] - smooth) * (dt / (symbols["settling"] + dt))
+    odds, loads, slips, at = [], [], [], 0
+    for i, sole in enumerate(soles):
+        best = SX(-casadi.inf)
+        for _ in sole.corners:
+            z, height = casadi.fmax(found["signals"][at], 0), symbols["heights"][i] + found["rises"][at]
+            against = casadi.fmin(casadi.fmax(height, 0) / symbols["height"], symbols["height_limit"])
+            best, at = casadi.fmax(best, z * z / 2 - against), at + 1
+        speed = found["speeds"][6 * i : 6 * i + 3]
+        odds.append(best - symbols["significance"] ** 2 / 2)
+        loads.append(up.T @ smooth[6 * i : 6 * i + 3] / symbols["touch_force"])
+        slips.append(speed.T @ speed)
+    listed = {"smoothed": smooth, "odds": stack(*odds), "loads": stack(*loads), "slips": stack(*slips)}
+    return listed if soles else dict.fromkeys(listed, zeros(0))
+
+
+def vertical(tree: Tree) -> SX:
+    """Unit vector against gravity; none where there is no gravity."""
+    gravity = np.array(tree.gravity)
+    return constant(-gravity / max(float(np.linalg.norm(gravity)), 1e-12))
+
+
 def _at_corners(tree: Tree, q: SX, sole: Sole, A: SX, b: SX) -> tuple[SX, SX]:
     """(z of a force upwards, height above the contact point) of each corner."""
     R, _ = poses(tree, q).frame(tree, sole.place)
-    gravity = np.array(tree.gravity)
-    up = constant(-gravity / max(float(np.linalg.norm(gravity)), 1e-12))
-    z, rises = [], []
+    up, z, rises = vertical(tree), [], []
     for corner in sole.corners:
         arm = R @ constant(corner)
         w = stack(up, cross(arm, up))
@@ -152,11 +181,17 @@ def _at_corners(tree: Tree, q: SX, sole: Sole, A: SX, b: SX) -> tuple[SX, SX]:
 
 
 def step(tree: Tree, soles: Sequence[Sole], watch: Place | None, symbols: dict[str, SX]) -> dict[str, SX]:
-    """Observer and wrenches in one; for a watched frame also the matrices by which its wrench is found."""
+    """Observer, wrenches, what contacts are judged by, and the wrench at a watched frame in one.
+
+    `unexplained` is each row that nothing explains, in units of what it may be; `alarm` the largest of the joints'.
+    """
     out = observed(tree, symbols)
     out |= wrenches(tree, soles, symbols, out["residual"])
+    out |= decided(soles, symbols, out, vertical(tree))
+    left = out["left"]
     if watch is not None:
-        q = symbols["q"]
-        J = stack(*(jacobian(tree, q, place) for place in (*(sole.place for sole in soles), watch)))
-        out |= {"mass_matrix": casadi.densify(mass_matrix(tree, q)), "jacobians": casadi.densify(J)}
-    return out
+        out |= pushed(tree, [*(sole.place for sole in soles), watch], symbols, out["residual"])
+        left = out["push_left"]
+    unexplained = casadi.fabs(left) / symbols["surprise"]
+    joints = unexplained[len(base_rows(tree)) :]
+    return out | {"unexplained": unexplained, "alarm": casadi.mmax(joints) if joints.shape[0] else zeros(1)}

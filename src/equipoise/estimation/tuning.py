@@ -80,7 +80,7 @@ def log_likelihood(estimator: Estimator, log: FilterLog, noises: Array, start: B
     """(log-density of the innovations over a log, mean of their squares), (B,) each.
 
     Args:
-        noises: (B, 7), the fields of `FilterNoise` in order.
+        noises: (B, 9), the fields of `FilterNoise` in order, without the last.
         start: one belief at the first row of the log.
     """
     B = len(noises)

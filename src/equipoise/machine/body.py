@@ -6,15 +6,15 @@ its time grows linearly with the program, and it cannot stretch the lives of val
 
 from __future__ import annotations
 
-import struct
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..errors import CompileError
+from .constants import INLINE, POINTER, ConstantTable
 from .operations import Operations
 from .program import NAMES, OPERATIONS, Program
 from .registers import Registers
-from .sincos import double
 from .target import FLAGS, NOT_FINITE, NOT_UNIT, QUATERNION_TOLERANCE, Target, compact_slots
 
 BLOCK = 192  # instructions in one block
@@ -22,11 +22,12 @@ MAX_STACK = 2 << 20  # bytes; threads may have no more than a few megabytes
 
 
 class FunctionBody(Operations):
-    """Writes one program. Use once: `lines()`. For single states the function is called `name`."""
+    """Writes one program as the function `name`. Use once: `lines()`."""
 
     operands: list[list[int]]
     p: Program
     name: str
+    constants: ConstantTable
     slot_of: dict[int, int]
     places: dict[int, list[tuple[int, int]]]
     trig: dict[int, list[tuple[int, str]]]
@@ -38,6 +39,7 @@ class FunctionBody(Operations):
     def __init__(self, program: Program, target: Target, name: str = "run") -> None:
         super().__init__(target)
         self.p, self.name = program, name
+        self.constants = ConstantTable(target.scalar)
         needed, _ = compact_slots(program)
         pairs = zip(program.left.tolist(), program.right.tolist(), strict=True)
         self.operands = [[a] if b < 0 else [a, b] for a, b in pairs]
@@ -51,6 +53,14 @@ class FunctionBody(Operations):
 
     def lines(self) -> list[str]:
         """The whole function."""
+        self._instructions()
+        return [
+            *self.constants.definitions(self.name),
+            *(self._head(), *self._frame(), *self.text),
+            *("  ret i32 %status", "leave:", "  ret i32 0", "}"),
+        ]
+
+    def _instructions(self) -> None:
         self._checks()
         for number in self.slot_of:
             if number < self.p.first_instruction:
@@ -63,15 +73,8 @@ class FunctionBody(Operations):
             else:
                 self._instruction(step)
         self._zeros()
-        if self.registers.slot_count * self.t.alignment > MAX_STACK:
-            raise CompileError(
-                f"{self.p.name}: too many intermediate results to keep on the stack; ask for smaller quantities"
-            )
-        return [self._head(), *self._frame(), *self.text, "  ret i32 %status", "leave:", "  ret i32 0", "}"]
 
     def _head(self) -> str:
-        if self.t.width > 1:
-            return "define internal i32 @body(ptr noalias %in, ptr noalias %out) noinline nounwind {"
         inputs = [f"ptr %i{k}" for k in range(len(self.p.inputs))]
         outputs = [f"ptr noalias %o{k}" for k in range(len(self.p.outputs))]
         return f"define i32 @{self.name}({', '.join([*inputs, *outputs])}) nounwind {{"
@@ -79,9 +82,18 @@ class FunctionBody(Operations):
     def _frame(self) -> list[str]:
         pointer = "%o0" if self.t.width == 1 else "%out"
         return [
-            f"  %memory = alloca [{max(self.registers.slot_count, 1)} x {self.V}], align 64",
+            *self._memory(),
             f"  %here = icmp ne ptr {pointer}, null",  # always true, which LLVM cannot know
+            *self.constants.address(self.name),
         ]
+
+    def _memory(self) -> list[str]:
+        """Where values wait that are not in registers: on the stack."""
+        if self.registers.slot_count * self.t.alignment > MAX_STACK:
+            raise CompileError(
+                f"{self.p.name}: too many intermediate results to keep on the stack; ask for smaller quantities"
+            )
+        return [f"  %memory = alloca [{max(self.registers.slot_count, 1)} x {self.V}], align 64"]
 
     def _cut(self) -> None:
         """End a block of code."""
@@ -99,11 +111,11 @@ class FunctionBody(Operations):
         late = self._depends_on(is_trig)
         early = [int(n) for n in dict.fromkeys(p.left[is_trig].tolist()) if not late[n]]
         before = self._needed_for(early)
-        lanes = self.t.sincos_lanes if self.t.width == 1 else 1
+        lanes = self.t.sincos_lanes if self.t.width == 1 else 2
         steps: list[int | list[int]] = [*before]
         steps += [early[k : k + lanes] for k in range(0, len(early), lanes)]
         done, angles = set(before), set(early)
-        for k in range(len(p)):
+        for k in self._sequence():
             number = p.first_instruction + k
             if number in done:
                 continue
@@ -114,6 +126,10 @@ class FunctionBody(Operations):
                 continue
             steps.append(number)
         return steps
+
+    def _sequence(self) -> Sequence[int]:
+        """Instructions, counted from 0, before sines and cosines are taken together."""
+        return range(len(self.p))
 
     def _trig_instructions(self) -> dict[int, list[tuple[int, str]]]:
         """Angle → the instructions that want its sine or cosine."""
@@ -151,13 +167,16 @@ class FunctionBody(Operations):
     # --- operands -----------------------------------------------------------------------------------------------
 
     def constant(self, value: float) -> str:
-        literal = double(value)
-        if self.t.dtype == "float32":  # IR writes a float as the double of the same value
-            literal = double(struct.unpack("<f", struct.pack("<f", value))[0])
-        return literal if self.t.width == 1 else f"splat ({self.t.scalar} {literal})"
+        T = self.t.scalar
+        if value in INLINE:
+            literal = self.constants.literal(value)
+            return literal if self.t.width == 1 else f"splat ({T} {literal})"
+        address = self._line(f"getelementptr {T}, ptr {POINTER}, i64 {self.constants.place(value)}")
+        one = self._line(f"load {T}, ptr {address}")
+        return one if self.t.width == 1 else self.in_all_lanes(one)
 
     def operand(self, number: int) -> str:
-        """The name of a value. Constants stand in the code; what is not in a register is loaded where it is used."""
+        """The name of a value; what is not in a register is loaded where it is used."""
         if self.p.n_inputs <= number < self.p.first_instruction:
             return self.constant(float(self.p.constants[number - self.p.n_inputs]))
         return self.registers.names.get(number) or self._loaded(number)
@@ -184,11 +203,13 @@ class FunctionBody(Operations):
         """A new value: written out if it is a result, kept in a register if it is used again."""
         self._store(number, name)
         for value, leaving in self.registers.hold(number, name, self.now):
-            if value >= self.p.n_inputs and value not in self.registers.slots:
-                address = self.fresh()
-                place = self.registers.slot(value)
-                self.text.append(f"  {address} = getelementptr {self.V}, ptr %memory, i64 {place}")
-                self.text.append(f"  store {self.V} {leaving}, ptr {address}, align {self.t.alignment}")
+            self._to_memory(value, leaving)
+
+    def _to_memory(self, value: int, name: str) -> None:
+        if value not in self.registers.slots:
+            place = self.registers.slot(value)
+            address = self._line(f"getelementptr {self.V}, ptr %memory, i64 {place}")
+            self.text.append(f"  store {self.V} {name}, ptr {address}, align {self.t.alignment}")
 
     def _output_places(self) -> dict[int, list[tuple[int, int]]]:
         """Value → where it goes: (output, entry)."""

@@ -24,7 +24,7 @@ def columns_ir(program: Program, target: Target) -> str:
     parts += _calls(columns, target)
     if target.width == 1:
         parts += _run(program, columns, target)
-    elif target.streaming:
+    elif target.streams_anywhere:
         parts += _flow(program.outputs[0].size - columns.first.outputs[1].size, target)
     return "\n".join(parts)
 
@@ -81,16 +81,16 @@ class ColumnBody(FunctionBody):
         register = 8 * target.sincos_lanes  # bytes; a vector of eight columns may take several
         held = target.registers * register // max(register, width * target.itemsize)
         super().__init__(
-            columns.groups[group], Target(target.dtype, width, target.sincos_lanes, target.streaming, held)
+            columns.groups[group], Target(target.dtype, width, target.sincos_lanes, target.streams_anywhere, held)
         )
         _, self.rows, self.n = program.outputs[0].shape
         self.group, self.matrices, self.shared = group, columns.matrices, columns.shared
-        self.attributes = NARROW if target.width == 1 else ""
+        self.name, self.attributes = f"group{group}", NARROW if target.width == 1 else ""
         self.filled = min(self.n - group * LANES, LANES)  # lanes of this group that are columns
 
     def _head(self) -> str:
         pointers = "ptr noalias %in, ptr noalias %right, ptr noalias %out"
-        return f"define internal i32 @group{self.group}({pointers}) noinline nounwind {self.attributes} {{"
+        return f"define internal i32 @{self.name}({pointers}) noinline nounwind {self.attributes} {{"
 
     def _checks(self) -> None:
         self.text.append("  %status = or i32 0, 0")  # the first stage looks at the state
@@ -103,8 +103,7 @@ class ColumnBody(FunctionBody):
             address = self._line(f"getelementptr {T}, ptr %right, i64 {(number - self.shared) * self.t.width}")
             return self._line(f"load {V}, ptr {address}, align {self.t.itemsize}")
         address = self._line(f"getelementptr {T}, ptr %in, i64 {number}")
-        one = self._line(f"insertelement {V} poison, {T} {self._line(f'load {T}, ptr {address}')}, i32 0")
-        return self._line(f"shufflevector {V} {one}, {V} poison, <{self.t.width} x i32> zeroinitializer")
+        return self.in_all_lanes(self._line(f"load {T}, ptr {address}"))
 
     def _store(self, number: int, name: str) -> None:
         for _, row in self.places.get(number, []):

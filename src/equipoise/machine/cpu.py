@@ -58,7 +58,7 @@ def target_for(dtype: str, batch: bool) -> Target:
     register = vector_bytes()
     width = register // (8 if dtype == "float64" else 4) if batch else 1
     registers = 28 if register == 64 else 13  # of 32 and 16: a few are needed on the way
-    return Target(dtype, width, register // 8, streaming=register == 64, registers=registers)
+    return Target(dtype, width, register // 8, streams_anywhere=register == 64, registers=registers)
 
 
 def fingerprint() -> str:

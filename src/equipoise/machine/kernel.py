@@ -17,7 +17,8 @@ from .emit import emit
 from .gpu.arrays import common_kind
 from .gpu.kernel import DeviceKernel
 from .program import Program
-from .target import QUATERNION_TOLERANCE, Target, scratch_size
+from .rows import CACHE_LINE
+from .target import QUATERNION_TOLERANCE, Target
 from .threads import run_in_parts, thread_count
 
 Array = np.ndarray
@@ -168,15 +169,17 @@ class Kernel:
                 result.reshape(n, *values.shape[1:])[:] = values[:n]
             return status
         rows = [result.reshape(n, -1) for result in results]
-        stream = sum(result.nbytes for result in results) > _STREAM_BYTES
         places = [(x.ctypes.data, x.strides[0]) for x in (*flat, *rows)]
+        stream = sum(result.nbytes for result in results) > _STREAM_BYTES and (
+            code.target.streams_anywhere or not any(address % CACHE_LINE for address, _ in places[len(flat) :])
+        )
 
         def work(first: int, last: int) -> int:
             return code.blocks(places, first * width, last - first, stream=stream)
 
         whole = n // width
-        busy = whole * width * len(self.program) > _SMALL and thread_count() > 1
-        status = run_in_parts(work, whole) if busy else work(0, whole)
+        small = _SMALL // (width * max(len(self.program), 1))  # blocks
+        status = run_in_parts(work, whole, -(-small // 4)) if whole > small and thread_count() > 1 else work(0, whole)
         if n % width:  # the last block overlaps the one before it and computes some states again
             status |= code.blocks(places, n - width, 1, stream=False)
         return status
@@ -236,6 +239,7 @@ class _Code:
             extra = (ctypes.c_int64, ctypes.c_void_p, ctypes.c_int32)
             self.run = self._loaded.function("run", *pointers, *extra, release_lock=True)
             self._scratch: list[Array] = []
+            self._scratch_size = ctypes.c_int64.from_address(self._loaded.address("scratch_size")).value
 
     @functools.cached_property
     def fast(self) -> Callable[..., Any]:
@@ -253,7 +257,7 @@ class _Code:
         try:
             scratch = self._scratch.pop()  # list operations are atomic: each thread gets scratch memory of its own
         except IndexError:
-            scratch = _aligned(scratch_size(self.program, self.target.width), self.target.dtype)
+            scratch = _aligned(self._scratch_size, self.target.dtype)
         pointers = [address + start * row for address, row in places]
         status = self.run(*pointers, count, scratch.ctypes.data, int(stream))
         self._scratch.append(scratch)

@@ -61,6 +61,11 @@ class Operations:
         self.text.append(f"  {name} = {right}")
         return name
 
+    def in_all_lanes(self, one: str) -> str:
+        """A vector of the same number."""
+        first = self._line(f"insertelement {self.V} poison, {self.t.scalar} {one}, i32 0")
+        return self._line(f"shufflevector {self.V} {first}, {self.V} poison, <{self.t.width} x i32> zeroinitializer")
+
     def _choice(self, flag: str, yes: float, no: float) -> str:
         return self._line(f"select {self.B} {flag}, {self.V} {self.constant(yes)}, {self.V} {self.constant(no)}")
 
@@ -99,16 +104,16 @@ class Operations:
     # --- sines and cosines --------------------------------------------------------------------------------------
 
     def sincos(self, x: list[str]) -> tuple[list[str], list[str]]:
-        """Sines and cosines of several single values gathered in one vector, or of one vector value."""
+        """Sines and cosines of several single values gathered in one vector, or of vector values."""
         self.uses_sincos = True
-        return self._sincos_of_singles(x) if self.t.width == 1 else self._sincos_of_vector(x[0])
+        return self._sincos_of_singles(x) if self.t.width == 1 else self._sincos_of_vectors(x)
 
     def _sincos_of_singles(self, x: list[str]) -> tuple[list[str], list[str]]:
         D = f"<{self.t.sincos_lanes} x double>"
         vector = "zeroinitializer"
         for k, angle in enumerate(x):
             vector = self._line(f"insertelement {D} {vector}, double {self._widened(angle)}, i32 {k}")
-        pairs = self._call_sincos(vector)
+        pairs = self._call_sincos([vector])[0]
         results = [[self._line(f"extractelement {D} {pair}, i32 {k}") for k in range(len(x))] for pair in pairs]
         sines, cosines = ([self._narrowed(value) for value in values] for values in results)
         return sines, cosines
@@ -119,25 +124,31 @@ class Operations:
     def _narrowed(self, x: str) -> str:
         return x if self.t.dtype == "float64" else self._line(f"fptrunc double {x} to float")
 
-    def _sincos_of_vector(self, x: str) -> tuple[list[str], list[str]]:
-        lanes, width = self.t.sincos_lanes, self.t.width
+    def _sincos_of_vectors(self, x: list[str]) -> tuple[list[str], list[str]]:
+        lanes, width, double = self.t.sincos_lanes, self.t.width, self.t.dtype == "float64"
         wide = f"<{width} x double>"
-        if self.t.dtype == "float32":
-            x = self._line(f"fpext {self.V} {x} to {wide}")
-        if width == lanes:
-            pieces = [self._call_sincos(x)]
-        else:
-            pieces = [self._call_sincos(self._part(x, k, wide)) for k in range(0, width, lanes)]
-        results = [self._joined([piece[which] for piece in pieces]) for which in range(2)]
-        if self.t.dtype == "float32":
-            results = [self._line(f"fptrunc {wide} {result} to {self.V}") for result in results]
-        return [results[0]], [results[1]]
+        if not double:
+            x = [self._line(f"fpext {self.V} {y} to {wide}") for y in x]
+        parts = [y if width == lanes else self._part(y, k, wide) for y in x for k in range(0, width, lanes)]
+        done = [pair for k in range(0, len(parts), 2) for pair in self._call_sincos(parts[k : k + 2])]
+        each = width // lanes
+        sines, cosines = (
+            [self._joined([pair[which] for pair in done[k : k + each]]) for k in range(0, len(done), each)]
+            for which in range(2)
+        )
+        if not double:
+            sines, cosines = (
+                [self._line(f"fptrunc {wide} {y} to {self.V}") for y in values] for values in (sines, cosines)
+            )
+        return sines, cosines
 
-    def _call_sincos(self, vector: str) -> tuple[str, str]:
-        D = f"<{self.t.sincos_lanes} x double>"
-        pair = self._line(f"call {{{D}, {D}}} @sincos({D} {vector})")
-        sine = self._line(f"extractvalue {{{D}, {D}}} {pair}, 0")
-        return sine, self._line(f"extractvalue {{{D}, {D}}} {pair}, 1")
+    def _call_sincos(self, vectors: list[str]) -> list[tuple[str, str]]:
+        """(sine, cosine) of one or two vectors."""
+        D, count = f"<{self.t.sincos_lanes} x double>", len(vectors)
+        results = f"{{{', '.join([D] * 2 * count)}}}"
+        made = self._line(f"call {results} @sincos{count}({', '.join(f'{D} {x}' for x in vectors)})")
+        values = [self._line(f"extractvalue {results} {made}, {k}") for k in range(2 * count)]
+        return list(zip(values[::2], values[1::2], strict=True))
 
     def _part(self, x: str, start: int, wide: str) -> str:
         mask = ", ".join(f"i32 {start + k}" for k in range(self.t.sincos_lanes))

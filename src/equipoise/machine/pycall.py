@@ -67,23 +67,7 @@ def entry_ir(program: Program, target: Target) -> str:
         lines += [f"make{k}:", *_new_array(k, output.shape, type_number)]
         following = "run" if k == len(program.outputs) - 1 else f"make{k + 1}"
         lines += [f"  %failed{k} = icmp eq ptr %out{k}, null", f"  br i1 %failed{k}, label %error, label %{following}"]
-    pointers = [f"ptr %data{k}" for k in range(n)] + [f"ptr %result{k}" for k in range(len(program.outputs))]
-    lines += ["run:"]
-    for k in range(len(program.outputs)):
-        lines += [
-            f"  %place{k} = getelementptr i8, ptr %out{k}, i64 {_DATA}",
-            f"  %result{k} = load ptr, ptr %place{k}",
-        ]
-    lines += [
-        f"  %status = call i32 @run({', '.join(pointers)})",
-        "  %good = icmp eq i32 %status, 0",
-        "  br i1 %good, label %done, label %discard",
-        "done:",
-        *_returned(len(program.outputs)),
-        "discard:",
-    ]
-    for k in range(len(program.outputs)):
-        lines += [*_context(5, f"drop{k}"), f"  call void %drop{k}(ptr %out{k})"]
+    lines += _call_of_run(program)
     lines += [
         "  br label %decline",
         "decline:",
@@ -98,6 +82,29 @@ def entry_ir(program: Program, target: Target) -> str:
         "declare i32 @PyTuple_SetItem(ptr, i64, ptr)",
     ]
     return "\n".join(lines)
+
+
+def _call_of_run(program: Program) -> list[str]:
+    """From the data of arguments and results to a status; results are dropped where it is not zero."""
+    n = len(program.outputs)
+    pointers = [f"ptr %data{k}" for k in range(len(program.inputs))] + [f"ptr %result{k}" for k in range(n)]
+    lines = ["run:"]
+    for k in range(n):
+        lines += [
+            f"  %place{k} = getelementptr i8, ptr %out{k}, i64 {_DATA}",
+            f"  %result{k} = load ptr, ptr %place{k}",
+        ]
+    lines += [
+        f"  %status = call i32 @run({', '.join(pointers)})",
+        "  %good = icmp eq i32 %status, 0",
+        "  br i1 %good, label %done, label %discard",
+        "done:",
+        *_returned(n),
+        "discard:",
+    ]
+    for k in range(n):
+        lines += [*_context(5, f"drop{k}"), f"  call void %drop{k}(ptr %out{k})"]
+    return lines
 
 
 def _context(place: int, name: str) -> list[str]:

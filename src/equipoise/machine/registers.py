@@ -51,6 +51,12 @@ class Registers:
             leaving.append((furthest, self.names.pop(furthest)))
         return leaving
 
+    def clear(self, now: int) -> list[tuple[int, str]]:
+        """Give up all registers; returns (value, name) of those that the step `now` or a later one uses."""
+        leaving = [(value, name) for value, name in self.names.items() if self.next_use(value, now - 1) != NEVER]
+        self.names.clear()
+        return leaving
+
     def slot(self, value: int) -> int:
         """A place in memory for a value."""
         if self._free:

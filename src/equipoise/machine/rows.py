@@ -7,6 +7,8 @@ whole cache lines, which writes memory once instead of reading it first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 CACHE_LINE = 64
 
 
@@ -69,15 +71,15 @@ def load_rows_ir(name: str, size: int, lanes: int, T: str) -> str:
 
 
 def _fetch(table: str, group: str, lanes: int, V: str, align: int) -> list[str]:
-    """Load the vectors of W consecutive entries of a row, by their slots."""
+    """Load the vectors of W consecutive entries of a row, from where the table says."""
     lines = []
     for k in range(lanes):
         lines += [
             f"  %n{k} = getelementptr i32, ptr @{table}, i64 {group}",
             f"  %m{k} = getelementptr i32, ptr %n{k}, i64 {k}",
-            f"  %slot{k} = load i32, ptr %m{k}",
-            f"  %wide{k} = zext i32 %slot{k} to i64",
-            f"  %a{k} = getelementptr {V}, ptr %values, i64 %wide{k}",
+            f"  %bytes{k} = load i32, ptr %m{k}",
+            f"  %wide{k} = zext i32 %bytes{k} to i64",
+            f"  %a{k} = getelementptr i8, ptr %values, i64 %wide{k}",
             f"  %v{k} = load {V}, ptr %a{k}, align {align}",
         ]
     return lines
@@ -95,8 +97,15 @@ def _tail(columns: list[str], rest: int, V: str, T: str, bytes_each: int, place:
     return lines
 
 
+def table_ir(name: str, slots: Sequence[int], lanes: int, bytes_each: int) -> str:
+    """`@name`: for every entry of a row, filled up to whole vectors, how many bytes behind `values` its vector lies."""
+    padded = [*slots, *[0] * (-len(slots) % lanes)]
+    entries = ", ".join(f"i32 {slot * lanes * bytes_each}" for slot in padded)
+    return f"@{name} = internal constant [{len(padded)} x i32] [{entries}], align {CACHE_LINE}"
+
+
 def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: int | None = None) -> str:
-    """`void @name(ptr values, ptr rows)`: W rows of `size` numbers, entry e of a row from vector `table[e]`.
+    """`void @name(ptr values, ptr rows)`: W rows of `size` numbers, by the table of their entries.
 
     The rows lie behind each other, or `stride` numbers apart.
     """
@@ -130,17 +139,24 @@ def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: 
     return "\n".join(lines)
 
 
-def stream_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: int | None = None) -> str:
-    """Like `store_rows_ir`, with whole cache lines written past the caches. AVX-512 and size ≥ 2 W only.
+def stream_rows_ir(
+    name: str, table: str, size: int, lanes: int, T: str, stride: int | None = None, *, aligned: bool
+) -> str:
+    """Like `store_rows_ir`, with whole vectors written past the caches. For size ≥ 2 W only.
 
-    Row k starts `head` numbers before a cache line. Its head goes out alone; then each line is put together from the
-    last vector and this one; what is left behind the last line goes out alone again.
+    Row k starts `head` numbers before a place where a vector may be written so. Its head goes out alone; then each
+    vector is put together from the last one and this one; what is left behind the last goes out alone again.
+
+    Args:
+        aligned: the first of the W rows begins at such a place, so heads are known. If not, they are found at run time,
+            which only AVX-512 has instructions for.
     """
-    return "\n".join(_Stream(table, size, lanes, T, stride or size).lines(name))
+    writer = _AlignedStream if aligned else _Stream
+    return "\n".join(writer(table, size, lanes, T, stride or size).lines(name))
 
 
 class _Stream:
-    """Writes `stream_rows_ir`, section by section."""
+    """Writes `stream_rows_ir`, section by section, for rows that begin anywhere."""
 
     def __init__(self, table: str, size: int, lanes: int, T: str, stride: int) -> None:
         self.table, self.size, self.lanes, self.T, self.stride = table, size, lanes, T, stride
@@ -155,7 +171,7 @@ class _Stream:
         last = [f"  %last{k} = phi {self.V} [zeroinitializer, %entry], [%c{k}, %next]" for k in range(self.lanes)]
         columns, shuffles = transposed([f"%v{k}" for k in range(self.lanes)], self.lanes, self.V, "t")
         return [
-            f"declare {self.V} {self.permute}({self.V}, {self.I}, {self.V})",
+            *self._permutation(),
             f"declare void {self.masked_store}({self.V}, ptr, i32, {self.M})",
             f"define internal void @{name}(ptr noalias %values, ptr %rows) noinline nounwind {{",
             "entry:",
@@ -166,13 +182,13 @@ class _Stream:
             "loop:",
             "  %j = phi i64 [0, %entry], [%j_next, %next]",
             *last,
-            *_fetch(self.table, "%j", self.lanes, self.V, CACHE_LINE),
+            *_fetch(self.table, "%j", self.lanes, self.V, self.lanes * self.bytes_each),
             *shuffles,
             *(f"  %c{k} = bitcast {self.V} {column} to {self.V}" for k, column in enumerate(columns)),
             "  %first = icmp eq i64 %j, 0",
             "  br i1 %first, label %heads, label %lines",
             "heads:",
-            *(self._masked(f"%c{k}", f"%row{k}", f"%before{k}") for k in range(self.lanes)),
+            *(line for k in range(self.lanes) for line in self._head(k)),
             "  br label %next",
             "lines:",
             f"  %back = sub i64 %j, {self.lanes}",
@@ -193,6 +209,12 @@ class _Stream:
         return (
             f"  call void {self.masked_store}({self.V} {vector}, ptr {place}, i32 {self.bytes_each}, {self.M} {mask})"
         )
+
+    def _permutation(self) -> list[str]:
+        return [f"declare {self.V} {self.permute}({self.V}, {self.I}, {self.V})"]
+
+    def _head(self, k: int) -> list[str]:
+        return [self._masked(f"%c{k}", f"%row{k}", f"%before{k}")]
 
     def _shift(self, k: int) -> list[str]:
         """How many numbers of row k come before its first whole cache line, as a number, as indices, and as a mask."""
@@ -232,8 +254,44 @@ class _Stream:
         if not rest:
             return []
         fetched = [
-            line.replace("%", "%r_") for line in _fetch(self.table, str(self.whole), self.lanes, self.V, CACHE_LINE)
+            line.replace("%", "%r_")
+            for line in _fetch(self.table, str(self.whole), self.lanes, self.V, self.lanes * self.bytes_each)
         ]
         fetched = [line.replace("%r_values", "%values") for line in fetched]
         columns, shuffles = transposed([f"%r_v{k}" for k in range(self.lanes)], self.lanes, self.V, "u")
         return [*fetched, *shuffles, *_tail(columns, rest, self.V, self.T, self.bytes_each, str(self.whole))]
+
+
+class _AlignedStream(_Stream):
+    """The same for rows of which the first begins on a cache line: W rows end on a whole vector again."""
+
+    def _permutation(self) -> list[str]:
+        return []
+
+    def _shift(self, k: int) -> list[str]:
+        return []
+
+    def _before(self, k: int) -> int:
+        """Numbers of row k before its first whole vector."""
+        return -k * self.stride % self.lanes
+
+    def _mask(self, lanes: range) -> str:
+        return f"<{', '.join(f'i1 {int(lane in lanes)}' for lane in range(self.lanes))}>"
+
+    def _head(self, k: int) -> list[str]:
+        before = self._before(k)
+        return [self._masked(f"%c{k}", f"%row{k}", self._mask(range(before)))] if before else []
+
+    def _line(self, k: int) -> list[str]:
+        before = self._before(k)
+        indices = ", ".join(f"i32 {before + lane}" for lane in range(self.lanes))
+        return [
+            f"  %whole{k} = shufflevector {self.V} %last{k}, {self.V} %c{k}, <{self.lanes} x i32> <{indices}>",
+            f"  %at{k} = add i64 %back, {before}",
+            f"  %o{k} = getelementptr {self.T}, ptr %row{k}, i64 %at{k}",
+            f"  store {self.V} %whole{k}, ptr %o{k}, align {self.lanes * self.bytes_each}, !nontemporal !0",
+        ]
+
+    def _end(self, k: int) -> list[str]:
+        place = f"  %end{k} = getelementptr {self.T}, ptr %row{k}, i64 {self.whole - self.lanes}"
+        return [place, self._masked(f"%c{k}", f"%end{k}", self._mask(range(self._before(k), self.lanes)))]

@@ -7,7 +7,9 @@ angle is good to the last bit for |x| up to 2²⁰. Polynomials fitted at Chebys
 
 from __future__ import annotations
 
-import struct
+import re
+
+from .constants import POINTER, ConstantTable
 
 FAST_LIMIT = float(2**20)
 _PI_2 = (
@@ -26,107 +28,146 @@ _COS = (
 _ROUND = 1.5 * 2.0**52  # adding it rounds to an integer, which then stands in the lowest bits
 
 
-def double(x: float) -> str:
-    """A double as IR writes it, exactly."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+def sincos_ir(lanes: int, count: int = 1) -> str:
+    """`@sincos1(V)` → {sine, cosine}, `@sincos2(V, V)` → two of each, with V = <lanes x double>.
+
+    Two at once load the constants once, and neither waits for its own last instruction.
+    """
+    return "\n".join(_Sincos(lanes, count).lines())
 
 
-def _constant(x: float) -> str:
-    return f"splat (double {double(x)})"
+class _Sincos:
+    """Writes the function, section by section; names of vector k end on k."""
+
+    def __init__(self, lanes: int, count: int) -> None:
+        self.lanes, self.count, self.suffix = lanes, count, f"v{lanes}f64"
+        self.V, self.I, self.B = f"<{lanes} x double>", f"<{lanes} x i64>", f"<{lanes} x i1>"
+        self.constants = ConstantTable("double")
+        self.loads: list[str] = []
+
+    def lines(self) -> list[str]:
+        V, B, name, each = self.V, self.B, f"sincos{self.count}", range(self.count)
+        near = [*self._far(), *self._reduced(), *self._polynomials(), *self._quadrants()]
+        results, arguments = f"{{{', '.join([V] * 2 * self.count)}}}", ", ".join(f"{V} %x_{k}" for k in each)
+        return [
+            f"declare {V} @llvm.fma.{self.suffix}({V}, {V}, {V})",
+            f"declare {V} @llvm.fabs.{self.suffix}({V})",
+            f"declare i1 @llvm.vector.reduce.or.v{self.lanes}i1({B})",
+            "declare double @sin(double)",
+            "declare double @cos(double)",
+            *self.constants.definitions(name),
+            f"define internal {results} @{name}({arguments}) noinline nounwind {{",
+            *self.constants.address(name),
+            *self.loads,
+            *(_numbered(line, k) for line in near for k in each),
+            f"  %any_so_far = or i1 %any_0, %any_{self.count - 1}",
+            "  br i1 %any_so_far, label %slow, label %fast",
+            "fast:",
+            *self._returned(results, "final"),
+            "slow:",
+            *(_numbered(line, k) for k in each for line in _library(self.lanes, V, B)),
+            *self._returned(results, "library"),
+            "}",
+        ]
+
+    def _returned(self, results: str, kind: str) -> list[str]:
+        """Sine and cosine of each vector."""
+        lines, last = [], "poison"
+        for k, value in enumerate(f"%{name}_{kind}_{k}" for k in range(self.count) for name in "sc"):
+            lines.append(f"  %{kind}_results{k} = insertvalue {results} {last}, {self.V} {value}, {k}")
+            last = f"%{kind}_results{k}"
+        return [*lines, f"  ret {results} {last}"]
+
+    def _constant(self, x: float) -> str:
+        """A constant in all lanes."""
+        place = self.constants.place(x)
+        name = f"%constant{place}"
+        if len(self.loads) == 4 * place:  # a new one
+            self.loads += [
+                f"  {name}_at = getelementptr double, ptr {POINTER}, i64 {place}",
+                f"  {name}_one = load double, ptr {name}_at",
+                f"  {name}_first = insertelement {self.V} poison, double {name}_one, i32 0",
+                f"  {name} = shufflevector {self.V} {name}_first, {self.V} poison, "
+                f"<{self.lanes} x i32> zeroinitializer",
+            ]
+        return name
+
+    def _fma(self, name: str, a: str, b: str, c: str) -> str:
+        V = self.V
+        return f"  %{name} = call {V} @llvm.fma.{self.suffix}({V} {a}, {V} {b}, {V} {c})"
+
+    def _far(self) -> list[str]:
+        """Is any angle too large for the reduction?"""
+        return [
+            f"  %ax = call {self.V} @llvm.fabs.{self.suffix}({self.V} %x)",
+            f"  %far = fcmp ogt {self.V} %ax, {self._constant(FAST_LIMIT)}",
+            f"  %any = call i1 @llvm.vector.reduce.or.v{self.lanes}i1({self.B} %far)",
+        ]
+
+    def _reduced(self) -> list[str]:
+        """r = x − j π/2, with j the nearest integer to x / (π/2)."""
+        c = self._constant
+        return [
+            self._fma("turns", "%x", c(1 / _PI_2[0]), c(_ROUND)),
+            f"  %j = fsub {self.V} %turns, {c(_ROUND)}",
+            self._fma("r1", "%j", c(-_PI_2[0]), "%x"),
+            self._fma("r2", "%j", c(-_PI_2[1]), "%r1"),
+            self._fma("r", "%j", c(-_PI_2[2]), "%r2"),
+            f"  %z = fmul {self.V} %r, %r",
+        ]
+
+    def _polynomials(self) -> list[str]:
+        """sin r = r + r³ P(r²) and cos r = 1 − r²/2 + r⁴ Q(r²); what rounding 1 − r²/2 drops comes back with Q."""
+        V, c = self.V, self._constant
+        return [
+            *self._horner("s", _SIN),
+            *self._horner("c", _COS),
+            f"  %rz = fmul {V} %r, %z",
+            self._fma("sin", "%rz", "%s0", "%r"),
+            f"  %half = fmul {V} %z, {c(0.5)}",
+            f"  %w = fsub {V} {c(1.0)}, %half",
+            f"  %lost = fsub {V} {c(1.0)}, %w",
+            f"  %rest = fsub {V} %lost, %half",
+            f"  %zz = fmul {V} %z, %z",
+            self._fma("tail", "%zz", "%c0", "%rest"),
+            f"  %cos = fadd {V} %w, %tail",
+        ]
+
+    def _horner(self, name: str, coefficients: tuple[float, ...]) -> list[str]:
+        lines = []
+        last = self._constant(coefficients[-1])
+        for k in reversed(range(len(coefficients) - 1)):
+            lines.append(self._fma(f"{name}{k}", last, "%z", self._constant(coefficients[k])))
+            last = f"%{name}{k}"
+        return lines
+
+    def _quadrants(self) -> list[str]:
+        """Sine and cosine change places where j is odd; the sine's sign is bit 1 of j, the cosine's that of j + 1."""
+        V, I, B = self.V, self.I, self.B
+        return [
+            f"  %bits = bitcast {V} %turns to {I}",
+            f"  %odd = trunc {I} %bits to {B}",
+            f"  %s_swapped = select {B} %odd, {V} %cos, {V} %sin",
+            f"  %c_swapped = select {B} %odd, {V} %sin, {V} %cos",
+            f"  %halves = lshr {I} %bits, splat (i64 1)",
+            f"  %s_sign = shl {I} %halves, splat (i64 63)",
+            f"  %odd_sign = shl {I} %bits, splat (i64 63)",
+            f"  %c_sign = xor {I} %s_sign, %odd_sign",
+            *self._signed("s"),
+            *self._signed("c"),
+        ]
+
+    def _signed(self, name: str) -> list[str]:
+        return [
+            f"  %{name}_raw = bitcast {self.V} %{name}_swapped to {self.I}",
+            f"  %{name}_flipped = xor {self.I} %{name}_raw, %{name}_sign",
+            f"  %{name}_final = bitcast {self.I} %{name}_flipped to {self.V}",
+        ]
 
 
-def sincos_ir(lanes: int) -> str:
-    """`{V, V} @sincos(V)` with V = <lanes x double>: sine and cosine."""
-    V, I, B, suffix = f"<{lanes} x double>", f"<{lanes} x i64>", f"<{lanes} x i1>", f"v{lanes}f64"
-    lines = [
-        f"declare {V} @llvm.fma.{suffix}({V}, {V}, {V})",
-        f"declare {V} @llvm.fabs.{suffix}({V})",
-        f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({B})",
-        "declare double @sin(double)",
-        "declare double @cos(double)",
-        f"define internal {{{V}, {V}}} @sincos({V} %x) noinline nounwind {{",
-        f"  %ax = call {V} @llvm.fabs.{suffix}({V} %x)",
-        f"  %far = fcmp ogt {V} %ax, {_constant(FAST_LIMIT)}",
-        f"  %any = call i1 @llvm.vector.reduce.or.v{lanes}i1({B} %far)",
-        *_reduced(V, suffix),
-        *_polynomials(V, suffix),
-        *_quadrants(V, I, B),
-        f"  %f0 = insertvalue {{{V}, {V}}} poison, {V} %s_final, 0",
-        f"  %f1 = insertvalue {{{V}, {V}}} %f0, {V} %c_final, 1",
-        "  br i1 %any, label %slow, label %fast",
-        "fast:",
-        f"  ret {{{V}, {V}}} %f1",
-        "slow:",
-        *_library(lanes, V, B),
-        "}",
-    ]
-    return "\n".join(lines)
-
-
-def _reduced(V: str, suffix: str) -> list[str]:
-    """r = x − j π/2, with j the nearest integer to x / (π/2)."""
-    c = _constant
-    return [
-        f"  %turns = call {V} @llvm.fma.{suffix}({V} %x, {V} {c(1 / _PI_2[0])}, {V} {c(_ROUND)})",
-        f"  %j = fsub {V} %turns, {c(_ROUND)}",
-        f"  %r1 = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[0])}, {V} %x)",
-        f"  %r2 = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[1])}, {V} %r1)",
-        f"  %r = call {V} @llvm.fma.{suffix}({V} %j, {V} {c(-_PI_2[2])}, {V} %r2)",
-        f"  %z = fmul {V} %r, %r",
-    ]
-
-
-def _polynomials(V: str, suffix: str) -> list[str]:
-    """sin r = r + r³ P(r²) and cos r = 1 − r²/2 + r⁴ Q(r²); what rounding 1 − r²/2 drops comes back with Q."""
-    c = _constant
-    return [
-        *_horner("s", _SIN, V, suffix),
-        *_horner("c", _COS, V, suffix),
-        f"  %rz = fmul {V} %r, %z",
-        f"  %sin = call {V} @llvm.fma.{suffix}({V} %rz, {V} %s0, {V} %r)",
-        f"  %half = fmul {V} %z, {c(0.5)}",
-        f"  %w = fsub {V} {c(1.0)}, %half",
-        f"  %lost = fsub {V} {c(1.0)}, %w",
-        f"  %rest = fsub {V} %lost, %half",
-        f"  %zz = fmul {V} %z, %z",
-        f"  %tail = call {V} @llvm.fma.{suffix}({V} %zz, {V} %c0, {V} %rest)",
-        f"  %cos = fadd {V} %w, %tail",
-    ]
-
-
-def _quadrants(V: str, I: str, B: str) -> list[str]:
-    """Sine and cosine change places in odd quadrants, and signs as j says."""
-    return [
-        f"  %bits = bitcast {V} %turns to {I}",
-        f"  %odd = trunc {I} %bits to {B}",
-        f"  %s_swapped = select {B} %odd, {V} %cos, {V} %sin",
-        f"  %c_swapped = select {B} %odd, {V} %sin, {V} %cos",
-        *_signed("s", "%bits", I, V),
-        f"  %next = add {I} %bits, splat (i64 1)",
-        *_signed("c", "%next", I, V),
-    ]
-
-
-def _horner(name: str, coefficients: tuple[float, ...], V: str, suffix: str) -> list[str]:
-    lines = []
-    last = _constant(coefficients[-1])
-    for k in reversed(range(len(coefficients) - 1)):
-        lines.append(
-            f"  %{name}{k} = call {V} @llvm.fma.{suffix}({V} {last}, {V} %z, {V} {_constant(coefficients[k])})"
-        )
-        last = f"%{name}{k}"
-    return lines
-
-
-def _signed(name: str, bits: str, I: str, V: str) -> list[str]:
-    """Negative in the two quadrants where bit 1 is set."""
-    return [
-        f"  %{name}_two = and {I} {bits}, splat (i64 2)",
-        f"  %{name}_sign = shl {I} %{name}_two, splat (i64 62)",
-        f"  %{name}_raw = bitcast {V} %{name}_swapped to {I}",
-        f"  %{name}_flipped = xor {I} %{name}_raw, %{name}_sign",
-        f"  %{name}_final = bitcast {I} %{name}_flipped to {V}",
-    ]
+def _numbered(line: str, k: int) -> str:
+    """The line for vector k; constants are common to all."""
+    return re.sub(r"%(?!constant)\w+", lambda name: f"{name[0]}_{k}", line)
 
 
 def _library(lanes: int, V: str, B: str) -> list[str]:
@@ -142,9 +183,6 @@ def _library(lanes: int, V: str, B: str) -> list[str]:
         ]
     return [
         *lines,
-        f"  %ls = select {B} %far, {V} %vs{lanes - 1}, {V} %s_final",
-        f"  %lc = select {B} %far, {V} %vc{lanes - 1}, {V} %c_final",
-        f"  %l0 = insertvalue {{{V}, {V}}} poison, {V} %ls, 0",
-        f"  %l1 = insertvalue {{{V}, {V}}} %l0, {V} %lc, 1",
-        f"  ret {{{V}, {V}}} %l1",
+        f"  %s_library = select {B} %far, {V} %vs{lanes - 1}, {V} %s_final",
+        f"  %c_library = select {B} %far, {V} %vc{lanes - 1}, {V} %c_final",
     ]

@@ -39,7 +39,9 @@ EQUATION_SOURCES = (
     "simulate",
     "walking",
 )
-EMITTER_SOURCES = "body columns cpu emit kernel operations program pycall registers rows sincos target".split()
+EMITTER_SOURCES = """
+    batch body columns constants cpu emit kernel operations order program pycall registers rows sections sincos target
+""".split()
 
 
 @functools.cache

@@ -20,7 +20,7 @@ class Target:
     dtype: str  # "float64" or "float32"
     width: int  # states side by side; 1 for single states
     sincos_lanes: int  # doubles in one vector register
-    streaming: bool  # AVX-512: results can go past the caches
+    streams_anywhere: bool  # AVX-512: past the caches to any address; elsewhere only from a cache line on
     registers: int  # values to keep in registers at once
 
     @property
@@ -36,6 +36,11 @@ class Target:
         return 8 if self.dtype == "float64" else 4
 
     @property
+    def together(self) -> int:
+        """Blocks of states that a section of code goes over. With AVX-512, more than one do not fit the inner cache."""
+        return 1 if self.streams_anywhere else 4
+
+    @property
     def alignment(self) -> int:
         """Of a value in memory."""
         return min(self.width * self.itemsize, 64)
@@ -46,17 +51,3 @@ def compact_slots(program: Program) -> tuple[np.ndarray, list[np.ndarray]]:
     needed = np.unique(np.concatenate([output.values for output in program.outputs]))
     needed = needed[needed >= 0]
     return needed, [np.where(o.values < 0, 0, np.searchsorted(needed, o.values) + 1) for o in program.outputs]
-
-
-def scratch_size(program: Program, width: int) -> int:
-    """Numbers of scratch memory that a batch kernel needs: all inputs and all distinct results of one block.
-
-    Where columns come second, also their shared numbers and right sides, row by row, and the solved matrices of one
-    state.
-    """
-    first = program.columns.first if program.columns else program
-    needed, _ = compact_slots(first)
-    size = (first.n_inputs + len(needed) + 1) * width
-    if program.columns:
-        size += width * first.outputs[0].size + program.outputs[0].size
-    return size

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 _limit: int | None = None
-PARTS_EACH = 4
+PARTS_EACH = 8  # for each thread: at the end one waits for at most a part of the other's
 
 
 def thread_count() -> int:
@@ -44,15 +44,18 @@ if hasattr(os, "register_at_fork"):  # a forked child has the pools but none of 
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def run_in_parts(work: Callable[[int, int], int], total: int) -> int:
+def run_in_parts(work: Callable[[int, int], int], total: int, least: int = 1) -> int:
     """`work(start, stop)` over parts of range(total), taken by whichever thread is free; the results or-ed together.
 
     A sleeping thread needs a while to wake up. It takes fewer parts then, and nobody waits for one that came too late.
+
+    Args:
+        least: size of a part for which it pays to be taken alone.
     """
     workers = min(thread_count(), total)
     if workers <= 1:
         return work(0, total)
-    step = -(-total // (PARTS_EACH * workers))
+    step = max(-(-total // (PARTS_EACH * workers)), least)
     starts = iter(range(0, total, step))  # one step of this iterator is atomic: every part is taken once
 
     def drain() -> int:

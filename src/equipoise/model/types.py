@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -34,7 +35,7 @@ def _identity() -> Array:
     return frozen(np.eye(4))
 
 
-class _Part:
+class _FrozenData:
     """Data that is copied and pickled by being made again, so that its arrays and mappings are read-only there too."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -43,7 +44,7 @@ class _Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Inertia(_Part):
+class Inertia(_FrozenData):
     """Mass properties of one link, in the axes of the link."""
 
     mass: float  # kg
@@ -62,7 +63,7 @@ class Inertia(_Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Shape(_Part):
+class Shape(_FrozenData):
     """A geometric shape fixed to a link: for drawing, and for collisions."""
 
     kind: Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"]
@@ -76,7 +77,7 @@ class Shape(_Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Link(_Part):
+class Link(_FrozenData):
     """A rigid body, or a mass-less name for a place on one."""
 
     name: str
@@ -117,7 +118,7 @@ class JointDynamics:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint(_Part):
+class Joint(_FrozenData):
     """Connects a parent link (None: the world) to a child link.
 
     The joint frame J stands at `origin` in the parent; it moves with the joint; the child stands at `tail` in it.
@@ -148,7 +149,7 @@ class Joint(_Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Frame(_Part):
+class Frame(_FrozenData):
     """A named place fixed to a link (None: the world)."""
 
     name: str
@@ -160,7 +161,7 @@ class Frame(_Part):
 
 
 @dataclass(frozen=True, eq=False)
-class LoopClosure(_Part):
+class LoopClosure(_FrozenData):
     """A constraint that closes a loop of the mechanism. The tree's dynamics do not include it."""
 
     name: str
@@ -173,7 +174,7 @@ class LoopClosure(_Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Model(_Part):
+class Model(_FrozenData):
     """A tree of links and joints. Made by `assemble`, which checks it and gives every joint its place in q and v."""
 
     name: str
@@ -200,7 +201,7 @@ class Model(_Part):
             return first
         return None
 
-    @property
+    @cached_property
     def actuated(self) -> Array:
         """Which velocities have motors, (nv,) of bool, read-only."""
         found = np.zeros(self.nv, dtype=bool)

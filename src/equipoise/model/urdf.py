@@ -24,16 +24,15 @@ from .types import STANDARD_GRAVITY, Inertia, Joint, JointDynamics, JointLimits,
 from .urdf_extensions import mesh_folder, with_extensions
 from .urdf_meshes import Meshes
 from .urdf_motors import with_motors
-from .urdf_writer import UNLIMITED, write_urdf
+from .urdf_values import XACRO, Vector, bound_in, number_in, numbers_in, origin_of, required_child
+from .urdf_writer import write_urdf
 from .xml import Element, shortened
 
 __all__ = ["read_urdf", "write_urdf"]
 
-XACRO = 'xacro FILE.xacro > robot.urdf, or eq.load("FILE.xacro") with the package xacro installed.'
 XACRO_DEFINITIONS = ("xacro:property", "xacro:arg", "xacro:macro")
 MAX_PARTS = 20_000  # so that the largest file is answered within seconds
 Color = tuple[float, float, float, float]
-Vector = tuple[float, ...]
 
 _AXIS_JOINTS: dict[str, Callable[..., JointType]] = {
     "revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic,
@@ -197,13 +196,13 @@ def _link(name: str, element: Element, notes: _Notes) -> Link:
 
 
 def _inertia(owner: str, inertial: Element) -> Inertia:
-    mass_element, inertia = _required(owner, inertial, "mass"), _required(owner, inertial, "inertia")
+    mass_element, inertia = required_child(owner, inertial, "mass"), required_child(owner, inertial, "inertia")
     if mass_element.get("value") is None and mass_element.text.strip():  # some writers put the number between the tags
         mass_element.attributes["value"] = mass_element.text
-    mass = _number(owner, mass_element, "value")
-    xx, yy, zz = (_number(owner, inertia, name) for name in ("ixx", "iyy", "izz"))
-    xy, xz, yz = (_number(owner, inertia, name, 0.0) for name in ("ixy", "ixz", "iyz"))
-    X = _origin(owner, inertial)
+    mass = number_in(owner, mass_element, "value")
+    xx, yy, zz = (number_in(owner, inertia, name) for name in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (number_in(owner, inertia, name, 0.0) for name in ("ixy", "ixz", "iyz"))
+    X = origin_of(owner, inertial)
     R = X[:3, :3]
     turned = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
     return Inertia(mass, X[:3, 3], (turned + turned.T) / 2)
@@ -219,20 +218,20 @@ def _shapes(link: str, elements: Sequence[Element], notes: _Notes) -> tuple[Shap
             continue
         material = element.child("material")
         color = None if material is None else _color(material, notes)
-        shapes.append(replace(shape, X=_origin(owner, element), color=color))
+        shapes.append(replace(shape, X=origin_of(owner, element), color=color))
     return tuple(shapes)
 
 
 def _shape(owner: str, element: Element, notes: _Notes) -> Shape | None:
     if element.tag == "box":
-        return Shape("box", _numbers(owner, element, "size", 3))
+        return Shape("box", numbers_in(owner, element, "size", 3))
     if element.tag == "sphere":
-        return Shape("sphere", (_number(owner, element, "radius"),))
+        return Shape("sphere", (number_in(owner, element, "radius"),))
     if element.tag in ("cylinder", "capsule"):
-        size = _number(owner, element, "radius"), _number(owner, element, "length")
+        size = number_in(owner, element, "radius"), number_in(owner, element, "length")
         return Shape("cylinder" if element.tag == "cylinder" else "capsule", size)
     if element.tag == "mesh" and element.get("filename"):
-        scale = _numbers(owner, element, "scale", 3, (1.0, 1.0, 1.0))
+        scale = numbers_in(owner, element, "scale", 3, (1.0, 1.0, 1.0))
         return Shape("mesh", scale, mesh=notes.meshes.path(str(element.get("filename"))))
     return None
 
@@ -243,7 +242,7 @@ def _color(material: Element, notes: _Notes) -> Color | None:
     if color is None:
         return notes.colors.get(name)
     try:
-        r, g, b, a = _numbers(f"material {name!r}", color, "rgba", 4)
+        r, g, b, a = numbers_in(f"material {name!r}", color, "rgba", 4)
     except ModelError:  # a robot moves without its colours
         notes.colorless.add(name)
         return None
@@ -264,7 +263,7 @@ def _joint(name: str, element: Element, notes: _Notes) -> Joint:
         _AXIS_JOINTS[kind](_axis(owner, element)) if kind in _AXIS_JOINTS else _OTHER_JOINTS[kind](),
         _end(owner, element, "parent"),
         _end(owner, element, "child"),
-        origin=_origin(owner, element),
+        origin=origin_of(owner, element),
     )
     if kind == "fixed":
         return joint  # reduced robots keep limits and leaders on joints they fixed: they mean nothing now
@@ -288,7 +287,7 @@ def _axis(owner: str, joint: Element) -> Vector:
     element = joint.child("axis")
     if element is None:
         return 1.0, 0.0, 0.0
-    axis = _numbers(owner, element, "xyz", 3, (1.0, 0.0, 0.0))
+    axis = numbers_in(owner, element, "xyz", 3, (1.0, 0.0, 0.0))
     length = math.hypot(*axis)
     if length < 1e-9:
         raise ModelError(f"{owner} has an axis of zero length (line {element.line}): {axis}")
@@ -296,7 +295,7 @@ def _axis(owner: str, joint: Element) -> Vector:
 
 
 def _end(owner: str, joint: Element, role: str) -> str:
-    element = _required(owner, joint, role)
+    element = required_child(owner, joint, role)
     link = element.get("link")
     if not link:
         raise ModelError(f"{owner}: <{role}> (line {element.line}) names no link")
@@ -312,7 +311,7 @@ def _limits(owner: str, joint: Element, kind: str, notes: _Notes) -> JointLimits
     if element is None:
         return JointLimits()
     lower, upper = _range(owner, joint, element, notes) if bounded else (-math.inf, math.inf)
-    velocity, effort = (_bound(owner, element, name, math.inf) for name in ("velocity", "effort"))
+    velocity, effort = (bound_in(owner, element, name, math.inf) for name in ("velocity", "effort"))
     return JointLimits(lower, upper, velocity, effort)
 
 
@@ -322,7 +321,7 @@ def _range(owner: str, joint: Element, limit: Element, notes: _Notes) -> tuple[f
 
     If the zero of one left out is what makes them so, there is none on that side.
     """
-    lower, upper = (_bound(owner, limit, name, 0.0) for name in ("lower", "upper"))
+    lower, upper = (bound_in(owner, limit, name, 0.0) for name in ("lower", "upper"))
     if lower <= upper:
         return lower, upper
     notes.swapped.append(str(joint.get("name")))
@@ -338,66 +337,14 @@ def _mimic(owner: str, joint: Element) -> Mimic | None:
     leader = element.get("joint")
     if not leader:
         raise ModelError(f"{owner}: <mimic> (line {element.line}) names no joint")
-    return Mimic(leader, _number(owner, element, "multiplier", 1.0), _number(owner, element, "offset", 0.0))
+    return Mimic(leader, number_in(owner, element, "multiplier", 1.0), number_in(owner, element, "offset", 0.0))
 
 
 def _dynamics(owner: str, joint: Element) -> JointDynamics:
     element = joint.child("dynamics")
     if element is None:
         return JointDynamics()
-    return JointDynamics(_number(owner, element, "damping", 0.0), _number(owner, element, "friction", 0.0))
+    return JointDynamics(number_in(owner, element, "damping", 0.0), number_in(owner, element, "friction", 0.0))
 
 
 # Numbers
-
-
-def _origin(owner: str, element: Element) -> np.ndarray:
-    origin = element.child("origin")
-    if origin is None:
-        return np.eye(4)
-    rpy = _numbers(owner, origin, "rpy", 3, (0.0, 0.0, 0.0))
-    p = _numbers(owner, origin, "xyz", 3, (0.0, 0.0, 0.0))
-    return rigid.pose(rigid.rotation_from_rpy(*rpy) if any(rpy) else None, np.array(p))
-
-
-def _required(owner: str, element: Element, tag: str) -> Element:
-    child = element.child(tag)
-    if child is None:
-        raise ModelError(f"{owner}: <{element.tag}> (line {element.line}) has no <{tag}>")
-    return child
-
-
-def _number(owner: str, element: Element, attribute: str, default: float | None = None) -> float:
-    return _numbers(owner, element, attribute, 1, None if default is None else (default,))[0]
-
-
-def _bound(owner: str, element: Element, attribute: str, default: float) -> float:
-    """One limit. Huge numbers and infinity say that there is none."""
-    value = _numbers(owner, element, attribute, 1, (default,), finite=False)[0]
-    return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value
-
-
-def _numbers(
-    owner: str, element: Element, attribute: str, count: int, default: Vector | None = None, *, finite: bool = True
-) -> Vector:
-    text = element.get(attribute)
-    if text is None:
-        if default is None:
-            raise ModelError(f"{owner}: <{element.tag}> (line {element.line}) has no {attribute}")
-        return default
-    try:
-        values = tuple(map(float, text.split()))
-    except ValueError:
-        values = ()
-    if len(values) == count and "_" not in text and all(map(math.isfinite if finite else _is_number, values)):
-        return values
-    wanted = (
-        ("a" if count == 1 else str(count)) + (" finite" if finite else "") + (" number" if count == 1 else " numbers")
-    )
-    hint = f" It is an expression of xacro: expand the file first: {XACRO}" if "${" in text else ""
-    at = f"{owner}: {attribute} of <{element.tag}> (line {element.line})"
-    raise ModelError(f"{at} must be {wanted}, not {shortened(text)!r}.{hint}")
-
-
-def _is_number(x: float) -> bool:
-    return not math.isnan(x)

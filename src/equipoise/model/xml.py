@@ -51,7 +51,7 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
 
-class _Builder:
+class _ElementBuilder:
     """What the parser calls; keeps the open elements on a list, so depth costs no recursion."""
 
     def __init__(self, parser: Any) -> None:
@@ -97,7 +97,7 @@ def parse(data: bytes | str) -> Element:
 
 def _parsed(data: bytes | str) -> Element:
     parser = _parser(data)
-    builder = _Builder(parser)
+    builder = _ElementBuilder(parser)
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
     parser.CharacterDataHandler = builder.data
     _feed(parser, data)

@@ -131,7 +131,7 @@ def _static_region(
     points: tuple[tuple[int, ...], ...], normals: tuple[tuple[float, ...], ...], mu: tuple[float, ...]
 ) -> Array:
     """Corners seen from above, (k, 2): a film shows the same few sets of contacts in most of its pictures."""
-    from ..balance.support import static_region
+    from ..balance.static_balance import static_region
     from ..errors import EquipoiseError
 
     try:

@@ -12,6 +12,8 @@ from .charts import MOST_NAMES, RunChart
 
 COLORS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#17becf")
 MOST_POINTS = 400
+# From zero up to at least 0.0045, what ticks of three decimals can tell apart, or as far as curves go.
+RANGE = {"min": {"pad": 0.1, "soft": 0.0, "mode": 1}, "max": {"pad": 0.1, "soft": 0.0045, "mode": 1}}
 
 
 class Panel:
@@ -35,7 +37,7 @@ class Panel:
             tuple(lines),
             title=title,
             height=170,
-            scales={"x": {"time": False}, "y": {}},
+            scales={"x": {"time": False}, "y": {"range": RANGE}},
         )
 
     def _columns(self, t: Array, lines: Mapping[str, Array]) -> tuple[Array, ...]:

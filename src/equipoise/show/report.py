@@ -17,8 +17,9 @@ from .charts import RunChart, charts, run_facts
 from .curves import curves
 from .gantt import gantt
 from .obstacles import Obstacle
+from .player import Player, moment_of, run_samples
 from .scene import RobotScene, counted, opened, stop
-from .viewer import LOOPBACK, Player, moment_of, run_samples
+from .viewer import LOOPBACK
 
 if TYPE_CHECKING:
     from ..simulate.run import Run

@@ -15,6 +15,7 @@ from ..model.types import Array
 from ..robot import Robot
 from .camera import FIELD, clearest
 from .contact_marks import ContactPlace, points_in_world
+from .hover import name_on_hover
 from .moments import Moment, Picture, picture
 from .obstacles import Obstacle
 from .triangles import Surface, frame_pose, joined, link_surfaces, surfaces_of
@@ -159,6 +160,7 @@ class RobotScene:
             for k, surface in enumerate(surfaces):
                 node = self._add(f"/robot/{_node(name)}/{k}", surface, SEEN_THROUGH if name in limbs else None)
                 node.on_click(lambda _, name=name: self.toggle_name(name))
+        name_on_hover(self.server, {f"/robot/{_node(name)}": name for name in self._links})
 
     def _limbs(self) -> set[str]:
         """Links that touch something, and those that carry them, a joint or two on."""

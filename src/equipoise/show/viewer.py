@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algebra import quaternions, rigid
 from ..body.body import Body
-from ..errors import EquipoiseError, ShapeError
+from ..errors import ShapeError
 from ..model.types import Array
 from ..robot import Robot
 from .charts import charts
@@ -20,6 +19,7 @@ from .live import DraggedTarget, Live, LivePanels, add_handles, draggable, name_
 from .moments import Moment
 from .obstacles import Obstacle
 from .panels import panels
+from .player import Player, run_samples
 from .scene import LAYERS, RobotScene, opened, stop
 from .who import embodied, ends_of, list_parts, standing_of, start_of
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 FRAME_TIME = 1 / 30  # s
 CHART_TIME = 0.25  # s
-LAST_RECORD = 0.05  # s, for which a record of targets counts
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 
 
@@ -227,83 +226,6 @@ def _add_sliders(server: Any, scene: RobotScene, state: Array) -> None:
 
 
 # --- a run to play ----------------------------------------------------------------------------------------------------
-
-
-class Player:
-    """Where we are in a run."""
-
-    lock: threading.RLock
-    scene: RobotScene
-    run: Run
-    start: float
-    end: float
-    time: float
-    playing: bool
-    speed: float
-
-    def __init__(self, scene: RobotScene, run: Run) -> None:
-        if not len(run.t):
-            raise EquipoiseError("this run has no samples: there is nothing to show")
-        self.scene, self.run = scene, run
-        self.start, self.end = float(run.t[0]), float(run.t[-1])
-        self.time, self.playing, self.speed = self.start, False, 1.0
-        self.lock = threading.RLock()
-
-    @property
-    def index(self) -> int:
-        """The sample shown."""
-        return int(np.clip(np.searchsorted(self.run.t, self.time, side="right") - 1, 0, len(self.run.t) - 1))
-
-    def seek(self, t: float) -> None:
-        """Show the run at time t."""
-        with self.lock:
-            self.time = float(np.clip(t, self.start, self.end))
-            self.scene.show(moment_of(self.run, self.index))
-
-    def step(self, count: int = 1) -> None:
-        """Samples forward, or back."""
-        with self.lock:
-            self.playing = False
-            self.seek(float(self.run.t[np.clip(self.index + count, 0, len(self.run.t) - 1)]))
-
-    def toggle(self) -> None:
-        """Play, or pause."""
-        self.playing = not self.playing
-
-    def advance(self, seconds: float) -> bool:
-        """What a clock calls; whether the picture changed. Starts anew after the end."""
-        with self.lock:
-            if not self.playing:
-                return False
-            t = self.time + self.speed * seconds
-            self.seek(t if t <= self.end else self.start)
-            return True
-
-
-def moment_of(run: Run, k: int) -> Moment:
-    """Sample k of a run."""
-    a, b = max(k - 1, 0), min(k + 1, len(run.t) - 1)
-    velocity = (run.com[b] - run.com[a]) / (run.t[b] - run.t[a]) if run.t[b] > run.t[a] else None
-    wrenches = {name: F[k] for name, F in run.forces.items()}
-    return Moment(float(run.t[k]), np.asarray(run.q[k], dtype=float), wrenches, velocity, _references(run, k))
-
-
-def _references(run: Run, k: int) -> dict[str, Array]:
-    """Where frames were wanted, by the last record up to sample k."""
-    rows = run.t[: k + 1] > run.t[k] - LAST_RECORD
-    found = {}
-    for frame, numbers in run.references.items():
-        told = np.flatnonzero(rows & np.isfinite(numbers[: k + 1, 0]))
-        if len(told):
-            p, wxyz = numbers[told[-1], :3], numbers[told[-1], 3:]
-            found[frame] = rigid.pose(quaternions.rotation(tuple(map(float, wxyz))), np.array(p))
-    return found
-
-
-def run_samples(run: Run, count: int = 9) -> list[Array]:
-    """Some configurations of a run, from its start to its end, for the camera to hold."""
-    rows = np.unique(np.linspace(0, len(run.t) - 1, count).astype(int))
-    return [np.asarray(run.q[k], dtype=float) for k in rows if np.isfinite(run.q[k]).all()]
 
 
 def _run_viewer(server: Any, run: Run, frames: Sequence[str] | None) -> Viewer:

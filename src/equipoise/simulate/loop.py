@@ -21,7 +21,7 @@ from .motor import DriveCommand, Motor
 from .off_ground import tell_contacts_off_ground
 from .perception import Perception
 from .plant import Plant, PlantState, make_plant
-from .record import Record
+from .record import RunRecorder
 from .run import Run
 from .sensors import Sensors
 from .world import Solid
@@ -101,7 +101,7 @@ def simulate(
     shoves = _pushes(robot, pushes)
     state = _reset(controller, made, q, v)
     rng = np.random.default_rng(seed)
-    record = Record(robot, dt, tell_contacts_off_ground(robot, controller, made, state.q))
+    record = RunRecorder(robot, dt, tell_contacts_off_ground(robot, controller, made, state.q))
     perception = _perception(robot, made, estimator, sensors, noise, rng, state)
     loop = _Loop(
         robot, controller, made, dt, every, shoves, record,
@@ -223,7 +223,7 @@ class _Loop:
     dt: float
     every: int
     pushes: tuple[Push, ...]
-    record: Record
+    record: RunRecorder
     sense: Callable[[Array, Array], tuple[Array, Array]] | None
     fallen: Callable[[Array], str | None] | None
     motor: Motor
@@ -233,7 +233,7 @@ class _Loop:
 
     def run(self, state: PlantState, steps: int, tick: Callable[[int], None]) -> str:
         """All steps; how it ended. A status of the controller never ends it."""
-        outcome, told, solution, wanted = "completed", set[int](), None, DriveCommand(np.zeros(self.robot.nv))
+        told, solution, wanted = set[int](), None, DriveCommand(np.zeros(self.robot.nv))
         for k in range(steps + 1):
             t = k * self.dt
             if self.perception is not None:
@@ -254,27 +254,26 @@ class _Loop:
             self.record.row(t, state, solution, acting, seconds)
             self._record_targets(k, state)
             if not finite(acting):
-                outcome = "failed"
-                self.record.tell(t, f"the controller's {self.motor.command} is not finite")
-                break
+                return self._ended("failed", t, f"the controller's {self.motor.command} is not finite")
             if k == steps:
                 break
             try:
                 with np.errstate(over="ignore", invalid="ignore"):  # a plant that diverges says so itself
                     state = self._step(t, acting, told)
             except (StateError, ConstraintError) as error:
-                outcome = "failed"
-                self.record.tell(t, f"the plant failed: {error}")
-                break
+                return self._ended("failed", t, f"the plant failed: {error}")
             self.record.after(state, t + self.dt)
             why = None if self.fallen is None else self.fallen(state.q)
             if why is not None:
-                outcome = "fell"
-                self.record.tell(t + self.dt, f"fell: {why}")
-                break
+                return self._ended("fell", t + self.dt, f"fell: {why}")
             tick(k + 1)
-        report = self.motor.report()
-        if report:
+        return self._ended("completed")
+
+    def _ended(self, outcome: str, t: float = 0.0, why: str = "") -> str:
+        """The outcome, with its reason and what the motors have to say in the record."""
+        if why:
+            self.record.tell(t, why)
+        if report := self.motor.report():
             self.record.tell(self.record.t[-1], report)
         return outcome
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 
-class Record:
+class RunRecorder:
     """Rows as they come; arrays in the end."""
 
     def __init__(self, robot: Robot, dt: float, told: Iterable[str] = ()) -> None:

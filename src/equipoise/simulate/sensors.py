@@ -158,20 +158,29 @@ class Sensors:
         feet = FootForces(1.0, 0.05, 1000.0, 1e-3) if forces else None
         return cls(imu, encoders, JointTorques(0.0, 0.005, 1000.0, 1e-3), feet)
 
-    def filter_noise(self, contact: float = 1e-4, kinematics: float = 0.0, unsettled: float = 10.0) -> FilterNoise:
-        """What an estimator should take these errors for.
+    def filter_noise(
+        self,
+        contact: float = 1e-5,
+        kinematics: float = 0.0,
+        creep: float = 3.5e-4,
+        rocking: float = 0.3,
+        unsettled: float = 1e-3,
+    ) -> FilterNoise:
+        """What an estimator should take these errors for, on hard ground.
 
         Args:
-            contact: how soles creep that stand on hard ground, m/s/√Hz.
+            contact: how soles creep while the robot rests, m/s/√Hz.
             kinematics: m.
-            unsettled: by how much more they creep just after a touch, a lift or a shock.
+            creep: of the IMU's speed, how they creep besides, 1/√Hz.
+            rocking: likewise of the speed of their corners when they tilt.
+            unsettled: how they creep just after a touch, a lift or a shock, m/s/√Hz.
         """
         i, e = self.imu, self.encoders
         encoder = sqrt(e.noise**2 + e.resolution**2 / 12)
         least = 1e-5  # no filter trusts anything without end
         return FilterNoise(
             max(i.gyroscope_noise, least), i.gyroscope_walk, max(i.accelerometer_noise, least), i.accelerometer_walk,
-            contact, max(encoder, least), kinematics, unsettled,
+            contact, max(encoder, least), kinematics, creep, rocking, unsettled,
         )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ LAWS = {"linear": (1e5, 1e3), "plate": (1e5, 1e3), "nonlinear": (2e6, 3e7)}
 
 
 @dataclass(frozen=True, eq=False)
-class _Push:
+class _PointForces:
     """Forces on k points in contact axes (normal, tangent, tangent), and how they fall with place and velocity."""
 
     force: Array  # (k, 3)
@@ -209,7 +209,7 @@ class SoftPlant(OwnPlant):
 
     # --- laws -----------------------------------------------------------------------------------------------------
 
-    def _law(self, found: Gaps, places: Array, axes: Array, u: Array, down: Array) -> _Push:
+    def _law(self, found: Gaps, places: Array, axes: Array, u: Array, down: Array) -> _PointForces:
         depth, rate = np.maximum(-found.distance[down], 0.0), -u[:, 0]
         k, b = self.stiffness, self.damping
         if self.law == "nonlinear":
@@ -225,7 +225,7 @@ class SoftPlant(OwnPlant):
         F, K, D = (np.where(touching, x, 0.0) for x in (F, np.maximum(K, 0.0), D))
         tangential = self._springs if self.law == "linear" else self._sliding
         f_t, K_t, D_t = tangential(places, axes, u[:, 1:], self.points.friction[down] * F, down)
-        return _Push(*(np.concatenate([n[:, None], t], axis=1) for n, t in ((F, f_t), (K, K_t), (D, D_t))))
+        return _PointForces(*(np.concatenate([n[:, None], t], axis=1) for n, t in ((F, f_t), (K, K_t), (D, D_t))))
 
     def _sliding(self, places: Array, axes: Array, u: Array, most: Array, down: Array) -> tuple[Array, Array, Array]:
         """Coulomb's law, with a slope below the slip speed. Its damping is the secant: however long the step, it only

@@ -16,7 +16,7 @@ from .table import Table
 __all__ = ["Choice", "Draws", "Grid", "Integers", "LogUniform", "Normal", "StudyError", "Table", "Uniform"]
 
 
-class _Package(types.ModuleType):
+class _StudyPackage(types.ModuleType):
     """A package that is also the function `study`."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Table:
@@ -25,4 +25,4 @@ class _Package(types.ModuleType):
         return study(*arguments, **options)
 
 
-sys.modules[__name__].__class__ = _Package
+sys.modules[__name__].__class__ = _StudyPackage

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..order import most_alive
 from ..program import Program
-from ..source.order import most_alive
 from ..target import compact_slots
 
 SHARED_BYTES = 226 << 10  # of a large multiprocessor, to be shared out among its blocks

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..order import compact_order
 from ..program import NAMES, OPERATIONS, Program
 from ..registers import Registers
 from .functions import literal
-from .order import compact_order
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _RELATION = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
