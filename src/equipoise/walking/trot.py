@@ -71,7 +71,7 @@ class TrotMachine(Machine):
         s.mode, s.since, s.stance = SHIFT, seen.t, int(np.argmin(far))
         return ["brings its feet back"]
 
-    def _touched(self, seen: Seen) -> bool:
+    def touched(self, seen: Seen) -> bool:
         """Whether all feet of the swinging group are down; one that is carries while the others go on."""
         s = self.state
         if s.swing is None or seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):
