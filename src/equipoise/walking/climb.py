@@ -26,23 +26,23 @@ from .arms import arms_ahead
 from .footsteps import climbs
 from .gait import Gait
 from .legs import Leg
-from .machine import STAIR, Machine, within, wrapped
+from .machine import STAIR, Machine, within
 from .pendulum import divergent
-from .state import Seen
+from .state import Seen, wrapped
 from .step_plan import QUINTIC
 from .swing import Swing, quintic
 from .whole_body import WholeBody
 
 Array = np.ndarray
-SHIFTING, SWINGING = "shift", "climb"
+SHIFTING, SWINGING, RESTING = "shift", "climb", "rest"
 GAIN = 1.5  # k
 ROOM = 0.08  # of the height: how far pressure is off the path to accelerate the centre of mass
 SHORTEST, LIFT = 2.5, 3.4  # 1/ω: the shortest shift, and the time of a swing
 PATIENCE, NEAR = 3.0, 0.35  # 1/ω, and of half a sole: a shift has ended when ξ is so near to its end, or after so long
 STRAIGHT = 0.985  # of a leg's length: how far it may be stretched while it carries
 LEAN, MOST = 3.0, 0.45  # rad for each height that the body is too low, and at most
-TOES = 0.65  # of half a sole: how far ahead of its middle pressure is where the body leans most
-RISE, TURN = 0.7, 2.0  # ω: how fast the centre of mass takes on its height, and the trunk its lean
+TOES = 0.5  # of half a sole: how far ahead of its middle pressure is where the body leans most
+RISE, TURN = 0.6, 2.0  # ω: how fast the centre of mass takes on its height, and the trunk its lean
 ARMS = 0.5  # of the way that brings the centre of mass farthest forward: how far arms are held out then
 TRUNK = 30.0  # how much more the trunk weighs than usual: here its lean is what carries
 UNLOAD = 0.5  # of a shift, after which the foot that will swing is unloaded
@@ -53,7 +53,7 @@ class ClimbState:
     """Where a step to another height is; all that changes from call to call.
 
     Attributes:
-        phase: shift or climb; since: s, when it began; seconds: how long it takes.
+        phase: shift, climb, or rest after the last step; since: s, when it began; seconds: how long it takes.
         stance: the foot that stands, 0 left, 1 right. start: (2,) m, of the centre of mass when the phase began.
         height: m, of the centre of mass as it should be, and rate: m/s. lean: rad.
     """
@@ -91,24 +91,29 @@ class Climber:
     def begin(self, seen: Seen) -> None:
         """Start the step from a stand."""
         self.whole_body.stiffen(TRUNK)
-        self._shift(seen, float(seen.com[2]), 0.0)
+        self.state = ClimbState(SHIFTING, seen.t, 0.0, 0, seen.com[:2].copy(), float(seen.com[2]))
+        self._shift(seen, self.state)
 
     def decide(self, seen: Seen, q: Array, dt: float) -> list[str]:
         """One call while it climbs; what is worth telling."""
         s = self.state
         assert s is not None
         self.machine.footing.feel(self.machine.state, seen, dt)
-        act = {SHIFTING: self._shifting, SWINGING: self._swinging}[s.phase]
+        act = {SHIFTING: self._shifting, SWINGING: self._swinging, RESTING: self._resting}[s.phase]
         return act(s, seen, q, dt)
 
     # --- both feet ----------------------------------------------------------------------------------------------------
 
-    def _shift(self, seen: Seen, height: float, lean: float) -> None:
+    def _shift(self, seen: Seen, s: ClimbState) -> None:
         """Weight goes to the foot that does not take the next step."""
-        stance, rate = 1 - self.machine.state.queue[0].foot, self.gait.rate
-        far = float(np.hypot(*(self._over(seen, stance, TOES) - seen.com[:2])))
-        seconds = max(SHORTEST / rate, sqrt(QUINTIC * far / (ROOM * self.gait.height)) / rate)
-        self.state = ClimbState(SHIFTING, seen.t, seconds, stance, seen.com[:2].copy(), height, lean=lean)
+        s.stance = 1 - self.machine.state.queue[0].foot
+        s.seconds = self._seconds(seen, self._over(seen, s.stance, TOES))
+        s.phase, s.since, s.start = SHIFTING, seen.t, seen.com[:2].copy()
+
+    def _seconds(self, seen: Seen, goal: Array) -> float:
+        """s, for the centre of mass to a goal (2,) m."""
+        far, rate = float(np.hypot(*(goal - seen.com[:2]))), self.gait.rate
+        return max(SHORTEST / rate, sqrt(QUINTIC * far / (ROOM * self.gait.height)) / rate)
 
     def _over(self, seen: Seen, stance: int, toes: float) -> Array:
         """(2,) m: a place ahead of the middle of a sole, by a part of half of it."""
@@ -118,10 +123,8 @@ class Climber:
     def _shifting(self, s: ClimbState, seen: Seen, q: Array, dt: float) -> list[str]:
         t, stance = seen.t - s.since, s.stance
         goal = self._over(seen, stance, self._toes(s, seen))
-        ends = zip(s.start.tolist(), goal.tolist(), strict=True)
-        path = np.array([quintic(x, 0.0, 0.0, to, 0.0, s.seconds, min(t, s.seconds)) for x, to in ends]).T
-        self._steer(s, seen, path, self._hull(seen, (0, 1)))
-        top = float(seen.com[2]) + min(leg.room(q, STRAIGHT) for leg in self.legs)
+        self._travel(s, seen, goal)
+        top = float(seen.com[2]) + min(leg.room(q, goal - seen.com[:2], STRAIGHT) for leg in self.legs)
         self._rise(s, seen, min(top, self._top(seen, stance)), dt)
         self.whole_body.share(stance, min(max((t / s.seconds - UNLOAD) / (1 - UNLOAD), 0.0), 1.0), sudden=True)
         near = NEAR * np.abs(self.machine.soles[stance]).max(axis=0)
@@ -129,6 +132,23 @@ class Climber:
         if t > s.seconds and (there or t > s.seconds + PATIENCE / self.gait.rate):
             self._lift(s, seen)
         return []
+
+    def _resting(self, s: ClimbState, seen: Seen, q: Array, dt: float) -> list[str]:
+        """Both feet have arrived: upright again between them, then the machine goes on."""
+        self._travel(s, seen, (seen.place(0).xy + seen.place(1).xy) / 2)
+        self._rise(s, seen, self._top(seen, s.stance), dt)
+        if seen.t - s.since < s.seconds + SHORTEST / self.gait.rate:
+            return []
+        self.state = None
+        self.whole_body.stiffen(1.0)
+        self.whole_body.set_posture(self.upright)
+        return ["stands on another height"]
+
+    def _travel(self, s: ClimbState, seen: Seen, goal: Array) -> None:
+        """The centre of mass on its way to a goal (2,) m, both feet on the ground."""
+        t, ends = min(seen.t - s.since, s.seconds), zip(s.start.tolist(), goal.tolist(), strict=True)
+        path = np.array([quintic(x, 0.0, 0.0, to, 0.0, s.seconds, t) for x, to in ends]).T
+        self._steer(s, seen, path, self._hull(seen, (0, 1)))
 
     # --- one foot -----------------------------------------------------------------------------------------------------
 
@@ -165,14 +185,11 @@ class Climber:
         m.swing, m.landed, m.settling = None, foot, seen.t
         m.queue.pop(0)
         if self.due(seen):
-            self._shift(seen, s.height, s.lean)
-            assert self.state is not None
-            self.state.rate = s.rate
+            self._shift(seen, s)
             return []
-        self.state = None
-        self.whole_body.stiffen(1.0)
-        self.whole_body.set_posture(self.upright)
-        return ["stands on another height"]
+        middle = (seen.place(0).xy + seen.place(1).xy) / 2
+        s.phase, s.since, s.seconds, s.start = RESTING, seen.t, self._seconds(seen, middle), seen.com[:2].copy()
+        return []
 
     # --- the body -----------------------------------------------------------------------------------------------------
 
@@ -212,5 +229,4 @@ class Climber:
         s.lean += min(TURN * dt * self.gait.rate, 1.0) * (MOST * self._low(s, seen) - s.lean)
         self.whole_body.set_com_path(np.array([s.height, s.rate, up]), self._acceleration)
         self.whole_body.set_posture(self.upright + ARMS * s.lean / MOST * (self.ahead - self.upright))
-        yaws = seen.place(0).yaw, seen.place(1).yaw
-        self.whole_body.set_heading(yaws[0] + wrapped(yaws[1] - yaws[0]) / 2, 0.0, s.lean)
+        self.whole_body.set_heading(seen.heading, 0.0, s.lean)

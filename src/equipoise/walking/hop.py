@@ -98,6 +98,7 @@ class Hopper:
         """Start a hop from a stand."""
         ground, middle = min(float(X[2, 3]) for X in seen.poses), (seen.place(0).xy + seen.place(1).xy) / 2
         self.state = HopState(seconds, CROUCH, seen.t, seen.com, seen.velocity, ground, middle)
+        self.whole_body.set_heading(seen.heading, 0.0)
 
     def decide(self, seen: Seen, dt: float) -> list[str]:
         """One call while it hops; what is worth telling."""

@@ -41,8 +41,9 @@ class Leg:
         thigh, shank = sorted(np.argsort(lengths)[-2:].tolist())
         return cls(robot, links[thigh], links[shank + 1], lengths[thigh] + lengths[shank])
 
-    def room(self, q: Array, part: float) -> float:
-        """m: how much higher the hip could be above where the ankle is, stretched to a part of the leg's length."""
+    def room(self, q: Array, by: Array, part: float) -> float:
+        """m: how much higher the hip could be if it went by (2,) m from where it is and the ankle stayed, the leg
+        stretched to a part of its length."""
         off = self.robot.pose(q, self.hip)[:3, 3] - self.robot.pose(q, self.ankle)[:3, 3]
-        level = float(off[0] ** 2 + off[1] ** 2)
+        level = float((off[0] + by[0]) ** 2 + (off[1] + by[1]) ** 2)
         return sqrt(max((part * self.length) ** 2 - level, 0.0)) - float(off[2])

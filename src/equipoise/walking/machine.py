@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import takewhile
-from math import pi
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from .footing import EARLY, Footing
 from .footsteps import Footstep, climbs
 from .gait import Command, Gait, Place, next_place
 from .pendulum import after_shift, before
-from .state import SHIFT, STAND, STEP, Seen, State
+from .state import SHIFT, STAND, STEP, Seen, State, wrapped
 from .step_plan import Flight, StepPlan, StepPlanner, Wish
 from .swing import Swing
 from .whole_body import WholeBody
@@ -388,11 +387,6 @@ class Machine:
         places = seen.place(0), seen.place(1)
         points = np.concatenate([STOPPING * sole @ p.R.T + p.xy for sole, p in zip(self.soles, places, strict=True)])
         return float(support_polygon(points).margin(seen.xi)) > 0
-
-
-def wrapped(angle: float) -> float:
-    """An angle between −π and π, rad."""
-    return (angle + pi) % (2 * pi) - pi
 
 
 def within(normals: Array, offsets: Array, middle: Array, point: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import atan2
+from math import atan2, pi
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from .swing import Swing
 
 Array = np.ndarray
 STAND, SHIFT, STEP = "stand", "shift", "step"
+
+
+def wrapped(angle: float) -> float:
+    """An angle between −π and π, rad."""
+    return (angle + pi) % (2 * pi) - pi
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,12 @@ class Seen:
     def place(self, foot: int) -> Place:
         X = self.poses[foot]
         return Place(float(X[0, 3]), float(X[1, 3]), atan2(float(X[1, 0]), float(X[0, 0])))
+
+    @property
+    def heading(self) -> float:
+        """rad: the yaw between those of the feet."""
+        left, right = self.place(0).yaw, self.place(1).yaw
+        return left + wrapped(right - left) / 2
 
 
 @dataclass
