@@ -162,6 +162,7 @@ class WholeBody:
         c.set_target(POSTURE, q0)
         c.set_target(COM, _read(self.com))
         self.stiffen(1.0)
+        self.calm(1.0)
         for part in self.upright:
             c.set_target(part, _read(self.trunk[part]))
         for k, role in enumerate(self.feet):
@@ -278,6 +279,10 @@ class WholeBody:
         """The weight of torso and pelvis, as a multiple of the usual one."""
         for part in self.upright:
             self.controller.set_weight(part, times * self.weights["trunk"] * self.body.gains.torso_weight)
+
+    def calm(self, times: float) -> None:
+        """The weight of the momentum about the centre of mass, as a multiple of the usual one."""
+        self.controller.set_weight(SPIN, times * self.body.gains.spin_weight)
 
     def set_posture(self, q: Array) -> None:
         """Where joints go that nothing else needs, (nq,)."""
