@@ -1,14 +1,13 @@
-"""The sample field of AIST on JVRC-1: steps, a hand on a bar, a foot on a tilted block, a push against a wall, three hops.
+"""The sample field of AIST on JVRC-1: steps, a hand on a bar, a foot on a tilted block, a push against a wall, hops.
 
-Their file is a timed list of contacts. `Stances` makes them in that order, at its own pace; `Walking` does the hops. Our
-contacts are points that touch solids, so the hand does not close around the bar: it rests on it. Files (of
+Their file is a timed list of contacts. `Stances` makes them in that order, at its own pace; `Walking` does the hops.
+Our contacts are points that touch solids, so the hand does not close around the bar: it rests on it. Files (of
 MultiContactController) are read where they are; nothing of them is copied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from ..control.contacts import Contact, FlatContact, PointContact
 from ..control.controller.solution import Solution
 from ..control.stances.machine import Stances
 from ..control.stances.stance import Stance
+from ..errors import EquipoiseError
 from ..geometry.primitives import Capsule
 from ..model.xml import load, parse
 from ..simulate.world import Box, Solid
@@ -37,7 +37,7 @@ ROLES = {"LeftFoot": "left foot", "RightFoot": "right foot", "LeftHand": "left h
 FEET = ("left foot", "right foot")
 SPEED = (0.2, 0.5, 1.2)  # of the centre of mass, frames and joints, m/s and rad/s
 INSIDE = 0.9  # of their soles
-REST = 3.0  # s, to stand in the end
+HOP, REST = 3.5, 3.0  # s for each hop, and to stand in the end
 
 
 def solids_of(path: Path) -> tuple[Solid, ...]:
@@ -64,7 +64,6 @@ def with_hands(robot: Robot, frames: Sequence[Mapping[str, Any]]) -> Robot:
 
 def contacts_of(walker: Walking, given: Mapping[str, Any]) -> list[Contact]:
     """Feet and hands with their corners; those of the feet are a little inside, on the block, which is just as long.
-
     The left hand is a point."""
     grasp, flat = (frame["name"] for frame in given["frames"])
     corners = {entry["name"]: np.array(entry["vertices"])[:, :2] for entry in given["Contacts"]["Surface"]}
@@ -83,31 +82,64 @@ def stances_of(motion: Mapping[str, Any], bar: float) -> list[Stance]:
     Args:
         bar: m, its radius: the hand is on it.
     """
-    timed = [(float(entry.get("startTime", entry.get("swingCommand", {}).get("startTime"))), entry) for entry in motion["stepCommandList"]]
-    timed += [(float(entry["time"]), entry) for entry in motion["nominalCentroidalPoseList"]]
+    entries = [*motion["stepCommandList"], *motion["nominalCentroidalPoseList"]]
     made, carrying, at = [Stance(FEET, name="start")], list(FEET), dict[str, Array]()
-    for _, entry in sorted(timed, key=lambda pair: pair[0]):
-        role = ROLES.get(entry.get("limb", ""))
-        if role is None:
-            middle = sum(at[foot][:3, 3] for foot in FEET) / 2
-            com = [np.nan, float(middle[1] + entry["pose"]["translation"][1]), np.nan]
-            made.append(Stance(tuple(carrying), com=com, name="lean"))
+    for entry in sorted(entries, key=_start):
+        swing = entry.get("swingCommand", entry)
+        if "limb" not in entry:  # of the centre of mass, from the middle of the feet
+            aside = sum(float(at[foot][1, 3]) for foot in FEET) / 2 + float(entry["pose"]["translation"][1])
+            made.append(Stance(tuple(carrying), com=[np.nan, aside, np.nan], name=f"leaning to {aside:.2f}"))
             continue
-        if entry.get("type", entry.get("swingCommand", {}).get("type")) == "Remove":
+        role = ROLES[entry["limb"]]
+        if swing["type"] == "Remove":
             carrying.remove(role)
             made.append(Stance(tuple(carrying), name=f"without the {role}"))
             continue
         at[role] = pose_of(entry["pose"])
         carrying = carrying if role in carrying else [*carrying, role]
-        place = at[role][:3, 3] + np.array([0.0, 0.0, bar]) if role == "left hand" else at[role]
-        made.append(Stance(tuple(carrying), places={role: place}, name=f"{role} at {place[:3, 3] if place.ndim == 2 else place}"))
+        place = at[role][:3, 3] + [0.0, 0.0, bar] if role == "left hand" else at[role]
+        made.append(Stance(tuple(carrying), places={role: place}, name=f"{role} at {at[role][:3, 3].tolist()}"))
     return made
+
+
+def _start(entry: Mapping[str, Any]) -> float:
+    """s, when an entry of their lists begins."""
+    return float(entry["time"] if "time" in entry else entry.get("swingCommand", entry)["startTime"])
 
 
 def pose_of(given: Mapping[str, Any]) -> Array:
     """(4, 4) of a place in their list; rotations there are roll, pitch and yaw."""
     rpy = given.get("rotation", (0.0, 0.0, 0.0))
     return pose(rotation_from_rpy(*map(float, rpy)), np.array(given["translation"], dtype=float))
+
+
+def hops_of(motion: Mapping[str, Any]) -> list[float]:
+    """s in the air of each hop: steps of one foot, while the other does the same."""
+    steps = [step for step in motion["stepCommandList"] if step["limb"] == "LeftFoot"]
+    return [float(step["endTime"]) - float(step["startTime"]) for step in steps]
+
+
+def field_walk(folder: Path, name: str = "jvrc1") -> tuple[FieldWalk, tuple[Solid, ...]]:
+    """What walks the field, and what stands on it."""
+    from ..robot import load as load_robot
+
+    listed = yaml_of(folder / MOTION)
+    given, solids = listed["robots"][name], solids_of(folder / FIELD)
+    bar = next(solid.radius for solid in solids if isinstance(solid, Capsule))
+    walker = Walking(with_hands(load_robot(name), given["frames"]))
+    first, second = (listed["states"][part]["configs"] for part in (FIRST, SECOND))
+    contacts = contacts_of(walker, given)
+    stances = Stances(walker.robot, stances_of(first, bar), contacts, start=walker.q0, speed=SPEED)
+    return FieldWalk(walker, stances, hops_of(second)), solids
+
+
+def yaml_of(path: Path) -> dict[str, Any]:
+    """A file of theirs."""
+    import yaml  # type: ignore[import-untyped]
+
+    if not path.is_file():
+        raise EquipoiseError(f"wanted the courses' file, got {str(path)!r}")
+    return dict(yaml.safe_load(path.read_text()))
 
 
 class FieldWalk:
@@ -124,6 +156,11 @@ class FieldWalk:
         self.stances.reset()
         self.walker.forget_commands().reset()
         self.hopping = False
+
+    @property
+    def seconds(self) -> float:
+        """s, that it may take."""
+        return self.stances.seconds + HOP * len(self.hops) + REST
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
         """Measured contact forces."""

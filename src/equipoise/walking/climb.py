@@ -1,15 +1,16 @@
 """Steps to another height: from foot to foot with the centre of mass over the one that carries.
 
-A leg that lifts the body by a tread bends its knee by a right angle and more. With the trunk upright its lever is then as
-long as the thigh is level, and its torque more than most knees have. Two things make the lever shorter: pressure towards
-the toes, and a trunk that leans forward so that hips stay behind. And the leg that is left behind lifts too, as far as it
-is long, while both carry. So each step has two phases,
+A leg that lifts the body by a tread bends its knee by a right angle and more. With the trunk upright, and pressure in
+the middle of the sole, that takes more torque than most knees have: 160 N m on JVRC-1, whose knees have 100. Three
+things make the knee's lever shorter: pressure towards the toes, a trunk that leans forward, and arms that are held out,
+since then hips stay behind. And the leg that is left behind lifts too while both carry, as far as it is long. So each
+step has two phases,
 
-    shift   both feet carry: the centre of mass goes over the foot that will stand, and up as far as the other leg reaches
-    swing   one foot carries: the body rises to its height above it, the other foot goes up along the riser, on, and down
+    shift   both feet carry: the centre of mass goes over the foot that will stand, and up as far as legs reach
+    climb   one foot carries: the body rises above it, the other foot goes up along the riser, on, and down
 
-and how far the body leans and stands on its toes follows from how far it is below its height above the stance foot. The
-centre of mass c follows its path by the capture point ξ = c + ċ/ω [EOA15]:
+and how far the body leans, stands on its toes and holds its arms out follows from how far it is below its height above
+the stance foot. The centre of mass c follows its path by the capture point ξ = c + ċ/ω [EOA15]:
 
     p = c_to − c̈_to/ω² + (1 + k) (ξ − ξ_to),       c̈ = ω² (c − p),        ω² = g / (height above the stance foot).
 """
@@ -78,15 +79,15 @@ class Climber:
     def __init__(self, gait: Gait, whole_body: WholeBody, machine: Machine) -> None:
         self.gait, self.whole_body, self.machine = gait, whole_body, machine
         self.gravity = gait.rate**2 * whole_body.body.height
-        self.legs = [Leg.of(whole_body.body, role) for role in whole_body.feet]
+        self.legs = [Leg.of(whole_body.body, role) for role in whole_body.feet] if machine.climbs else []
         self.upright = whole_body.body.standing
         self.ahead = arms_ahead(whole_body.body)
         self.state: ClimbState | None = None
 
     def due(self, seen: Seen) -> bool:
         """Whether the next step that was given goes to another height."""
-        s = self.machine.state
-        return bool(s.queue) and climbs(s.queue[0], [float(X[2, 3]) for X in seen.poses], STAIR * self.gait.clearance)
+        queue, heights = self.machine.state.queue, [float(X[2, 3]) for X in seen.poses]
+        return self.machine.climbs and bool(queue) and climbs(queue[0], heights, STAIR * self.gait.clearance)
 
     def begin(self, seen: Seen) -> None:
         """Start the step from a stand."""
@@ -123,9 +124,8 @@ class Climber:
     def _shifting(self, s: ClimbState, seen: Seen, q: Array, dt: float) -> list[str]:
         t, stance = seen.t - s.since, s.stance
         goal = self._over(seen, stance, self._toes(s, seen))
-        self._travel(s, seen, goal)
         top = float(seen.com[2]) + min(leg.room(q, goal - seen.com[:2], STRAIGHT) for leg in self.legs)
-        self._rise(s, seen, min(top, self._top(seen, stance)), dt)
+        self._rise(s, seen, min(top, self._top(seen, stance)), self._travel(s, seen, goal), dt)
         self.whole_body.share(stance, min(max((t / s.seconds - UNLOAD) / (1 - UNLOAD), 0.0), 1.0), sudden=True)
         near = NEAR * np.abs(self.machine.soles[stance]).max(axis=0)
         there = bool((np.abs(seen.place(stance).R.T @ (seen.xi - goal)) < near).all())
@@ -135,8 +135,8 @@ class Climber:
 
     def _resting(self, s: ClimbState, seen: Seen, q: Array, dt: float) -> list[str]:
         """Both feet have arrived: upright again between them, then the machine goes on."""
-        self._travel(s, seen, (seen.place(0).xy + seen.place(1).xy) / 2)
-        self._rise(s, seen, self._top(seen, s.stance), dt)
+        acceleration = self._travel(s, seen, (seen.place(0).xy + seen.place(1).xy) / 2)
+        self._rise(s, seen, self._top(seen, s.stance), acceleration, dt)
         if seen.t - s.since < s.seconds + SHORTEST / self.gait.rate:
             return []
         self.state = None
@@ -144,11 +144,11 @@ class Climber:
         self.whole_body.set_posture(self.upright)
         return ["stands on another height"]
 
-    def _travel(self, s: ClimbState, seen: Seen, goal: Array) -> None:
-        """The centre of mass on its way to a goal (2,) m, both feet on the ground."""
+    def _travel(self, s: ClimbState, seen: Seen, goal: Array) -> Array:
+        """(2,) m/s²: the centre of mass on its way to a goal (2,) m, both feet on the ground."""
         t, ends = min(seen.t - s.since, s.seconds), zip(s.start.tolist(), goal.tolist(), strict=True)
         path = np.array([quintic(x, 0.0, 0.0, to, 0.0, s.seconds, t) for x, to in ends]).T
-        self._steer(s, seen, path, self._hull(seen, (0, 1)))
+        return self._steer(s, seen, path, self._hull(seen, (0, 1)))
 
     # --- one foot -----------------------------------------------------------------------------------------------------
 
@@ -168,8 +168,9 @@ class Climber:
         m, foot = self.machine.state, 1 - s.stance
         assert m.swing is not None
         goal = self._over(seen, s.stance, self._toes(s, seen))
-        self._steer(s, seen, np.array([goal, np.zeros(2), np.zeros(2)]), self._hull(seen, (s.stance,)))
-        self._rise(s, seen, self._top(seen, s.stance), dt)
+        stays = np.array([goal, np.zeros(2), np.zeros(2)])
+        acceleration = self._steer(s, seen, stays, self._hull(seen, (s.stance,)))
+        self._rise(s, seen, self._top(seen, s.stance), acceleration, dt)
         if self.machine.touched(seen):
             return self._touch_down(s, seen, foot)
         step = m.queue[0]
@@ -210,23 +211,23 @@ class Climber:
         points = [self.machine.soles[k] @ at.R.T + at.xy for k, at in zip(feet, places, strict=True)]
         return support_polygon(np.concatenate(points)).rows
 
-    def _steer(self, s: ClimbState, seen: Seen, path: Array, hull: tuple[Array, Array]) -> None:
-        """The centre of mass along a path (3, 2), by pressure within a hull."""
+    def _steer(self, s: ClimbState, seen: Seen, path: Array, hull: tuple[Array, Array]) -> Array:
+        """(2,) m/s²: the centre of mass along a path (3, 2), by pressure within a hull."""
         m, height = self.machine.state, float(seen.com[2]) - float(seen.poses[s.stance][2, 3])
         stiff = self.gravity / max(height, 0.5 * self.gait.height)
         rate = sqrt(stiff)
         off = divergent(seen.com, seen.velocity, rate) - path[0] - path[1] / rate
         inside = self._over(seen, s.stance, 0.0)
         m.pressure = within(*hull, inside, path[0] - path[2] / stiff + (1 + GAIN) * off)
-        self._acceleration = stiff * (seen.com[:2] - m.pressure)
+        return np.asarray(stiff * (seen.com[:2] - m.pressure))
 
-    def _rise(self, s: ClimbState, seen: Seen, goal: float, dt: float) -> None:
-        """Height and lean a moment later."""
+    def _rise(self, s: ClimbState, seen: Seen, goal: float, acceleration: Array, dt: float) -> None:
+        """Height, on the way to a goal (m), and lean a moment later; the level acceleration is given, (2,) m/s²."""
         k = RISE * self.gait.rate
         up = k * k * (goal - s.height) - 2 * k * s.rate
         s.rate += dt * up
         s.height += dt * s.rate
         s.lean += min(TURN * dt * self.gait.rate, 1.0) * (MOST * self._low(s, seen) - s.lean)
-        self.whole_body.set_com_path(np.array([s.height, s.rate, up]), self._acceleration)
+        self.whole_body.set_com_path(np.array([s.height, s.rate, up]), acceleration)
         self.whole_body.set_posture(self.upright + ARMS * s.lean / MOST * (self.ahead - self.upright))
         self.whole_body.set_heading(seen.heading, 0.0, s.lean)

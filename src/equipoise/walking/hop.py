@@ -8,11 +8,11 @@ which is the weight at first and nothing at take-off. Integrated, v = T (2 P/π 
 
     g T²/6 + v T − 2 d = 0,             P = π (d/T² + g/6).
 
-In the air nothing moves the centre of mass but gravity, and the momentum about it stays what it was at take-off. Hips and
-knees that straighten spin the body (4 N m s on JVRC-1, 9 on Talos), so while it pushes off the momentum to zero weighs
-more than the trunk's orientation: the trunk turns back what the legs turn. It leans forward in the crouch, where knees and
-ankles then bend less. The feet rise with the body, so that knees stay bent, and go where the capture point will be when
-they touch, which is later than v = g t/2 says: the robot lands lower than it took off.
+In the air nothing moves the centre of mass but gravity, and the momentum about it stays what it was at take-off. Hips
+and knees that straighten spin the body (4 N m s on JVRC-1, 9 on Talos), so while it pushes off the momentum to zero
+weighs more than the trunk's orientation: the trunk turns back what the legs turn. It leans forward in the crouch, where
+knees and ankles then bend less. The feet rise with the body, so that knees stay bent, and go where the capture point
+will be when they touch, which is later than v = g t/2 says: the robot lands lower than it took off.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ class Leg:
         links = [link for link in children if link in robot.frames]  # not those between the axes of one joint
         places = [robot.pose(body.standing, link)[:3, 3] for link in links]
         lengths = [float(np.linalg.norm(b - a)) for a, b in pairwise(places)]
-        thigh, shank = sorted(np.argsort(lengths)[-2:].tolist())
-        return cls(robot, links[thigh], links[shank + 1], lengths[thigh] + lengths[shank])
+        longest = sorted(np.argsort(lengths)[-2:].tolist())
+        return cls(robot, links[longest[0]], links[longest[-1] + 1], sum(lengths[k] for k in longest))
 
     def room(self, q: Array, by: Array, part: float) -> float:
         """m: how much higher the hip could be if it went by (2,) m from where it is and the ankle stayed, the leg

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import takewhile
+from typing import ClassVar
 
 import numpy as np
 
@@ -56,6 +57,8 @@ class Machine:
     Args:
         gait: numbers of the gait. whole_body: that walks. soles: (4, 2) corners of each foot's sole, left first, m.
     """
+
+    climbs: ClassVar[bool] = True  # whether steps to another height are left to a `Climber`
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
@@ -240,7 +243,7 @@ class Machine:
         s, heights = self.state, [float(seen.poses[1 - foot][2, 3])]
         if not s.queue or s.queue[0].foot != foot:
             return []
-        least = STAIR * self.gait.clearance
+        least = STAIR * self.gait.clearance if self.climbs else np.inf
         return list(takewhile(lambda step: not climbs(step, heights, least), s.queue[:PREVIEW]))
 
     def _places(self, seen: Seen, command: Command, since: float) -> list[Place]:

@@ -7,6 +7,7 @@ point is governed by the place and time of the next group alone; along it by pre
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,7 @@ class TrotMachine(Machine):
     """Phases of a trot: those of a walk, but that no weight needs to be shifted before the first step."""
 
     whole_body: ManyFeet
+    climbs: ClassVar[bool] = False
 
     def __init__(self, gait: Gait, whole_body: ManyFeet) -> None:
         super().__init__(gait, whole_body, whole_body.corners())
