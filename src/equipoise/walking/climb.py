@@ -26,7 +26,7 @@ from ..balance.support import support_polygon
 from .arms import arms_ahead
 from .footsteps import climbs
 from .gait import Gait
-from .legs import Leg
+from .legs import LegStretch
 from .machine import STAIR, Machine, within
 from .pendulum import divergent
 from .state import Seen, wrapped
@@ -79,7 +79,7 @@ class Climber:
     def __init__(self, gait: Gait, whole_body: WholeBody, machine: Machine) -> None:
         self.gait, self.whole_body, self.machine = gait, whole_body, machine
         self.gravity = gait.rate**2 * whole_body.body.height
-        self.legs = [Leg.of(whole_body.body, role) for role in whole_body.feet] if machine.climbs else []
+        self.legs = [LegStretch.of(whole_body.body, role) for role in whole_body.feet] if machine.climbs else []
         self.upright = whole_body.body.standing
         self.ahead = arms_ahead(whole_body.body)
         self.state: ClimbState | None = None

@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Leg:
+class LegStretch:
     """A leg between two frames, from where its thigh begins to where its shank ends.
 
     Attributes:
@@ -31,7 +31,7 @@ class Leg:
     length: float
 
     @classmethod
-    def of(cls, body: Body, role: str) -> Leg:
+    def of(cls, body: Body, role: str) -> LegStretch:
         """Of a foot's leg: thigh and shank are the two longest pieces between its joints."""
         robot = body.robot
         children = [robot.joints[name].child for name in body.feet[role].joints]

@@ -181,7 +181,7 @@ class Machine:
             part, rate = min(dt * self.gait.rate / WATCH, 1.0), (seen.xi - s.last) / dt
             s.drift = s.drift + part * (rate - s.drift)
             s.shove = s.shove + part * (rate - self.gait.rate * (s.last - s.pressure) - s.shove)
-            if self.footing.jolted(s, seen.t):
+            if self.footing.jolted(s, seen):
                 s.shove = np.zeros(2)
             s.pushed = seen.t if self._push > 0.0 else s.pushed
         s.last = seen.xi

@@ -59,7 +59,8 @@ class State:
         command: what it follows now. queue: steps that were given. heading: rad.
         pace: s, mean time of steps so far. period: s, that the command asks for.
         slope: (2,) of the ground, as soles feel it. hull: of the soles, while both stand.
-        goal_height: m, of the ground at a step that was given. uneven: s, when the ground last was not as expected.
+        goal_height: m, of the ground at a step that was given. uneven: s, when the ground last was not as expected;
+            jolt: when a foot last came down hard.
         settling: s, since when a sole is not trusted as a whole; rolling: because it rolls. landed: the foot that
             touched last.
         bumps: how often the swinging foot met something. tilt: (2,) slope of the stance foot as it lay; tilts: of the
@@ -99,5 +100,6 @@ class State:
     bumps: int = 0
     landed: int = 0
     uneven: float = -np.inf
+    jolt: float = -np.inf
     tilt: Array | None = None
     tilts: list[Array] = field(default_factory=list)
