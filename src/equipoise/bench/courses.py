@@ -1,5 +1,5 @@
-"""Walking courses that others made for JVRC-1: footsteps, way points and velocities from their own files, with their
-verdict.
+"""Walking courses that others made for JVRC-1: footsteps, way points, velocities and stairs from their own files, with
+their verdict; and their sample field (`field`).
 
 The files (BaselineWalkingController of AIST) are read where they are; nothing of them is copied.
 """
@@ -7,20 +7,21 @@ The files (BaselineWalkingController of AIST) are read where they are; nothing o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import radians
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import EquipoiseError
 from ..simulate.loop import simulate
+from ..simulate.run import Run
 from ..simulate.walk_trials import DELAY, NOISE, varied_plant
 from ..simulate.world import Box
 from ..walking.footsteps import Footstep, beside
 from ..walking.gait import Place
 from ..walking.walking import Walking
+from .field import WANTED, field_walk, yaml_of
 
 FILES = {
     "plane": ("WalkingOnPlane.yaml", (1.34, -0.41, 0.80)),
@@ -30,7 +31,8 @@ FILES = {
 }  # and where the base must end, m
 NEAR, TILT = 0.5, radians(30.0)  # m in each direction, and rad at any time
 STEP, REST = 0.65, 3.0  # s for each footstep, and to stand in the end
-CLIMB = 1.0  # s for each footstep to another height
+CLIMB = 2.2  # s for each footstep to another height
+HOPS, SHORT, TOUCHES = 0.2, 0.05, 1.0  # s: of a hop, and of what is none; N
 TREAD, DEEP, WIDE = 0.24, 3.0, 3.0  # m: of the stairs' treads; of the boxes that they are made of
 
 
@@ -44,6 +46,7 @@ class CourseVerdict:
     end: tuple[float, float, float]  # of the base, m
     tilt: float  # rad, largest
     good: bool
+    air: tuple[float, ...] = ()  # s, of each hop
 
 
 def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[CourseVerdict]:
@@ -52,24 +55,44 @@ def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[Co
 
     walker = Walking(load(robot))
     for name, (file, wanted) in FILES.items():
-        config = _config(Path(folder) / file)
+        config = yaml_of(Path(folder) / file)["states"]["BWC::ConfigWalk_"]["configs"]
         for seed in range(seeds):
             seconds = _ask(walker, config)
             plant = varied_plant(walker, seed, obstacles=stairs(walker.machine.state.queue))
-            run = simulate(walker.robot, walker, plant, seconds, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY)
-            x, y = run.q[:, 4], run.q[:, 5]
-            tilt = float(np.arccos(np.clip(1 - 2 * (x * x + y * y), -1, 1)).max())
-            end = run.q[-1, :3]
-            good = run.outcome == "completed" and tilt <= TILT and bool((np.abs(end - wanted) <= NEAR).all())
-            yield CourseVerdict(name, seed, run.outcome, (float(end[0]), float(end[1]), float(end[2])), tilt, good)
+            walked = simulate(walker.robot, walker, plant, seconds, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY)
+            yield _verdict(name, seed, walked, wanted)
+    yield from run_field(folder, seeds, robot)
 
 
-def _config(path: Path) -> Mapping[str, Any]:
-    import yaml  # type: ignore[import-untyped]
+def run_field(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[CourseVerdict]:
+    """The sample field, with seeds from 0 on; all contacts in their order, and hops of `HOPS` s or longer."""
+    walk, solids = field_walk(Path(folder), robot)
+    for seed in range(seeds):
+        walk.reset()
+        plant = varied_plant(walk, seed, obstacles=solids)
+        walked = simulate(walk.robot, walk, plant, walk.seconds, q0=walk.q0, seed=seed, noise=NOISE, delay=DELAY)
+        verdict = _verdict("sample field", seed, walked, WANTED)
+        air = airborne(walked)
+        done = walk.hopping and len(air) == len(walk.hops) and min(air) >= HOPS
+        yield replace(verdict, good=verdict.good and done, air=air)
 
-    if not path.is_file():
-        raise EquipoiseError(f"wanted the courses' file, got {str(path)!r}")
-    return dict(yaml.safe_load(path.read_text())["states"]["BWC::ConfigWalk_"]["configs"])
+
+def _verdict(name: str, seed: int, walked: Run, wanted: tuple[float, float, float]) -> CourseVerdict:
+    """Theirs: where the base ends, and how far it ever tilted."""
+    x, y = walked.q[:, 4], walked.q[:, 5]
+    tilt = float(np.arccos(np.clip(1 - 2 * (x * x + y * y), -1, 1)).max())
+    end = walked.q[-1, :3]
+    good = walked.outcome == "completed" and tilt <= TILT and bool((np.abs(end - wanted) <= NEAR).all())
+    return CourseVerdict(name, seed, walked.outcome, (float(end[0]), float(end[1]), float(end[2])), tilt, good)
+
+
+def airborne(walked: Run) -> tuple[float, ...]:
+    """s: how long nothing touched, each time that it was longer than `SHORT`."""
+    force = sum(np.linalg.norm(np.nan_to_num(wrench[:, :3]), axis=1) for wrench in walked.measured.values())
+    off = np.concatenate([[False], force < TOUCHES, [False]]).astype(int)
+    edges, dt = np.flatnonzero(np.diff(off)), float(walked.t[1] - walked.t[0])
+    times = ((end - start) * dt for start, end in zip(edges[::2], edges[1::2], strict=True))
+    return tuple(float(time) for time in times if time > SHORT)
 
 
 def _ask(walker: Walking, config: Mapping[str, Any]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from .mujoco_plant import MujocoPlant
 from .run import Run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..control.contacts import Contact
+    from ..robot import Robot
     from ..walking.walking import Walking
 
 Array = np.ndarray
@@ -28,6 +32,16 @@ MASSES = 0.05
 SETTLING = 1.5  # s after a command, which its mean velocity leaves out
 FORWARD, ASIDE, TURN = 0.15, 0.05, 0.5  # of √(g h), of √(g h), rad/s
 EXACT = 0.15  # part of a velocity that may be missing
+
+
+class Touches(Protocol):
+    """A controller that knows its robot, and where it touches the world."""
+
+    @property
+    def robot(self) -> Robot: ...
+
+    @property
+    def contacts(self) -> Sequence[Contact]: ...
 
 
 @dataclass(frozen=True)
@@ -75,7 +89,7 @@ def course(walker: Walking) -> list[tuple[float, tuple[float, float, float]]]:
     ]  # fmt: skip
 
 
-def varied_plant(walker: Walking, seed: int, dt: float = 1e-3, **options: Any) -> MujocoPlant:
+def varied_plant(walker: Touches, seed: int, dt: float = 1e-3, **options: Any) -> MujocoPlant:
     """The walker's robot in MuJoCo with friction and link masses drawn from a seed."""
     rng = np.random.default_rng(seed + 10_000)
     friction = float(rng.uniform(*FRICTION))

@@ -33,7 +33,7 @@ INNER = 0.8  # of the sole, in which pressure is inside of it
 SURPRISE = 0.025  # of the height: feet that touch so much higher or lower than they were expected to
 TIPPED = 6.0  # 1/ω: how long after a push soles may tip, where their forces are not measured
 UNEVEN = 0.05  # of slope: soles that settle so much off the slope felt so far
-JOLT = 0.3  # 1/ω: how long such a touchdown shakes the body
+JOLT, HARD = 0.3, 3.0  # 1/ω: how long such a touchdown shakes the body; of the weight: a force that does so too
 WARY = 12.0  # 1/ω: how long uneven ground is remembered
 SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on such ground
 STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
@@ -71,9 +71,13 @@ class Footing:
         if t - s.pushed > TIPPED / self.gait.rate:
             s.uneven = t
 
-    def jolted(self, s: State, t: float) -> bool:
-        """Whether a foot has just touched where the ground was not expected: its jolt is no push."""
-        return s.mode == STEP and self.wary(s, t) and t - s.since < JOLT / self.gait.rate
+    def jolted(self, s: State, seen: Seen) -> bool:
+        """Whether a foot has just touched where the ground was not expected, or hard: its jolt is no push."""
+        loads = [float(wrench[2]) for wrench in seen.forces.values()]
+        if sum(loads) > HARD * self.whole_body.weight:
+            s.jolt = seen.t
+        late = JOLT / self.gait.rate
+        return s.mode == STEP and (seen.t - s.jolt < late or (self.wary(s, seen.t) and seen.t - s.since < late))
 
     def feel(self, s: State, seen: Seen, dt: float) -> None:
         """The sole that has landed, and the slope of the ground; before anything is decided."""

@@ -8,9 +8,11 @@ which is the weight at first and nothing at take-off. Integrated, v = T (2 P/π 
 
     g T²/6 + v T − 2 d = 0,             P = π (d/T² + g/6).
 
-In the air nothing moves the centre of mass but gravity, and the momentum about it stays what it was at take-off: it is
-held near zero on the ground. The feet go where the capture point will be when they touch. After v = g t/2 the robot is
-back at its height after t seconds.
+In the air nothing moves the centre of mass but gravity, and the momentum about it stays what it was at take-off. Hips
+and knees that straighten spin the body (4 N m s on JVRC-1, 9 on Talos), so while it pushes off the momentum to zero
+weighs more than the trunk's orientation: the trunk turns back what the legs turn. It leans forward in the crouch, where
+knees and ankles then bend less. The feet rise with the body, so that knees stay bent, and go where the capture point
+will be when they touch, which is later than v = g t/2 says: the robot lands lower than it took off.
 """
 
 from __future__ import annotations
@@ -28,9 +30,12 @@ from .whole_body import WholeBody
 
 Array = np.ndarray
 CROUCH, THRUST, FLIGHT, LANDING = "crouch", "thrust", "flight", "landing"
-DEPTH, TOP = 0.2, 0.98  # of the standing height: how deep it goes down, and where it takes off
+DEPTH, TOP = 0.2, 0.96  # of the standing height: how deep it goes down, and where it takes off
 SETTLE, DOWN, UP = 0.3, 3.0, 4.0  # 1/ω: at rest in the crouch; to go down; to come up again
 FIRM = 1.6  # ω: how fast the centre of mass is brought to its level reference
+LEAN = 0.3  # rad, of the trunk in the crouch
+CALM = 3e4  # how much more the momentum about the centre of mass weighs than usual while it pushes off
+LAND, SHORTEST = 0.93, 0.1  # of the height: how long legs are in the air, to land with bent knees; 1/ω
 LIGHT = 0.03  # of the weight: less is no contact
 LATE = 0.6  # of the thrust or the flight: what is felt before is its beginning
 PATIENCE = 0.3  # 1/ω, by which a take-off or a landing may be late
@@ -127,9 +132,10 @@ class Hopper:
         goal = np.append(s.middle, s.ground + self._top - self._depth)
         if t > down + SETTLE / self.gait.rate:
             self._next(s, seen, THRUST)
+            self.whole_body.calm(CALM)
             return self._thrust(s, seen, dt)
         ends = zip(s.com.tolist(), goal.tolist(), strict=True)
-        self._steer(seen, np.array([quintic(x, 0.0, 0.0, to, 0.0, down, min(t, down)) for x, to in ends]).T)
+        self._steer(s, seen, np.array([quintic(x, 0.0, 0.0, to, 0.0, down, min(t, down)) for x, to in ends]).T)
         return []
 
     def _thrust(self, s: HopState, seen: Seen, dt: float) -> list[str]:
@@ -140,8 +146,9 @@ class Hopper:
         off = t >= LATE * T and self._load(seen) < LIGHT * self.whole_body.weight
         if t >= T + PATIENCE / self.gait.rate:
             self.state = None
+            self.whole_body.calm(1.0)
             return ["does not get off the ground: it stands"]
-        self._steer(seen, path)
+        self._steer(s, seen, path)
         return self._take_off(s, seen) if off or (t >= T and not seen.forces) else []
 
     def _load(self, seen: Seen) -> float:
@@ -149,9 +156,15 @@ class Hopper:
         forces = [seen.forces[role][2] for role in self.whole_body.feet if role in seen.forces]
         return float(sum(forces)) if forces else np.inf
 
-    def _steer(self, seen: Seen, path: Array) -> None:
+    def _lean(self, s: HopState, seen: Seen, height: float) -> None:
+        """The trunk leans forward as far as the body is low: knees and ankles bend less."""
+        low = (s.ground + self._top - height) / self._depth
+        self.whole_body.set_heading(seen.heading, 0.0, LEAN * min(max(low, 0.0), 1.0))
+
+    def _steer(self, s: HopState, seen: Seen, path: Array) -> None:
         """The centre of mass along a path: place, rate, acceleration, (3, 3)."""
         rate = FIRM * self.gait.rate
+        self._lean(s, seen, float(path[0, 2]))
         off, slow = seen.com[:2] - path[0, :2], seen.velocity[:2] - path[1, :2]
         self.whole_body.set_com_path(path[:, 2], path[2, :2] - rate**2 * off - 2 * rate * slow)
 
@@ -160,15 +173,17 @@ class Hopper:
     def _take_off(self, s: HopState, seen: Seen) -> list[str]:
         self._next(s, seen, FLIGHT)
         s.feet, s.on = [seen.place(0), seen.place(1)], ()
-        fall = float(seen.velocity[2])
-        s.lands = seen.t + 2 * max(fall, 0.1 * self.gait.landing) / self.gravity
+        rise, drop = float(seen.velocity[2]), float(seen.com[2]) - s.ground - LAND * self.whole_body.body.height
+        s.lands = seen.t + (rise + sqrt(max(rise * rise + 2 * self.gravity * drop, 0.0))) / self.gravity
+        s.lands = max(s.lands, seen.t + SHORTEST / self.gait.rate)
         self.whole_body.fly()
+        self.whole_body.calm(1.0)
         return ["takes off"]
 
     def _fly(self, s: HopState, seen: Seen, dt: float) -> list[str]:
         whole, left = s.lands - s.since, max(s.lands - seen.t, 0.0)
         middle = (s.feet[0].xy + s.feet[1].xy) / 2
-        there = seen.com[:2] + seen.velocity[:2] * (left + 1 / self.gait.rate)  # the capture point when feet touch
+        there = seen.xi + seen.velocity[:2] * left  # the capture point when feet touch
         for foot, place in enumerate(s.feet):
             if foot not in s.on:
                 way = self._arc(s, place, place.xy + there - middle, min(seen.t - s.since, whole), whole)
@@ -178,7 +193,9 @@ class Hopper:
 
     def _arc(self, s: HopState, place: Place, goal: Array, t: float, whole: float) -> Array:
         """(3, 4) of x, y, z and yaw of a foot in the air: to a goal (2,), up and down again."""
-        top, half, state = s.ground + CLEARANCE * self.whole_body.body.height, whole / 2, np.zeros((3, 4))
+        h, half, state = self.whole_body.body.height, whole / 2, np.zeros((3, 4))
+        apex = float(s.com[2]) + float(s.velocity[2]) ** 2 / (2 * self.gravity)
+        top = max(s.ground + CLEARANCE * h, apex - LAND * h)  # legs stay bent when the body is highest
         for k, (start, to) in enumerate(zip(place.xy.tolist(), goal.tolist(), strict=True)):
             state[:, k] = quintic(start, 0.0, 0.0, to, 0.0, whole, t)
         rises = t < half
@@ -219,5 +236,6 @@ class Hopper:
         else:
             height = quintic(low, 0.0, 0.0, s.ground + self.gait.height, 0.0, rise, t - soft)
         stiff = max(height[2] + self.gravity, 0.0) / max(float(seen.com[2]) - s.ground, 0.1 * self.gait.height)
+        self._lean(s, seen, height[0])
         self.whole_body.set_com_path(np.array(height), stiff * (seen.com[:2] - p))
         return []

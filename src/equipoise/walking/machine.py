@@ -11,16 +11,17 @@ A step begins when its stance foot touches. During the transfer both feet carry;
 from __future__ import annotations
 
 from dataclasses import replace
-from math import pi
+from itertools import takewhile
+from typing import ClassVar
 
 import numpy as np
 
 from ..balance.support import support_polygon
 from .footing import EARLY, Footing
-from .footsteps import climbs
+from .footsteps import Footstep, climbs
 from .gait import Command, Gait, Place, next_place
 from .pendulum import after_shift, before
-from .state import SHIFT, STAND, STEP, Seen, State
+from .state import SHIFT, STAND, STEP, Seen, State, wrapped
 from .step_plan import Flight, StepPlan, StepPlanner, Wish
 from .swing import Swing
 from .whole_body import WholeBody
@@ -46,8 +47,7 @@ STOPPED = 3e-3
 SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes down faster
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
-# of the usual time and weight of a step to a tread; of the clearance, that makes it one
-CLIMB, FIRM, STAIR = 1.5, 300.0, 0.3
+STAIR = 0.3  # of the clearance: steps that were given so much higher or lower are climbed
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
@@ -57,6 +57,8 @@ class Machine:
     Args:
         gait: numbers of the gait. whole_body: that walks. soles: (4, 2) corners of each foot's sole, left first, m.
     """
+
+    climbs: ClassVar[bool] = True  # whether steps to another height are left to a `Climber`
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
@@ -68,7 +70,7 @@ class Machine:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
         command = s.command = self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt)
-        s.period = self.gait.period_of(command) * (CLIMB if self._climbs(seen) else 1.0)
+        s.period = self.gait.period_of(command)
         self._watch(seen, dt)
         self.footing.feel(s, seen, dt)
         if s.mode != STAND:
@@ -108,7 +110,7 @@ class Machine:
         s, middle = self.state, self._hold(seen)
         if self._leaves(seen):
             return self._catch(seen)
-        if s.queue:
+        if self._given(seen, s.queue[0].foot if s.queue else 0):
             s.mode, s.since, s.stance = SHIFT, seen.t, 1 - s.queue[0].foot
             return ["starts to walk"]
         if command.still:
@@ -179,7 +181,7 @@ class Machine:
             part, rate = min(dt * self.gait.rate / WATCH, 1.0), (seen.xi - s.last) / dt
             s.drift = s.drift + part * (rate - s.drift)
             s.shove = s.shove + part * (rate - self.gait.rate * (s.last - s.pressure) - s.shove)
-            if self.footing.jolted(s, seen.t):
+            if self.footing.jolted(s, seen):
                 s.shove = np.zeros(2)
             s.pushed = seen.t if self._push > 0.0 else s.pushed
         s.last = seen.xi
@@ -225,29 +227,29 @@ class Machine:
         """
         s, gait = self.state, self.gait
         stance = seen.place(s.stance)
-        places = self._places(stance, command, max(whole - seconds, 0.0))
+        places = self._places(seen, command, max(whole - seconds, 0.0))
         xi = (places[-1].xy + places[-2].xy) / 2
         for place in reversed(places[1:-1]):
             xi = before(xi, place.xy, gait.rate, s.period)
         s.goal_yaw = places[1].yaw
         back = stance.R.T
-        firm = FIRM if self._climbs(seen) else 1.0
-        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy), firm)
+        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy))
 
-    def _climbs(self, seen: Seen) -> bool:
-        """Whether the step that is given goes to another height: it is taken slower, and just where it was given."""
-        s, foot = self.state, 1 - self.state.stance
-        start = float(seen.poses[foot][2, 3] if s.swing is None else s.swing.start[2])
-        heights = start, float(seen.poses[s.stance][2, 3])
-        return bool(s.queue) and s.queue[0].foot == foot and climbs(s.queue[0], heights, STAIR * self.gait.clearance)
+    def _given(self, seen: Seen, foot: int) -> list[Footstep]:
+        """Steps that were given for a foot and those after it, up to the first that goes to another height."""
+        s, heights = self.state, [float(seen.poses[1 - foot][2, 3])]
+        if not s.queue or s.queue[0].foot != foot:
+            return []
+        least = STAIR * self.gait.clearance if self.climbs else np.inf
+        return list(takewhile(lambda step: not climbs(step, heights, least), s.queue[:PREVIEW]))
 
-    def _places(self, stance: Place, command: Command, since: float) -> list[Place]:
+    def _places(self, seen: Seen, command: Command, since: float) -> list[Place]:
         """The stance foot and the places after it, those that were given or those of the command, `since` s into the
         step."""
-        s, swing = self.state, 1 - self.state.stance
-        if s.queue and s.queue[0].foot == swing:
-            s.goal_height = s.queue[0].height
-            return [stance, *(step.place for step in s.queue[:PREVIEW])]
+        s, swing, stance = self.state, 1 - self.state.stance, seen.place(self.state.stance)
+        if given := self._given(seen, swing):
+            s.goal_height = given[0].height
+            return [stance, *(step.place for step in given)]
         s.goal_height = None
         fast = replace(command, forward=command.forward + float(s.lag[0]), left=command.left + float(s.lag[1]))
         places, foot, heading = [stance], swing, s.heading - command.turn * since
@@ -305,7 +307,7 @@ class Machine:
         s.pressure = target
         if s.swing is None:
             s.swing = self._lifted(seen)
-        if self._touched(seen):
+        if self.touched(seen):
             return self._touch_down(seen, command)
         self._follow(seen, stance)
         return []
@@ -317,8 +319,6 @@ class Machine:
         start, clearance = np.array([place.x, place.y, z, place.yaw]), self.footing.clearance(s, seen.t)
         swing = Swing(start, seen.t, s.end, clearance, self.gait.landing)
         swing.sinking = SLOWLY if self._hurried(seen.t) else swing.sinking
-        if s.goal_height is not None and s.goal_height - z > STAIR * swing.clearance:
-            swing.free = s.goal_height + STAIR * swing.clearance  # up along the riser first
         return swing
 
     def _follow(self, seen: Seen, stance: Place) -> None:
@@ -335,7 +335,7 @@ class Machine:
         goal = np.array([x, y, level if s.goal_height is None else s.goal_height, yaw])
         self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, goal, s.end), s.slope)
 
-    def _touched(self, seen: Seen) -> bool:
+    def touched(self, seen: Seen) -> bool:
         """Whether the swinging foot is down: by its force, or by its place where forces are not measured."""
         s, foot = self.state, 1 - self.state.stance
         if s.swing is None:
@@ -360,7 +360,7 @@ class Machine:
         self._measure(seen, command)
         if s.queue and s.queue[0].foot == landed:
             s.heading = s.queue.pop(0).place.yaw
-        if command.still and not s.queue and self._can_stand(seen):
+        if command.still and not self._given(seen, 1 - landed) and self._can_stand(seen):
             s.mode, s.hull, s.plan, s.steps, s.since = STAND, None, None, 0, seen.t
             return ["stands"]
         self._begin(seen, landed)
@@ -387,11 +387,6 @@ class Machine:
         places = seen.place(0), seen.place(1)
         points = np.concatenate([STOPPING * sole @ p.R.T + p.xy for sole, p in zip(self.soles, places, strict=True)])
         return float(support_polygon(points).margin(seen.xi)) > 0
-
-
-def wrapped(angle: float) -> float:
-    """An angle between −π and π, rad."""
-    return (angle + pi) % (2 * pi) - pi
 
 
 def within(normals: Array, offsets: Array, middle: Array, point: Array) -> Array:

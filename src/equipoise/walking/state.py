@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import atan2
+from math import atan2, pi
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from .swing import Swing
 
 Array = np.ndarray
 STAND, SHIFT, STEP = "stand", "shift", "step"
+
+
+def wrapped(angle: float) -> float:
+    """An angle between −π and π, rad."""
+    return (angle + pi) % (2 * pi) - pi
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,12 @@ class Seen:
         X = self.poses[foot]
         return Place(float(X[0, 3]), float(X[1, 3]), atan2(float(X[1, 0]), float(X[0, 0])))
 
+    @property
+    def heading(self) -> float:
+        """rad: the yaw between those of the feet."""
+        left, right = self.place(0).yaw, self.place(1).yaw
+        return left + wrapped(right - left) / 2
+
 
 @dataclass
 class State:
@@ -48,7 +59,8 @@ class State:
         command: what it follows now. queue: steps that were given. heading: rad.
         pace: s, mean time of steps so far. period: s, that the command asks for.
         slope: (2,) of the ground, as soles feel it. hull: of the soles, while both stand.
-        goal_height: m, of the ground at a step that was given. uneven: s, when the ground last was not as expected.
+        goal_height: m, of the ground at a step that was given. uneven: s, when the ground last was not as expected;
+            jolt: when a foot last came down hard.
         settling: s, since when a sole is not trusted as a whole; rolling: because it rolls. landed: the foot that
             touched last.
         bumps: how often the swinging foot met something. tilt: (2,) slope of the stance foot as it lay; tilts: of the
@@ -88,5 +100,6 @@ class State:
     bumps: int = 0
     landed: int = 0
     uneven: float = -np.inf
+    jolt: float = -np.inf
     tilt: Array | None = None
     tilts: list[Array] = field(default_factory=list)

@@ -7,6 +7,7 @@ point is governed by the place and time of the next group alone; along it by pre
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,7 @@ class TrotMachine(Machine):
     """Phases of a trot: those of a walk, but that no weight needs to be shifted before the first step."""
 
     whole_body: ManyFeet
+    climbs: ClassVar[bool] = False
 
     def __init__(self, gait: Gait, whole_body: ManyFeet) -> None:
         super().__init__(gait, whole_body, whole_body.corners())
@@ -71,7 +73,7 @@ class TrotMachine(Machine):
         s.mode, s.since, s.stance = SHIFT, seen.t, int(np.argmin(far))
         return ["brings its feet back"]
 
-    def _touched(self, seen: Seen) -> bool:
+    def touched(self, seen: Seen) -> bool:
         """Whether all feet of the swinging group are down; one that is carries while the others go on."""
         s = self.state
         if s.swing is None or seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):

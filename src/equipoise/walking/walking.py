@@ -28,6 +28,7 @@ from ..control.controller.settings import time_as_number
 from ..control.controller.solution import Solution
 from ..control.stances.initial_state import as_numbers, is_state
 from ..errors import ShapeError
+from .climb import Climber, ClimbState
 from .footsteps import Footstep, through
 from .gait import Command, Gait, Place
 from .hop import Hopper, HopState
@@ -54,6 +55,7 @@ class Snapshot(NamedTuple):
     command: Command
     later: tuple[tuple[float, Command], ...]
     forces: Mapping[str, Array]
+    climb: ClimbState | None
     hop: HopState | None
     hops: tuple[tuple[float, float], ...]
 
@@ -97,6 +99,7 @@ class Walking:
         self.machine = walks(self.body, dt, friction, [*resisted, *constraints])
         self.whole_body, self.gait = self.machine.whole_body, self.machine.gait
         self._command, self._later = Command(), list[tuple[float, Command]]()
+        self.climber = Climber(self.gait, self.whole_body, self.machine)
         self.hopper, self._hops = Hopper(self.gait, self.whole_body, self.machine), list[tuple[float, float]]()
         self.reset()
 
@@ -107,9 +110,10 @@ class Walking:
 
     @property
     def mode(self) -> str:
-        """What it does: "stand", "shift" its weight before the first step, "step"; "crouch", "thrust", "flight" or
-        "landing" of a hop."""
-        return self.machine.state.mode if self.hopper.state is None else self.hopper.state.phase
+        """What it does: "stand", "shift" its weight before the first step, "step"; "climb" to another height; "crouch",
+        "thrust", "flight" or "landing" of a hop."""
+        phases = [state.phase for state in (self.hopper.state, self.climber.state) if state is not None]
+        return phases[0] if phases else self.machine.state.mode
 
     @property
     def plan(self) -> StepPlan | None:
@@ -168,7 +172,7 @@ class Walking:
         """Start anew, standing; commands and steps that were given stay."""
         self.whole_body.reset(self.q0)
         self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
-        self.hopper.state = None
+        self.hopper.state = self.climber.state = None
         self.log: list[tuple[float, str]] = []
         self._forces: Mapping[str, Array] = {}
 
@@ -188,7 +192,7 @@ class Walking:
         while self._later and self._later[0][0] <= t + 1e-9:
             self._command = self._later.pop(0)[1]
         if usable:
-            said = self._decide(self._see(t, q, v))
+            said = self._decide(self._see(t, q, v), q)
         solution = self.whole_body(t, q, v)
         if usable and self._resistance is not None:
             solution = replace(solution, torque=self._resistance.made_up(solution.torque, v))
@@ -197,16 +201,26 @@ class Walking:
         self.log += [(t, text) for text in said]
         return replace(solution, events=(*solution.events, *said))
 
-    def _decide(self, seen: Seen) -> list[str]:
-        """Steps, or a hop where one is due and the robot stands; what is worth telling."""
+    def _decide(self, seen: Seen, q: Array) -> list[str]:
+        """Steps, or a hop or a climb where one is due and the robot stands; what is worth telling."""
+        if self.mode == STAND and self.climber.due(seen):
+            self.climber.begin(seen)
+        if self.climber.state is not None:
+            said = self.climber.decide(seen, q, self.dt)
+            self._go_on(self.climber.state is None)
+            return said
         if self._hops and self._hops[0][0] <= seen.t and self.mode == STAND and self._command.still:
             self.hopper.begin(seen, self._hops.pop(0)[1])
         if self.hopper.state is None:
             return self.machine.decide(seen, self._command, self.dt)
         said = self.hopper.decide(seen, self.dt)
-        if self.hopper.state is None:  # over: from here it stands, or steps
-            self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
+        self._go_on(self.hopper.state is None)
         return said
+
+    def _go_on(self, over: bool) -> None:
+        """From the end of a hop or a climb on it stands, or steps."""
+        if over:
+            self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
 
     def references(self, q: Array) -> dict[str, Array]:
         """Where frames should go, by frame, (4, 4), for the eye: a foot in the air where the plan sets it down."""
@@ -229,14 +243,15 @@ class Walking:
     def snapshot(self) -> Snapshot:
         """Everything that a later `restore` needs to go on from here."""
         state, later = deepcopy(self.machine.state), tuple(self._later)
-        hop, hops = deepcopy(self.hopper.state), tuple(self._hops)
-        return Snapshot(state, self.whole_body.snapshot(), self._command, later, dict(self._forces), hop, hops)
+        climb, hop, hops = deepcopy(self.climber.state), deepcopy(self.hopper.state), tuple(self._hops)
+        return Snapshot(state, self.whole_body.snapshot(), self._command, later, dict(self._forces), climb, hop, hops)
 
     def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""
         self.machine.state, self._command = deepcopy(state.machine), state.command
         self._later, self._forces = list(state.later), state.forces
-        self.hopper.state, self._hops = deepcopy(state.hop), list(state.hops)
+        self.climber.state, self.hopper.state = deepcopy(state.climb), deepcopy(state.hop)
+        self._hops = list(state.hops)
         self.whole_body.restore(state.whole_body)
 
 

@@ -23,6 +23,7 @@ from .sole import ANYWHERE, PressureWithin
 Array = np.ndarray
 COM, POSTURE, SPIN = "centre of mass", "posture", "momentum"
 UPRIGHT = ("torso", "pelvis")  # parts that stay upright
+LEANS = {"torso": 1.0, "pelvis": 0.8}  # how far they lean where the body does
 EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
 WEIGHTS = {
     "com": 20.0,
@@ -163,6 +164,8 @@ class WholeBody:
         self._home = {part: self.robot.pose(q0, self.body.frames[part])[:3, :3] for part in self.upright}
         c.set_target(POSTURE, q0)
         c.set_target(COM, _read(self.com))
+        self.stiffen(1.0)
+        self.calm(1.0)
         for part in self.upright:
             c.set_target(part, _read(self.trunk[part]))
         for k, role in enumerate(self.feet):
@@ -264,13 +267,29 @@ class WholeBody:
         for k in feet:
             self.controller.set_weight(f"{self.feet[k]} swing", 0.0)
 
-    def set_heading(self, yaw: float, rate: float) -> None:
-        """Torso and pelvis upright, turned by a yaw (rad) from where they stand, at a rate (rad/s)."""
-        R = rotation_from_rpy(0.0, 0.0, yaw)
+    def set_heading(self, yaw: float, rate: float, lean: float = 0.0) -> None:
+        """Torso and pelvis upright, turned by a yaw (rad) from where they stand, at a rate (rad/s).
+
+        Args:
+            lean: rad, of the torso, forward; the pelvis a little less.
+        """
         for part, numbers in self.trunk.items():
             X = np.eye(4)
-            X[:3, :3] = R @ self._home[part]
+            X[:3, :3] = rotation_from_rpy(0.0, LEANS[part] * lean, yaw) @ self._home[part]
             numbers[:16], numbers[21] = X.ravel(), rate
+
+    def stiffen(self, times: float) -> None:
+        """The weight of torso and pelvis, as a multiple of the usual one."""
+        for part in self.upright:
+            self.controller.set_weight(part, times * self.weights["trunk"] * self.body.gains.torso_weight)
+
+    def calm(self, times: float) -> None:
+        """The weight of the momentum about the centre of mass, as a multiple of the usual one."""
+        self.controller.set_weight(SPIN, times * self.body.gains.spin_weight)
+
+    def set_posture(self, q: Array) -> None:
+        """Where joints go that nothing else needs, (nq,)."""
+        self.controller.set_target(POSTURE, q)
 
     def set_swing(self, foot: int, state: Array, slope: Array) -> None:
         """A swinging foot by place, rate, acceleration of x, y, z and yaw, (3, 4); its sole along a slope (2,) of the
