@@ -30,8 +30,8 @@ WEIGHTS = {
     "trunk": 0.3,
     "foot": 2.0,
 }  # the centre of mass first: a trunk that leans comes back, a fall does not
-# weight of the posture of arms, waist and head beside that of the legs, and its gain in ω: looser, they are swung to their
-# ends to hold the body for a moment, and are not there in the next
+# weight of the posture of arms, waist and head beside that of the legs, and its gain in ω: looser, they are swung to
+# their ends to hold the body for a moment, and are not there in the next
 ARMS, RETURN = 60.0, 4.0
 PRESSURE = "pressure"
 LIMIT, FAR = "joint limit", 1e6
