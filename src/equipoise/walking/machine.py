@@ -35,7 +35,7 @@ PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
 QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when feet apart are brought together
 STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
 LAST = 0.01  # s: the nearest future that is planned for
-LAG, CATCH_UP = 0.25, 0.2  # of the speed asked for, at most; of what is missing, in each step
+LAG, CATCH_UP = 0.25, 0.35  # of the speed asked for, at most; of what is missing, in each step
 # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
 SHOVE, AHEAD = 0.35, 0.14
 LATE = 0.1  # 1/ω: how much longer a foot is taken to need that has not found the ground in time

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 FRICTION = 0.45  # of ground that nobody has measured
+SPIN = 0.5  # of the spin about the centre of mass that counts as tipping over the foot
 
 
 class Snapshot(NamedTuple):
@@ -236,7 +237,7 @@ class Walking:
         self.whole_body.com[:2] = com[:2]  # its level place has no gain, so its error should not be reported
         momentum = self.robot.momentum(q, v) / self._mass
         velocity = momentum[:3]
-        tipping = velocity[:2] + np.array([momentum[4], -momentum[3]]) / self.gait.height
+        tipping = velocity[:2] + SPIN / self.gait.height * np.array([momentum[4], -momentum[3]])
         xi, body = divergent(com, tipping, self.gait.rate), self.whole_body
         return Seen(t, com, velocity, xi, body.soles(q), self._forces, body.spins(q, v))
 
