@@ -26,8 +26,8 @@ from ..balance.support import support_polygon
 from .arms import arms_ahead
 from .gait import Gait
 from .legs import LegStretch
-from .machine import STAIR, Machine, within
-from .pendulum import divergent
+from .machine import STAIR, Machine
+from .pendulum import divergent, within
 from .state import Seen, wrapped
 from .step_plan import QUINTIC
 from .swing import Swing, quintic

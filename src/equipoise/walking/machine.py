@@ -18,9 +18,9 @@ import numpy as np
 
 from ..balance.support import support_polygon
 from .footing import EARLY, Footing
-from .footsteps import Footstep, climbs
+from .footsteps import Footstep, before_high, climbs
 from .gait import Command, Gait, Place, next_place
-from .pendulum import after_shift, before
+from .pendulum import after_shift, before, within
 from .state import SHIFT, STAND, STEP, Seen, State, wrapped
 from .step_plan import Flight, StepPlan, StepPlanner, Wish
 from .swing import Swing
@@ -250,15 +250,10 @@ class Machine:
 
     def _given(self, seen: Seen, foot: int) -> list[Footstep]:
         """Steps that were given for a foot and those after it, up to the first that must be climbed."""
-        s, height = self.state, float(seen.poses[1 - foot][2, 3])
-        if not s.queue or s.queue[0].foot != foot:
+        queue, least = self.state.queue[:PREVIEW], HIGH * self.gait.height if self.climbs else np.inf
+        if not queue or queue[0].foot != foot:
             return []
-        given, last = list[Footstep](), height
-        for step in s.queue[:PREVIEW]:
-            if self.high(step, [last]):
-                break
-            given, last = [*given, step], last if step.height is None else step.height
-        return given
+        return before_high(queue, float(seen.poses[1 - foot][2, 3]), least)
 
     def high(self, step: Footstep, heights: Sequence[float]) -> bool:
         """Whether a step is one for the `Climber`, from feet at some heights, m."""
@@ -410,11 +405,3 @@ class Machine:
         places = seen.place(0), seen.place(1)
         points = np.concatenate([STOPPING * sole @ p.R.T + p.xy for sole, p in zip(self.soles, places, strict=True)])
         return float(support_polygon(points).margin(seen.xi)) > 0
-
-
-def within(normals: Array, offsets: Array, middle: Array, point: Array) -> Array:
-    """The point, or where the line from the middle to it leaves the polygon normals · x ≤ offsets."""
-    room, along = offsets - normals @ middle, normals @ (point - middle)
-    out = along > 1e-12
-    part = float(np.min(room[out] / along[out], initial=1.0))
-    return np.asarray(middle + max(part, 0.0) * (point - middle))
