@@ -153,6 +153,8 @@ def test_in_the_air_feet_go_to_where_the_capture_point_will_be(monkeypatch):
     hopper._fly(state, replace(seen, t=half), walker().dt)
     middle = (state.feet[0].xy + state.feet[1].xy) / 2
     goes = xi + velocity[:2] * half - middle
-    for foot, place in enumerate(state.feet):  # half of the way at half of the time
+    apex = seen.com[2] + velocity[2] ** 2 / (2 * hopper.gravity)
+    for foot, place in enumerate(state.feet):  # half of the way at half of the time, as high as the body is then
+        assert_allclose(ways[foot][0, 2], apex - LAND * walker().body.height, atol=1e-9)
         assert_allclose(ways[foot][0, :2], place.xy + goes / 2, atol=1e-9)
     walker().forget_commands().reset()
