@@ -25,3 +25,12 @@ def require_same_after_restore(walker, steps: int, at: int, again: int) -> None:
     assert walker.mode == "step"
     for t, q, v, torque in states[1:again]:
         assert_allclose(walker(t, q, v).torque, torque, atol=1e-4)  # N m; the solver starts cold after the first
+
+
+def torques_after_restore(walker, run, at) -> tuple[list, list]:
+    """Torques in states of a run, and again after a snapshot from before them is restored."""
+    kept = walker.snapshot()
+    first = [walker(run.t[i], run.q[i], run.v[i]).torque for i in at]
+    walker.forget_commands().reset()
+    walker.restore(kept)
+    return first, [walker(run.t[i], run.q[i], run.v[i]).torque for i in at]

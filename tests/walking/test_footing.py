@@ -252,3 +252,17 @@ def test_steps_climb_that_go_to_another_height():
     step = Footstep(0, Place(0.3, 0.1, 0.0), 0.1)
     assert climbs(step, (0.0, 0.1), 0.02) and climbs(step, (0.1, 0.0), 0.02)
     assert not climbs(step, (0.1, 0.09), 0.02) and not climbs(replace(step, height=None), (0.0, 0.0), 0.02)
+
+
+# --- jolts ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_foot_that_comes_down_hard_jolts_and_is_no_push(footing):
+    """3 times the weight and more, for 0.3 / ω; pushes do not press feet into the ground."""
+    state = State(mode=STEP, since=-1.0)
+    soft, hard = (np.array([0.0, 0.0, part * WEIGHT, 0.0, 0.0, 0.0]) for part in (1.4, 1.6))
+    assert not footing.jolted(state, seen(0.0, forces={"left": soft, "right": soft}))
+    assert footing.jolted(state, seen(0.1, forces={"left": hard, "right": hard}))
+    late = 0.3 / footing.gait.rate
+    assert footing.jolted(state, seen(0.1 + 0.9 * late)) and not footing.jolted(state, seen(0.1 + 1.1 * late))
+    assert not footing.jolted(replace(state, mode="stand", jolt=0.1), seen(0.1))

@@ -13,7 +13,8 @@ from snapshots import require_same_after_restore
 import equipoise as eq
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
 from equipoise.walking.gait import Command, Gait
-from equipoise.walking.machine import CATCH_UP, Machine, Seen, within
+from equipoise.walking.machine import CATCH_UP, Machine, Seen
+from equipoise.walking.pendulum import within
 from equipoise.walking.reach import Reach
 from equipoise.walking.resistance import Resistance, ResistedTorques
 from equipoise.walking.state import STEP

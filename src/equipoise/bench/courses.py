@@ -31,7 +31,7 @@ FILES = {
 }  # and where the base must end, m
 NEAR, TILT = 0.5, radians(30.0)  # m in each direction, and rad at any time
 STEP, REST = 0.65, 3.0  # s for each footstep, and to stand in the end
-CLIMB = 2.2  # s for each footstep to another height
+CLIMB = 2.7  # s for each footstep to another height
 HOPS, SHORT, TOUCHES = 0.2, 0.05, 1.0  # s: of a hop, and of what is none; N
 TREAD, DEEP, WIDE = 0.24, 3.0, 3.0  # m: of the stairs' treads; of the boxes that they are made of
 

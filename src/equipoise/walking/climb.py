@@ -1,4 +1,4 @@
-"""Steps to another height: from foot to foot with the centre of mass over the one that carries.
+"""Steps to treads that are high: from foot to foot with the centre of mass over the one that carries.
 
 A leg that lifts the body by a tread bends its knee by a right angle and more. With the trunk upright, and pressure in
 the middle of the sole, that takes more torque than most knees have: 160 N m on JVRC-1, whose knees have 100. Three
@@ -24,11 +24,10 @@ import numpy as np
 
 from ..balance.support import support_polygon
 from .arms import arms_ahead
-from .footsteps import climbs
 from .gait import Gait
 from .legs import LegStretch
-from .machine import STAIR, Machine, within
-from .pendulum import divergent
+from .machine import STAIR, Machine
+from .pendulum import divergent, within
 from .state import Seen, wrapped
 from .step_plan import QUINTIC
 from .swing import Swing, quintic
@@ -85,9 +84,9 @@ class Climber:
         self.state: ClimbState | None = None
 
     def due(self, seen: Seen) -> bool:
-        """Whether the next step that was given goes to another height."""
+        """Whether the next step that was given is a high one."""
         queue, heights = self.machine.state.queue, [float(X[2, 3]) for X in seen.poses]
-        return self.machine.climbs and bool(queue) and climbs(queue[0], heights, STAIR * self.gait.clearance)
+        return bool(queue) and self.machine.high(queue[0], heights)
 
     def begin(self, seen: Seen) -> None:
         """Start the step from a stand."""

@@ -26,6 +26,16 @@ def climbs(step: Footstep, heights: Sequence[float], least: float) -> bool:
     return step.height is not None and max(abs(step.height - height) for height in heights) > least
 
 
+def before_high(steps: Sequence[Footstep], height: float, least: float) -> list[Footstep]:
+    """Steps from a stance foot at a height (m) up to the first that goes up or down by more than `least`, m."""
+    found = list[Footstep]()
+    for step in steps:
+        if climbs(step, [height], least):
+            break
+        found, height = [*found, step], height if step.height is None else step.height
+    return found
+
+
 def beside(middle: Place, foot: int, width: float) -> Place:
     """Where a foot stands when the middle between the feet is there."""
     return middle.at(0.0, (0.5 if foot == 0 else -0.5) * width, 0.0)

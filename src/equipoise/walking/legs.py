@@ -12,9 +12,13 @@ import numpy as np
 from ..body.body import Body
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..model.types import Joint
     from ..robot import Robot
 
 Array = np.ndarray
+TRIED = 61  # angles of each joint, to find how long a leg is
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +26,7 @@ class LegStretch:
     """A leg between two frames, from where its thigh begins to where its shank ends.
 
     Attributes:
-        hip, ankle: frames. length: m, of both, stretched.
+        hip, ankle: frames. length: m, between them, stretched as far as its joints allow.
     """
 
     robot: Robot
@@ -34,12 +38,13 @@ class LegStretch:
     def of(cls, body: Body, role: str) -> LegStretch:
         """Of a foot's leg: thigh and shank are the two longest pieces between its joints."""
         robot = body.robot
-        children = [robot.joints[name].child for name in body.feet[role].joints]
-        links = [link for link in children if link in robot.frames]  # not those between the axes of one joint
+        joints = [robot.joints[name] for name in body.feet[role].joints]
+        links = [joint.child for joint in joints if joint.child in robot.frames]  # not between the axes of one joint
         places = [robot.pose(body.standing, link)[:3, 3] for link in links]
-        lengths = [float(np.linalg.norm(b - a)) for a, b in pairwise(places)]
-        longest = sorted(np.argsort(lengths)[-2:].tolist())
-        return cls(robot, links[longest[0]], links[longest[-1] + 1], sum(lengths[k] for k in longest))
+        longest = sorted(np.argsort([np.linalg.norm(b - a) for a, b in pairwise(places)])[-2:].tolist())
+        hip, ankle = links[longest[0]], links[longest[-1] + 1]
+        apart = [robot.pose(q, hip)[:3, 3] - robot.pose(q, ankle)[:3, 3] for q in _bent(body, joints)]
+        return cls(robot, hip, ankle, float(np.linalg.norm(apart, axis=1).max()))
 
     def room(self, q: Array, by: Array, part: float) -> float:
         """m: how much higher the hip could be if it went by (2,) m from where it is and the ankle stayed, the leg
@@ -47,3 +52,16 @@ class LegStretch:
         off = self.robot.pose(q, self.hip)[:3, 3] - self.robot.pose(q, self.ankle)[:3, 3]
         level = float((off[0] + by[0]) ** 2 + (off[1] + by[1]) ** 2)
         return sqrt(max((part * self.length) ** 2 - level, 0.0)) - float(off[2])
+
+
+def _bent(body: Body, joints: Sequence[Joint]) -> list[Array]:
+    """Postures of a body that stands, but for one joint of a leg."""
+    found = [body.standing]
+    for joint in joints:
+        lower, upper = max(joint.limits.lower, -np.pi), min(joint.limits.upper, np.pi)
+        if joint.mimic is None and joint.type.nq == 1 and lower < upper:
+            for angle in np.linspace(lower, upper, TRIED):
+                q = np.array(body.standing)
+                q[joint.q] = angle
+                found.append(q)
+    return found

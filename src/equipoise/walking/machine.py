@@ -10,17 +10,17 @@ A step begins when its stance foot touches. During the transfer both feet carry;
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
 from typing import ClassVar
 
 import numpy as np
 
 from ..balance.support import support_polygon
 from .footing import EARLY, Footing
-from .footsteps import Footstep, climbs
+from .footsteps import Footstep, before_high, climbs
 from .gait import Command, Gait, Place, next_place
-from .pendulum import after_shift, before
+from .pendulum import after_shift, before, within
 from .state import SHIFT, STAND, STEP, Seen, State, wrapped
 from .step_plan import Flight, StepPlan, StepPlanner, Wish
 from .swing import Swing
@@ -47,7 +47,9 @@ STOPPED = 3e-3
 SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes down faster
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
-STAIR = 0.3  # of the clearance: steps that were given so much higher or lower are climbed
+# of the usual time and weight of a step to a tread; of the clearance, that makes it one
+CLIMB, FIRM, STAIR = 1.5, 300.0, 0.3
+HIGH = 0.12  # of the height: higher treads are climbed with the weight over one foot
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
@@ -70,7 +72,7 @@ class Machine:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
         command = s.command = self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt)
-        s.period = self.gait.period_of(command)
+        s.period = self.gait.period_of(command) * (CLIMB if self._rises(seen) else 1.0)
         self._watch(seen, dt)
         self.footing.feel(s, seen, dt)
         if s.mode != STAND:
@@ -233,15 +235,26 @@ class Machine:
             xi = before(xi, place.xy, gait.rate, s.period)
         s.goal_yaw = places[1].yaw
         back = stance.R.T
-        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy))
+        firm = FIRM if self._rises(seen) else 1.0
+        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy), firm)
+
+    def _rises(self, seen: Seen) -> bool:
+        """Whether the step that is given goes to another height: it is taken slower, and just where it was given."""
+        s, foot = self.state, 1 - self.state.stance
+        start = float(seen.poses[foot][2, 3] if s.swing is None else s.swing.start[2])
+        heights = start, float(seen.poses[s.stance][2, 3])
+        return bool(s.queue) and s.queue[0].foot == foot and climbs(s.queue[0], heights, STAIR * self.gait.clearance)
 
     def _given(self, seen: Seen, foot: int) -> list[Footstep]:
-        """Steps that were given for a foot and those after it, up to the first that goes to another height."""
-        s, heights = self.state, [float(seen.poses[1 - foot][2, 3])]
-        if not s.queue or s.queue[0].foot != foot:
+        """Steps that were given for a foot and those after it, up to the first that must be climbed."""
+        queue, least = self.state.queue[:PREVIEW], HIGH * self.gait.height if self.climbs else np.inf
+        if not queue or queue[0].foot != foot:
             return []
-        least = STAIR * self.gait.clearance if self.climbs else np.inf
-        return list(takewhile(lambda step: not climbs(step, heights, least), s.queue[:PREVIEW]))
+        return before_high(queue, float(seen.poses[1 - foot][2, 3]), least)
+
+    def high(self, step: Footstep, heights: Sequence[float]) -> bool:
+        """Whether a step is one for the `Climber`, from feet at some heights, m."""
+        return self.climbs and climbs(step, heights, HIGH * self.gait.height)
 
     def _places(self, seen: Seen, command: Command, since: float) -> list[Place]:
         """The stance foot and the places after it, those that were given or those of the command, `since` s into the
@@ -319,6 +332,8 @@ class Machine:
         start, clearance = np.array([place.x, place.y, z, place.yaw]), self.footing.clearance(s, seen.t)
         swing = Swing(start, seen.t, s.end, clearance, self.gait.landing)
         swing.sinking = SLOWLY if self._hurried(seen.t) else swing.sinking
+        if s.goal_height is not None and s.goal_height - z > STAIR * swing.clearance:
+            swing.free = s.goal_height + STAIR * swing.clearance  # up along the riser first
         return swing
 
     def _follow(self, seen: Seen, stance: Place) -> None:
@@ -387,11 +402,3 @@ class Machine:
         places = seen.place(0), seen.place(1)
         points = np.concatenate([STOPPING * sole @ p.R.T + p.xy for sole, p in zip(self.soles, places, strict=True)])
         return float(support_polygon(points).margin(seen.xi)) > 0
-
-
-def within(normals: Array, offsets: Array, middle: Array, point: Array) -> Array:
-    """The point, or where the line from the middle to it leaves the polygon normals · x ≤ offsets."""
-    room, along = offsets - normals @ middle, normals @ (point - middle)
-    out = along > 1e-12
-    part = float(np.min(room[out] / along[out], initial=1.0))
-    return np.asarray(middle + max(part, 0.0) * (point - middle))

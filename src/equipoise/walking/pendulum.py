@@ -42,3 +42,11 @@ def after_shift(xi: Array, start: Array, end: Array, rate: float, seconds: float
         return xi
     lead = (end - start) / (seconds * rate)
     return end + lead + (xi - start - lead) * exp(rate * seconds)
+
+
+def within(normals: Array, offsets: Array, middle: Array, point: Array) -> Array:
+    """The point, or where the line from the middle to it leaves the polygon normals · x ≤ offsets."""
+    room, along = offsets - normals @ middle, normals @ (point - middle)
+    out = along > 1e-12
+    part = float(np.min(room[out] / along[out], initial=1.0))
+    return np.asarray(middle + max(part, 0.0) * (point - middle))

@@ -72,11 +72,13 @@ class Wish:
 
     Attributes:
         place: (2,) m. seconds: until weight changes feet. offset: (2,) m, of ξ from the next foot then.
+        firm: how much more the place weighs than usual: a tread is where it is.
     """
 
     place: Array
     seconds: float
     offset: Array
+    firm: float = 1.0
 
 
 def capturable(gait: Gait, side: float) -> tuple[Array, Array]:
@@ -176,7 +178,8 @@ class StepPlanner:
     def _costs(self, wish: Wish, sigma_to: float) -> None:
         R, r = self.solver.data["R"], self.solver.data["r"]
         w = WEIGHTS
-        scales = np.sqrt([w["place"], w["place"], w["time"], w["pressure"], w["pressure"], w["offset"], w["offset"]])
+        place = w["place"] * wish.firm
+        scales = np.sqrt([place, place, w["time"], w["pressure"], w["pressure"], w["offset"], w["offset"]])
         scales[SIGMA] /= sigma_to
         scales[YX : YY + 1] /= max(sigma_to - 1, 0.05)
         R[range(7), range(7)] = scales
