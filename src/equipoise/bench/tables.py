@@ -240,8 +240,9 @@ def _opponents_line(row: dict[str, Any]) -> list[str]:
 
 
 def _courses_line(row: courses.CourseVerdict) -> list[str]:
-    end = ", ".join(f"{x:.2f}" for x in row.end)
-    return [row.course, str(row.seed), row.outcome, end, f"{row.tilt:.2f}", "reached" if row.good else "MISSED"]
+    end, air = (", ".join(f"{x:.2f}" for x in numbers) for numbers in (row.end, row.air))
+    verdict = "reached" if row.good else "MISSED"
+    return [row.course, str(row.seed), row.outcome, end, f"{row.tilt:.2f}", air, verdict]
 
 
 def _grounds_line(row: grounds.GroundRow) -> list[str]:
@@ -279,7 +280,7 @@ _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
         _estimated_line,
     ),
     "grounds": (["robot", "ground", "seed", "outcome", "s", "went, m", "verdict"], _grounds_line),
-    "courses": (["course", "seed", "outcome", "base ends at, m", "tilt, rad", "verdict"], _courses_line),
+    "courses": (["course", "seed", "outcome", "base ends at, m", "tilt, rad", "hops, s", "verdict"], _courses_line),
     "walking": (["robot", "what", "calls", "median", "p99", "p99.9", "largest", "real time ×"], _walking_line),
     "trot": (["robot", "does not fall", "all in order", "mean speed, m/s", "effort", "joint limit, rad"], _trot_line),
     "opponents": (
