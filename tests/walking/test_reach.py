@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import equipoise as eq
-from equipoise.walking.reach import PART, _Legs, reach_of
+from equipoise.walking.reach import _Legs, reach_of
 
 
 def test_the_reach_of_a_human_is_that_of_its_legs():
@@ -19,7 +19,7 @@ def test_the_reach_of_a_human_is_that_of_its_legs():
     # a step.
     straight = body.leg_length / 0.94
     farthest = 2 * np.sqrt(straight**2 - (body.leg_length - 0.03 * body.height) ** 2)
-    assert 0.5 * farthest < reach.ahead / PART < 1.15 * farthest  # feet are not points, and the pelvis tilts a little
+    assert 0.5 * farthest < reach.ahead < 1.15 * farthest  # feet are not points, and the pelvis tilts a little
     assert reach.nearest < width < reach.widest
     left, right = reach.rows(1.0)[0], reach.rows(-1.0)[0]
     np.testing.assert_allclose(left * [1.0, -1.0], right)
