@@ -14,7 +14,7 @@ from .order import batch_order
 from .program import Program
 from .target import Target
 
-SECTION = 3 * BLOCK  # instructions: some 5 KB of code
+SECTION = 2 * BLOCK  # instructions: some 3 KB of code
 
 
 class SectionedBody(FunctionBody):
