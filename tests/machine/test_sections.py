@@ -14,9 +14,10 @@ import equipoise as eq
 from equipoise.machine import cpu, emit, store
 from equipoise.machine import kernel as kernel_module
 from equipoise.machine.constants import ConstantTable
+from equipoise.machine.divisors import with_reciprocals
 from equipoise.machine.kernel import Kernel, object_code
 from equipoise.machine.order import batch_order, compact_order, most_alive
-from equipoise.machine.program import Argument, Output, Program
+from equipoise.machine.program import CODES, Argument, Output, Program
 from equipoise.machine.registers import Registers
 from equipoise.machine.sections import SECTION, SectionedBody
 
@@ -132,3 +133,17 @@ def test_every_file_that_writes_machine_code_counts_for_the_cache():
     without_code = {"buffers", "store", "threads"}  # memory, files and threads: no instructions
     assert seen - without_code <= set(store.EMITTER_SOURCES)
     assert {"batch", "sections", "constants", "order"} <= seen
+
+
+def test_divisors_with_several_dividends_are_inverted_once():
+    program = eq.load("quadruped").kernel("forward_dynamics", None, "mixed").program
+    made = with_reciprocals(program)
+    assert made._problem() is None
+    divisors = program.right[program.code == CODES["div"]]
+    assert made.counts()["div"] == len(np.unique(divisors)) < len(divisors) / 4
+    assert made.counts()["mul"] > program.counts()["mul"]
+    rng = np.random.default_rng(8)
+    x = [rng.normal(size=(5, argument.size)) for argument in program.inputs]
+    assert_allclose(made.evaluate(*x), program.evaluate(*x), rtol=1e-9)  # of some thousand instructions
+    alone = eq.load("arm6").kernel("inverse_dynamics", None, "mixed").program
+    assert with_reciprocals(alone) is alone  # nothing to invert

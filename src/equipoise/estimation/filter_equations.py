@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from math import log, pi
 
 import casadi
-import numpy as np
 
 from ..algebra import quaternions
 from ..equations.inverse_dynamics import Place
@@ -30,6 +29,7 @@ from ..equations.manifold import coordinate_rates, entries
 from ..equations.symbols import SX, SYMBOLS, constant, cross, skew, solve_positive_definite, stack, zeros
 from ..model.tree import Tree
 from .belief import BeliefLayout
+from .frames import vertical
 from .soles import Sole
 
 NOISES = (
@@ -322,7 +322,7 @@ def step(tree: Tree, imu: Place, soles: Sequence[Sole], symbols: dict[str, SX]) 
     for i, contact in enumerate(seen.contacts):
         state, P = placed(state, P, i, contact, symbols["held"][i], noise)
     q, v = base_state(state, seen, symbols["gyroscope"], symbols["joints"], symbols["joint_rates"])
-    up = -gravity / max(float(np.linalg.norm(tree.gravity)), 1e-12)
+    up = constant(vertical(tree.gravity))
     leans = [leaning(ahead, state, seen.contacts[i], lean, symbols["held"][i], up, dt) for i, lean in enumerate(leans)]
     belief = stack(packed(state, P), *leans)
     speeds = stack(*(contact_velocity(state, seen, k, symbols) for k in range(len(soles))))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algebra import rigid
 from ..errors import ModelError, ShapeError, unknown_name
@@ -56,3 +57,9 @@ def place_of(robot: Robot, frame: str, point: Array) -> Place:
     """The place of a point of a frame."""
     body, X = on_the_robot(robot, frame)
     return body, X @ rigid.pose(p=point)
+
+
+def vertical(gravity: ArrayLike) -> Array:
+    """Unit vector against gravity, (3,); zero where there is none."""
+    g = np.asarray(gravity, dtype=float)
+    return -g / max(float(np.linalg.norm(g)), 1e-12)

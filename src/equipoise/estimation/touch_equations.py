@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi
-import numpy as np
 
 from ..equations.inverse_dynamics import Place, bias_force, inverse_dynamics
 from ..equations.jacobians import jacobian
@@ -34,6 +33,7 @@ from ..equations.manifold import coordinate_rates
 from ..equations.mass_matrix import mass_matrix
 from ..equations.symbols import SX, beside, constant, cross, solve_positive_definite, stack, zeros
 from ..model.tree import Tree
+from .frames import vertical
 from .push import pushed
 from .soles import Sole
 
@@ -162,16 +162,10 @@ def decided(soles: Sequence[Sole], symbols: dict[str, SX], found: dict[str, SX],
     return listed if soles else dict.fromkeys(listed, zeros(0))
 
 
-def vertical(tree: Tree) -> SX:
-    """Unit vector against gravity; none where there is no gravity."""
-    gravity = np.array(tree.gravity)
-    return constant(-gravity / max(float(np.linalg.norm(gravity)), 1e-12))
-
-
 def _at_corners(tree: Tree, q: SX, sole: Sole, A: SX, b: SX) -> tuple[SX, SX]:
     """(z of a force upwards, height above the contact point) of each corner."""
     R, _ = poses(tree, q).frame(tree, sole.place)
-    up, z, rises = vertical(tree), [], []
+    up, z, rises = constant(vertical(tree.gravity)), [], []
     for corner in sole.corners:
         arm = R @ constant(corner)
         w = stack(up, cross(arm, up))
@@ -187,7 +181,7 @@ def step(tree: Tree, soles: Sequence[Sole], watch: Place | None, symbols: dict[s
     """
     out = observed(tree, symbols)
     out |= wrenches(tree, soles, symbols, out["residual"])
-    out |= decided(soles, symbols, out, vertical(tree))
+    out |= decided(soles, symbols, out, constant(vertical(tree.gravity)))
     left = out["left"]
     if watch is not None:
         out |= pushed(tree, [*(sole.place for sole in soles), watch], symbols, out["residual"])

@@ -23,7 +23,7 @@ class BatchRun:
 
     def __init__(self, program: Program, target: Target, body: SectionedBody) -> None:
         self.p, self.t, self.body = program, target, body
-        self.first = program.columns.first if program.columns else program
+        self.first = body.p  # of two stages, or all of it
         self.values = len(compact_slots(self.first)[0]) + 1
         wide = program.n_inputs + self.values + body.waiting
         self.region = wide + 1 - wide % 2  # odd: blocks do not compete for the same lines of the cache

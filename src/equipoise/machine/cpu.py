@@ -57,7 +57,7 @@ def target_for(dtype: str, batch: bool) -> Target:
     """How to emit for this machine."""
     register = vector_bytes()
     width = register // (8 if dtype == "float64" else 4) if batch else 1
-    registers = 28 if register == 64 else 13  # of 32 and 16: a few are needed on the way
+    registers = 28 if register == 64 else 13  # of 32 and 16: a few are needed for intermediate results
     return Target(dtype, width, register // 8, streams_anywhere=register == 64, registers=registers)
 
 

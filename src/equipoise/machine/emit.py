@@ -9,6 +9,7 @@ from __future__ import annotations
 from .batch import BatchRun
 from .body import FunctionBody
 from .columns import columns_ir
+from .divisors import with_reciprocals
 from .program import Program
 from .sections import SectionedBody
 from .sincos import sincos_ir
@@ -19,7 +20,7 @@ def emit(program: Program, target: Target) -> str:
     """The whole module."""
     first = program.columns.first if program.columns else program
     if target.width > 1:
-        body: FunctionBody = (sections := SectionedBody(first, target))
+        body: FunctionBody = (sections := SectionedBody(with_reciprocals(first), target))
         function = sections.lines()
         function += BatchRun(program, target, sections).lines()
     else:

@@ -1,8 +1,8 @@
 """The instructions of a program for W states side by side, as several functions that follow each other.
 
-The code of a humanoid does not fit the cache for instructions, and fetching it takes longer than executing it. So it is
-cut into sections that do, and each section goes over a few blocks of states before the next one is fetched. What later
-sections need waits in memory, block by block.
+The code of a humanoid does not fit the cache for instructions; fetching it for every block costs a tenth of the time.
+So it is cut into sections that do, and each section goes over a few blocks of states before the next one is fetched.
+What later sections need waits in memory, block by block.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .order import batch_order
 from .program import Program
 from .target import Target
 
-SECTION = 3 * BLOCK  # instructions: some 5 KB of code
+SECTION = 2 * BLOCK  # instructions: some 3 KB of code
 
 
 class SectionedBody(FunctionBody):

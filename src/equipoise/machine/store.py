@@ -40,7 +40,8 @@ EQUATION_SOURCES = (
     "walking",
 )
 EMITTER_SOURCES = """
-    batch body columns constants cpu emit kernel operations order program pycall registers rows sections sincos target
+    batch body columns constants cpu divisors emit kernel operations order program pycall registers rows sections
+    sincos target
 """.split()
 
 

@@ -106,7 +106,7 @@ class Actuators:
         """(kp, kd) of loops that these drives can close on this robot, (nv − base,): for `eq.control.JointCommander`.
 
         Damping is 6 % of the effort limit per rad/s, or what a third of the torque's bandwidth allows on the inertia
-        that a motor feels when all other joints give way, if that is less; stiffness is fifty times that.
+        that a motor feels when all other joints are free, if that is less; stiffness is fifty times that.
         """
         effort = _finite_limits(robot)[0]
         inertia = _seen_inertia(self.loaded(robot), robot.standing())
@@ -151,7 +151,7 @@ def _finite_limits(robot: Robot) -> tuple[Array, Array]:
 
 
 def _seen_inertia(robot: Robot, q: Array) -> Array:
-    """What a motor feels when all others give way: 1 / (M⁻¹)_ii, (nv − base,)."""
+    """What a motor feels when all others are free: 1 / (M⁻¹)_ii, (nv − base,)."""
     base = 6 if robot.floating else 0
     return 1 / np.diag(np.linalg.inv(robot.mass_matrix(q)))[base:]
 

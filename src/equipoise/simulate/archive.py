@@ -29,7 +29,7 @@ CLASSES: dict[str, Any] = {
 
 
 class RunError(EquipoiseError):
-    """A run cannot be saved, or a file is none that can be read."""
+    """A run cannot be saved, or a file cannot be read as one."""
 
 
 def encoded(value: Any) -> Any:

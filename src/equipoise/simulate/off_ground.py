@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-TOUCHING = 5e-3  # m: nearer points may be said to touch; feet of plants that give way sink in by less
+TOUCHING = 5e-3  # m: nearer points may be said to touch; feet on yielding ground sink in by less
 
 
 def tell_contacts_off_ground(robot: Robot, controller: Any, plant: Any, q: Array) -> list[str]:

@@ -1,4 +1,4 @@
-"""The soft plant: the ground gives way and pushes back. The three force laws of [ETH19, slide 17].
+"""The soft plant: the ground yields and pushes back. The three force laws of [ETH19, slide 17].
 
 With x the depth of a point in the ground and ẋ its rate, forces on the robot and never pulling:
 
@@ -8,7 +8,7 @@ With x the depth of a point in the ground and ẋ its rate, forces on the robot 
                                             by itself
     "nonlinear"  F_n = k xⁿ + b xⁿ ẋ        no jump when the point touches
 
-The first has friction of its own, springs that give way at the cone. The others take Coulomb friction with a slope
+The first has friction of its own, springs that slip at the cone. The others take Coulomb friction with a slope
 instead of its jump: below `slip_speed` the force grows with the speed, so on a slope they creep, slower than that.
 
 Such equations are stiff. The step is Euler's, implicit in the contact forces linearised at its beginning:
