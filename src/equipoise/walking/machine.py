@@ -28,7 +28,7 @@ from .whole_body import WholeBody
 
 Array = np.ndarray
 PREVIEW = 5  # steps
-USED = 0.9  # of the sole, that the plan may use for pressure
+USED = 0.85  # of the sole, that the plan may use for pressure
 STILL = 1.5  # gain of the capture point when standing, in ω
 SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and the filter of its rate
 PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
