@@ -24,7 +24,7 @@ import numpy as np
 
 from .gait import Gait, Place
 from .machine import Machine
-from .state import Seen, State
+from .state import Seen
 from .swing import quintic
 from .whole_body import WholeBody
 
@@ -216,7 +216,7 @@ class Hopper:
         if len(s.on) < 2 and not late:
             return []
         self.whole_body.alight((0, 1))
-        self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
+        self.machine.state = self.machine.state.anew(self.gait.period)
         self._next(s, seen, LANDING)
         return ["lands"]
 

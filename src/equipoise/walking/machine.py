@@ -186,6 +186,9 @@ class Machine:
             if self.footing.jolted(s, seen):
                 s.shove = np.zeros(2)
             s.pushed = seen.t if self._push > 0.0 else s.pushed
+        if self._hurried(seen.t) != s.braced:
+            s.braced = not s.braced
+            self.whole_body.brace(s.braced)
         s.last = seen.xi
 
     def _catch(self, seen: Seen) -> list[str]:

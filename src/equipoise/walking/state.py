@@ -54,7 +54,8 @@ class State:
         stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
         last, drift: the capture point in the last call, and its rate, m/s. shove: m/s, what the pendulum does not
             explain of it.
-        pushed: s, when there last was a shove. transfer: s, in which weight goes to the stance foot.
+        pushed: s, when there last was a shove; braced: whether arms are held for it. transfer: s, in which weight goes
+            to the stance foot.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
         command: what it follows now. queue: steps that were given. heading: rad.
         pace: s, mean time of steps so far. period: s, that the command asks for.
@@ -88,6 +89,7 @@ class State:
     drift: Array = field(default_factory=lambda: np.zeros(2))
     shove: Array = field(default_factory=lambda: np.zeros(2))
     pushed: float = -np.inf
+    braced: bool = False
     transfer: float = 0.0
     slope: Array = field(default_factory=lambda: np.zeros(2))
     hull: tuple[Array, Array] | None = None
@@ -103,3 +105,7 @@ class State:
     jolt: float = -np.inf
     tilt: Array | None = None
     tilts: list[Array] = field(default_factory=list)
+
+    def anew(self, pace: float) -> State:
+        """A stand from which to go on: steps that were given stay, and what the whole body is told already."""
+        return State(pace=pace, queue=self.queue, braced=self.braced)

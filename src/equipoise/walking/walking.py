@@ -221,7 +221,7 @@ class Walking:
     def _go_on(self, over: bool) -> None:
         """From the end of a hop or a climb on it stands, or steps."""
         if over:
-            self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
+            self.machine.state = self.machine.state.anew(self.gait.period)
 
     def references(self, q: Array) -> dict[str, Array]:
         """Where frames should go, by frame, (4, 4), for the eye: a foot in the air where the plan sets it down."""

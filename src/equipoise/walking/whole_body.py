@@ -30,9 +30,10 @@ WEIGHTS = {
     "trunk": 0.3,
     "foot": 2.0,
 }  # the centre of mass first: a trunk that leans comes back, a fall does not
-# weight of the posture of arms, waist and head beside that of the legs, and its gain in ω: looser, they are swung to
-# their ends to hold the body for a moment, and are not there in the next
-ARMS, RETURN = 60.0, 4.0
+# weight of the posture of arms, waist and head beside that of the legs, and its gain, ω: usually, and after a push.
+# Loose arms make up for the yaw of quick legs; after a push they would be swung to their ends to hold the body for a
+# moment, and would not be there in the next.
+LOOSE, BRACED = (10.0, 2.0), (20.0, 3.0)
 PRESSURE = "pressure"
 LIMIT, FAR = "joint limit", 1e6
 # of half a sole: how far off its middle the ankle may be; half the part of it that is trusted at first
@@ -136,14 +137,14 @@ class WholeBody:
         g, frames, upright = self.body.gains, self.body.frames, self.weights["trunk"] * self.body.gains.torso_weight
         rows = 3 if self.swing_axes == "position" else 6
         self._swing_weight = self.weights["foot"] * np.array([1.0, 1.0, 3.0, *3 * [0.3 * g.length**2]])[:rows]
-        joints = [name for role in self.feet for name in self.body.feet[role].joints]
+        weight, gain = self._posture(LOOSE)
         return [
             CoMTask(name=COM, gain=np.array([0.0, 0.0, g.com]), weight=self.weights["com"]),
             *(
                 FrameTask(frames[part], name=part, axes="orientation", weight=upright, gain=g.torso)
                 for part in self.upright
             ),
-            PostureTask(name=POSTURE, weight=self._calm(joints), gain=RETURN * g.rate),
+            PostureTask(name=POSTURE, weight=weight, gain=gain),
             MomentumTask(name=SPIN, weight=g.spin_weight, gain=g.rate),
             *(
                 FrameTask(frames[role], name=f"{role} swing", axes=self.swing_axes, weight=0.0, gain=FOLLOWING * g.rate)
@@ -151,11 +152,18 @@ class WholeBody:
             ),
         ]
 
-    def _calm(self, legs: Sequence[str]) -> Array:
-        """Weights of the posture: arms stay where they are more than legs do, and off the thighs."""
-        motors = Context(self.robot).motors
-        own = {self.robot.joints[name].v.start for name in legs}
-        return self.body.gains.posture_weight * np.array([1.0 if int(v) in own else ARMS for v in motors])
+    def _posture(self, arms: tuple[float, float]) -> tuple[Array, Array]:
+        """Weight and gain of the posture of each motor, of what is no leg as given: arms stay where they are more than
+        legs do, and off the thighs."""
+        g, motors = self.body.gains, Context(self.robot).motors
+        own = [self.robot.joints[name].v.start for role in self.feet for name in self.body.feet[role].joints]
+        legs, (weight, gain) = np.isin(motors, own), arms
+        return g.posture_weight * np.where(legs, 1.0, weight), np.where(legs, g.posture, gain * g.rate)
+
+    def brace(self, pushed: bool) -> None:
+        """Arms, waist and head as after a push, or as usual."""
+        weight, gain = self._posture(BRACED if pushed else LOOSE)
+        self.controller.set(POSTURE, weight=weight, gain=gain)
 
     def reset(self, q0: Array) -> None:
         """Before the first call."""
@@ -166,6 +174,7 @@ class WholeBody:
         c.set_target(COM, _read(self.com))
         self.stiffen(1.0)
         self.calm(1.0)
+        self.brace(False)
         for part in self.upright:
             c.set_target(part, _read(self.trunk[part]))
         for k, role in enumerate(self.feet):
