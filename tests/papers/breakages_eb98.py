@@ -24,8 +24,10 @@ BREAKAGES = [
         "owner += mass * body.p",
         "owner += body.mass * body.p",
     ),
-    Breakage("E1", "slides are not shortened to their share", "balance:_Walk._slide", "times=share - 1.0", "times=0.0"),
-    Breakage("E1", "what turns back turns on", "balance:_Walk.inward", "times=-1.0", "times=1.0", fast=True),
+    Breakage(
+        "E1", "slides are not shortened to their share", "balance:ChainWalk._slide", "times=share - 1.0", "times=0.0"
+    ),
+    Breakage("E1", "what turns back turns on", "balance:ChainWalk.inward", "times=-1.0", "times=1.0", fast=True),
     Breakage(
         "E1",
         "angles lose the sign of what turns back",
@@ -34,7 +36,7 @@ BREAKAGES = [
         "row += columns[name]",
     ),
     # --- E2
-    Breakage("E2", "what turns back turns on", "balance:_Walk.inward", "times=-1.0", "times=1.0", fast=True),
+    Breakage("E2", "what turns back turns on", "balance:ChainWalk.inward", "times=-1.0", "times=1.0", fast=True),
     Breakage(
         "E2",
         "joints carry their own body alone",
@@ -47,7 +49,7 @@ BREAKAGES = [
     Breakage(
         "E3",
         "the placement before a branch is not undone",
-        "balance:_Walk.inward",
+        "balance:ChainWalk.inward",
         "rigid.pose(body.R.T)",
         "rigid.pose(body.R)",
     ),
