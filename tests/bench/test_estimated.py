@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equipoise.bench import tables
+from equipoise.bench import estimated, tables
 from equipoise.bench.estimated import EstimatedTrial, tally
 
 
@@ -24,7 +24,16 @@ def test_a_trial_succeeds_if_it_is_completed_and_came_far_enough():
     assert trial.good and trial.off == pytest.approx(0.05) and trial.way == pytest.approx(4.6)
     assert not EstimatedTrial.of(ended("completed", short, short), 5.0).good
     assert not EstimatedTrial.of(ended("fell", far, far), 5.0).good
+    assert not EstimatedTrial.of(ended("completed", far, (5.6, np.nan, 0.9)), 5.0).good  # it does not know where it is
     assert EstimatedTrial.of(ended("completed", (1.0, 2.0, 0.9), far)).good  # a scenario that stays where it is
+
+
+def test_a_walk_that_stays_where_it_is_fails(monkeypatch):
+    """However well it ends: the way that was asked for is the one that is looked at."""
+    for way, good in ((0.0, False), (1.7, False), (1.9, True)):
+        run = ended("completed", (1.0 + way, 2.0, 0.9), (1.0 + way, 2.0, 0.9))
+        monkeypatch.setattr(estimated, "estimated_walk", lambda walker, seed, metres, run=run: (run, None))
+        assert estimated.walk_trial(None, 0, 2.0).good is good
 
 
 @pytest.mark.parametrize(("failures", "off", "verdict"), [(1, 0.1, True), (2, 0.1, False), (0, 0.16, False)])

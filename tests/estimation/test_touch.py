@@ -324,6 +324,20 @@ def test_numbers_that_are_none_are_passed_over():
         eq.TouchObserver(robot, watch="thoraxx")
 
 
+def test_a_time_that_is_none_leaves_no_trace(hand):
+    """The observer goes on as one that was never called so: the mean time between steps is still a number."""
+    robot, q, frame, torques = hand
+    disturbed, spared = (eq.TouchObserver(robot, {"hand": frame}) for _ in range(2))
+    zero, bad = np.zeros(robot.nv), (np.nan, -1.0, np.inf)
+    for k in range(20):
+        said, plain = (watcher(k * 1e-3, q, zero, torques(60.0)) for watcher in (disturbed, spared))
+        for t in bad:
+            assert disturbed(t, q, zero, torques(60.0)) is said
+        assert_allclose(said.wrenches["hand"], plain.wrenches["hand"], rtol=1e-12)
+    assert disturbed.rejected == 20 * len(bad) and spared.rejected == 0
+    assert plain.wrenches["hand"][2] > 30
+
+
 def test_forces_say_which_feet_stand(rng):
     robot = support.load("human")
     estimator = eq.Estimator(robot, "pelvis", {"left": "left_foot", "right": "right_foot"})

@@ -15,7 +15,7 @@ def pseudo_inverse(A: Array, damping: float = 0.0, *, scale: Any = 0.0, toleranc
     """A⁺ = Aᵀ (A Aᵀ + λ² 1)⁻¹, (…, n, m): of all x that bring A x nearest to b, A⁺ b is the shortest.
 
     Without damping it is the inverse of Moore and Penrose. With damping λ it minimises ‖A x − b‖² + λ² ‖x‖²: singular
-    values well above λ are inverted as they are, those below give way, and nothing is larger than 1/(2λ).
+    values well above λ are inverted as they are, those below are damped, and nothing is larger than 1/(2λ).
 
     Args:
         A: (…, m, n).

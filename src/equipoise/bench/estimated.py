@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -30,10 +31,10 @@ class EstimatedTrial:
 
     @classmethod
     def of(cls, run: Run, metres: float = 0.0) -> EstimatedTrial:
-        """Success: the run was completed, and came `metres` far but for a tenth."""
-        off, way = run.estimates["q"][-1, :3] - run.q[-1, :3], run.q[-1, :2] - run.q[0, :2]
-        far = float(np.linalg.norm(way))
-        return cls(run.outcome == "completed" and far >= SHORTEST * metres, float(np.linalg.norm(off)), far)
+        """Success: the run was completed, came `metres` far but for a tenth, and knows where it is."""
+        error, way = run.estimates["q"][-1, :3] - run.q[-1, :3], run.q[-1, :2] - run.q[0, :2]
+        off, far = float(np.linalg.norm(error)), float(np.linalg.norm(way))
+        return cls(run.outcome == "completed" and far >= SHORTEST * metres and isfinite(off), off, far)
 
 
 @dataclass(frozen=True)

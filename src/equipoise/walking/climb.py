@@ -144,7 +144,7 @@ class Climber:
         return ["stands on another height"]
 
     def _travel(self, s: ClimbState, seen: Seen, goal: Array) -> Array:
-        """(2,) m/s²: the centre of mass on its way to a goal (2,) m, both feet on the ground."""
+        """(2,) m/s²: of the centre of mass that moves to a goal (2,) m, both feet on the ground."""
         t, ends = min(seen.t - s.since, s.seconds), zip(s.start.tolist(), goal.tolist(), strict=True)
         path = np.array([quintic(x, 0.0, 0.0, to, 0.0, s.seconds, t) for x, to in ends]).T
         return self._steer(s, seen, path, self._hull(seen, (0, 1)))

@@ -37,7 +37,7 @@ JOLT, HARD = 0.3, 3.0  # 1/ω: how long such a touchdown shakes the body; of the
 WARY = 12.0  # 1/ω: how long uneven ground is remembered
 SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on such ground
 STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
-SOLES, LEVEL = 3, 0.03  # whose median is the slope; less is level: soles give way a little
+SOLES, LEVEL = 3, 0.03  # whose median is the slope; less is level: soles yield a little
 
 
 class Footing:

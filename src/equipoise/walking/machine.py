@@ -127,7 +127,7 @@ class Machine:
         if s.hull is None:
             points = [sole @ place.R.T + place.xy for sole, place in zip(self.soles, places, strict=True)]
             s.hull = support_polygon(np.concatenate(points)).rows
-            s.heading = places[0].yaw + wrapped(places[1].yaw - places[0].yaw) / 2
+            s.heading = seen.heading
         middle = (places[0].xy + places[1].xy) / 2
         s.pressure = within(*s.hull, middle, seen.xi + STILL * (seen.xi - middle))
         return np.asarray(middle)
@@ -244,9 +244,10 @@ class Machine:
     def _rises(self, seen: Seen) -> bool:
         """Whether the step that is given goes to another height: it is taken slower, and just where it was given."""
         s, foot = self.state, 1 - self.state.stance
+        if not s.queue or s.queue[0].foot != foot:
+            return False
         start = float(seen.poses[foot][2, 3] if s.swing is None else s.swing.start[2])
-        heights = start, float(seen.poses[s.stance][2, 3])
-        return bool(s.queue) and s.queue[0].foot == foot and climbs(s.queue[0], heights, STAIR * self.gait.clearance)
+        return climbs(s.queue[0], (start, float(seen.poses[s.stance][2, 3])), STAIR * self.gait.clearance)
 
     def _given(self, seen: Seen, foot: int) -> list[Footstep]:
         """Steps that were given for a foot and those after it, up to the first that must be climbed."""
@@ -340,7 +341,7 @@ class Machine:
         return swing
 
     def _follow(self, seen: Seen, stance: Place) -> None:
-        """The swinging foot on its way to the plan's place."""
+        """The reference of the swinging foot, towards the plan's place."""
         s = self.state
         if s.swing is None or s.plan is None:
             return

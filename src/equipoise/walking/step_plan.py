@@ -40,7 +40,6 @@ class StepPlan:
         place: (2,) m, of the next foot. seconds: until weight changes feet.
         pressure: (2,) m, the centre of pressure until then. offset: (2,) m, of ξ from the next foot then.
         excess: m, by which the offset is beyond what can be caught; 0 where the robot can still stop.
-        cost: of the program.
     """
 
     place: Array
@@ -48,7 +47,6 @@ class StepPlan:
     pressure: Array
     offset: Array
     excess: float
-    cost: float
 
 
 @dataclass(frozen=True)
@@ -159,10 +157,7 @@ class StepPlanner:
             return None
         sigma = max(float(x[SIGMA]), 1.0 + 1e-9)
         excess = float(np.abs(result.excess[2:][self._offset]).max())
-        gap = data["R"] @ x - data["r"]
-        return StepPlan(
-            x[[UX, UY]], log(sigma) / rate, x[[YX, YY]] / (sigma - 1), x[[BX, BY]], excess, float(gap @ gap)
-        )
+        return StepPlan(x[[UX, UY]], log(sigma) / rate, x[[YX, YY]] / (sigma - 1), x[[BX, BY]], excess)
 
     def _bound_flight(self, foot: Flight) -> None:
         """How far the foot gets in T, x + v T / 2 ± a T² / k, as a line in σ about the time it has by the last plan."""
