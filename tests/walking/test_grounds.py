@@ -115,7 +115,7 @@ def test_robots_walk_over_grounds_that_they_do_not_know(name, ground):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, rise", [("human", 0.1), ("jvrc1", 0.1), ("g1", 0.05)])
+@pytest.mark.parametrize("name, rise", [("human", 0.1), ("jvrc1", 0.09), ("g1", 0.05)])
 def test_robots_climb_stairs(name, rise):
     run = climbed(made(name), rise, 4, 9.0)
     assert run.outcome == "completed" and made(name).mode == "stand"

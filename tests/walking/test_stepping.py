@@ -28,6 +28,7 @@ def test_a_home_that_moved_is_the_old_one_where_the_feet_are():
     standing.reset()
     home = standing.reference(COM, 0.0)
     standing.squat(0.05, at=0.0, seconds=0.1)
+    standing.sway(0.02, 0.01, at=5.0, seconds=0.1)
     standing(0.0, standing.q0, np.full(standing.robot.nv, 0.01))
     turn, by = rotation_from_rpy(0.0, 0.0, 0.5), np.array([0.3, -0.1, 0.0])
     q = standing.q0.copy()
@@ -37,6 +38,8 @@ def test_a_home_that_moved_is_the_old_one_where_the_feet_are():
     assert_allclose(standing.reference(COM, 0.2), standing.robot.com(q), atol=1e-12)
     assert_allclose(standing.reference(COM, 9.0), turn @ home + by - [0.0, 0.0, 0.05], atol=1e-9)
     assert np.isfinite(standing(0.2, q, np.zeros(standing.robot.nv)).torque).all()
+    standing(5.0, q, np.zeros(standing.robot.nv))  # what was asked for before, and begins now, is seen from there too
+    assert_allclose(standing.reference(COM, 9.0), turn @ (home + [0.02, 0.01, -0.05]) + by, atol=1e-9)
     standing.reset()
     assert_allclose(standing.reference(COM, 9.0), home, atol=1e-12)
 

@@ -280,6 +280,8 @@ class Standing:
         self.controller.reset()
         self._go_home(home)
         self._goals[COM] = self._home[COM] + off
+        for command in self._commands:  # what was asked for and has not begun moves along
+            command.goal = command.goal if command.name == HEAD else turn @ (command.goal - old) + new
         self._ways[COM] = _Way.still(self.robot.com(q)).to(t, self._goals[COM], 3.0 / self.body.gains.rate)
 
     def _feet_at(self, q: Array) -> tuple[Array, float]:

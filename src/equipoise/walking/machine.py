@@ -49,7 +49,7 @@ CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 # of the usual time and weight of a step to a tread; of the clearance, that makes it one
 CLIMB, FIRM, STAIR = 1.5, 300.0, 0.3
-HIGH = 0.12  # of the height: higher treads are climbed with the weight over one foot
+HIGH = 0.11  # of the height: higher treads are climbed with the weight over one foot
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
