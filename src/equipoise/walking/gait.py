@@ -15,8 +15,9 @@ from ..body.body import Body
 from .reach import Reach, reach_of
 
 Array = np.ndarray
-HASTE = 0.06  # of g: how fast speeds may change; of ω² for the turn
-FASTEST, ASIDE = 0.33, 0.12  # of √(g h): the largest speeds of a command, forward and aside; more is cut
+# of g: how fast speeds may change, of ω² for the turn; and by which part of it slower at the largest speed
+HASTE, STEADY = 0.06, 0.3
+FASTEST, ASIDE = 0.42, 0.12  # of √(g h): the largest speeds of a command, forward and aside; more is cut
 STRIDE = 0.55  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
@@ -83,10 +84,16 @@ class Gait:
         and end at the largest that was seen to be walked."""
         speed = self.rate * self.height
         forward, left = (min(max(x, -m * speed), m * speed) for x, m in ((asked.forward, FASTEST), (asked.left, ASIDE)))
-        most = dt * HASTE * self.rate * speed, dt * HASTE * self.rate * speed, dt * HASTE * self.rate**2
+        haste = dt * HASTE * self.rate * (1 - STEADY * min(abs(now.forward) / (FASTEST * speed), 1.0))
+        most = haste * speed, haste * speed, haste * self.rate
         pairs = zip((now.forward, now.left, now.turn), (forward, left, asked.turn), most, strict=True)
         new = [a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs]
         return Command(new[0], new[1], new[2])
+
+    def drop(self, command: Command) -> float:
+        """m, by which the centre of mass is lower for longer steps: as the hip of a straight leg is, on average of a
+        step: x² / (2 h) for x from −s/2 to s/2."""
+        return (float(np.hypot(command.forward, command.left)) * self.period) ** 2 / (24 * self.height)
 
     def period_of(self, command: Command) -> float:
         """s, from touchdown to touchdown: shorter where a command would else need the farthest steps."""

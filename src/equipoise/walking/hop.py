@@ -216,7 +216,7 @@ class Hopper:
         if len(s.on) < 2 and not late:
             return []
         self.whole_body.alight((0, 1))
-        self.machine.state = self.machine.state.anew(self.gait.period)
+        self.machine.state = self.machine.state.anew()
         self._next(s, seen, LANDING)
         return ["lands"]
 

@@ -28,7 +28,7 @@ from .whole_body import WholeBody
 
 Array = np.ndarray
 PREVIEW = 5  # steps
-USED = 0.85  # of the sole, that the plan may use for pressure
+USED = 1.0  # of the sole, that the plan may use for pressure
 STILL = 1.5  # gain of the capture point when standing, in ω
 SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and the filter of its rate
 PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
@@ -61,12 +61,14 @@ class Machine:
     """
 
     climbs: ClassVar[bool] = True  # whether steps to another height are left to a `Climber`
+    # how much more the trunk weighs while it walks and nothing pushes: legs that are nearly straight tilt it else
+    firm: ClassVar[float] = 4.0
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
         self.planners = [StepPlanner(gait, side, USED * soles[1 - k]) for k, side in enumerate((1.0, -1.0))]
         self.footing = Footing(gait, whole_body, soles)
-        self.state = State(pace=gait.period)
+        self.state = State()
 
     def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
@@ -95,7 +97,8 @@ class Machine:
             s.ground = ground
         most = dt * rate * self.gait.height * (RISING if quick == SOFTLY else np.inf)
         s.ground += float(np.clip(min(quick * dt * rate, 1.0) * (ground - s.ground), -most, most))
-        self.whole_body.set_com(s.ground + self.gait.height, rate**2 * (seen.com[:2] - s.pressure))
+        height = self.gait.height - self.gait.drop(s.command)
+        self.whole_body.set_com(s.ground + height, rate**2 * (seen.com[:2] - s.pressure))
 
     def _face(self, seen: Seen) -> None:
         """The torso looks where the feet do."""
@@ -177,7 +180,7 @@ class Machine:
         return min(max(float(np.hypot(*self.state.shove)) / least - 1.0, 0.0), 1.0)
 
     def _watch(self, seen: Seen, dt: float) -> None:
-        """The capture point's rate, filtered."""
+        """The capture point's rate, filtered; and how arms and trunk are held by what it says."""
         s = self.state
         if s.last is not None:
             part, rate = min(dt * self.gait.rate / WATCH, 1.0), (seen.xi - s.last) / dt
@@ -189,6 +192,9 @@ class Machine:
         if self._hurried(seen.t) != s.braced:
             s.braced = not s.braced
             self.whole_body.brace(s.braced)
+        if (s.mode != STAND and not s.braced) != s.firm:
+            s.firm = not s.firm
+            self.whole_body.stiffen(self.firm if s.firm else 1.0)
         s.last = seen.xi
 
     def _catch(self, seen: Seen) -> list[str]:
@@ -271,7 +277,7 @@ class Machine:
         fast = replace(command, forward=command.forward + float(s.lag[0]), left=command.left + float(s.lag[1]))
         places, foot, heading = [stance], swing, s.heading - command.turn * since
         for _ in range(1 if command.still else PREVIEW):
-            places.append(next_place(places[-1], foot, fast, self.gait, heading, s.pace))
+            places.append(next_place(places[-1], foot, fast, self.gait, heading, s.pace * s.period))
             foot, heading = 1 - foot, places[-1].yaw
         return places
 
@@ -375,7 +381,8 @@ class Machine:
         if s.settling is not None:
             self.whole_body.doubt(landed)
         s.swing, s.bumps, s.landed = None, 0, landed
-        s.pace += PACE * (min(max(seen.t - s.since, self.gait.shortest), self.gait.longest) - s.pace)
+        took = min(max(seen.t - s.since, self.gait.shortest), self.gait.longest)
+        s.pace += PACE * (took / s.period - s.pace)
         self._measure(seen, command)
         if s.queue and s.queue[0].foot == landed:
             s.heading = s.queue.pop(0).place.yaw

@@ -54,11 +54,11 @@ class State:
         stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
         last, drift: the capture point in the last call, and its rate, m/s. shove: m/s, what the pendulum does not
             explain of it.
-        pushed: s, when there last was a shove; braced: whether arms are held for it. transfer: s, in which weight goes
-            to the stance foot.
+        pushed: s, when there last was a shove; braced: whether arms are held for it. firm: whether the trunk is, for a
+            walk. transfer: s, in which weight goes to the stance foot.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
         command: what it follows now. queue: steps that were given. heading: rad.
-        pace: s, mean time of steps so far. period: s, that the command asks for.
+        period: s, of a step, that the command asks for. pace: of it, the mean time of steps so far.
         slope: (2,) of the ground, as soles feel it. hull: of the soles, while both stand.
         goal_height: m, of the ground at a step that was given. uneven: s, when the ground last was not as expected;
             jolt: when a foot last came down hard.
@@ -79,7 +79,7 @@ class State:
     origin: Array = field(default_factory=lambda: np.zeros(2))
     heading: float = 0.0
     goal_yaw: float = 0.0
-    pace: float = 0.0
+    pace: float = 1.0
     period: float = 0.0
     asked: Array = field(default_factory=lambda: np.zeros(2))
     lag: Array = field(default_factory=lambda: np.zeros(2))
@@ -90,6 +90,7 @@ class State:
     shove: Array = field(default_factory=lambda: np.zeros(2))
     pushed: float = -np.inf
     braced: bool = False
+    firm: bool = False
     transfer: float = 0.0
     slope: Array = field(default_factory=lambda: np.zeros(2))
     hull: tuple[Array, Array] | None = None
@@ -106,6 +107,6 @@ class State:
     tilt: Array | None = None
     tilts: list[Array] = field(default_factory=list)
 
-    def anew(self, pace: float) -> State:
+    def anew(self) -> State:
         """A stand from which to go on: steps that were given stay, and what the whole body is told already."""
-        return State(pace=pace, queue=self.queue, braced=self.braced)
+        return State(queue=self.queue, braced=self.braced, firm=self.firm)

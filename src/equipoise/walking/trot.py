@@ -54,6 +54,7 @@ class TrotMachine(Machine):
 
     whole_body: ManyFeet
     climbs: ClassVar[bool] = False
+    firm: ClassVar[float] = 1.0
 
     def __init__(self, gait: Gait, whole_body: ManyFeet) -> None:
         super().__init__(gait, whole_body, whole_body.corners())

@@ -172,7 +172,7 @@ class Walking:
     def reset(self) -> None:
         """Start anew, standing; commands and steps that were given stay."""
         self.whole_body.reset(self.q0)
-        self.machine.state = State(pace=self.gait.period, queue=self.machine.state.queue)
+        self.machine.state = State(queue=self.machine.state.queue)
         self.hopper.state = self.climber.state = None
         self.log: list[tuple[float, str]] = []
         self._forces: Mapping[str, Array] = {}
@@ -221,7 +221,7 @@ class Walking:
     def _go_on(self, over: bool) -> None:
         """From the end of a hop or a climb on it stands, or steps."""
         if over:
-            self.machine.state = self.machine.state.anew(self.gait.period)
+            self.machine.state = self.machine.state.anew()
 
     def references(self, q: Array) -> dict[str, Array]:
         """Where frames should go, by frame, (4, 4), for the eye: a foot in the air where the plan sets it down."""
