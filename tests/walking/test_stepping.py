@@ -39,7 +39,7 @@ def test_a_home_that_moved_is_the_old_one_where_the_feet_are():
     assert_allclose(standing.reference(COM, 9.0), turn @ home + by - [0.0, 0.0, 0.05], atol=1e-9)
     assert np.isfinite(standing(0.2, q, np.zeros(standing.robot.nv)).torque).all()
     standing(5.0, q, np.zeros(standing.robot.nv))  # what was asked for before, and begins now, is seen from there too
-    assert_allclose(standing.reference(COM, 9.0), turn @ (home + [0.02, 0.01, -0.05]) + by, atol=1e-9)
+    assert_allclose(standing.reference(COM, 9.0), turn @ (home + np.array([0.02, 0.01, -0.05])) + by, atol=1e-9)
     standing.reset()
     assert_allclose(standing.reference(COM, 9.0), home, atol=1e-12)
 
