@@ -61,6 +61,9 @@ class ManyFeet(WholeBody):
         self.trusted = []
         return []
 
+    def _legs_apart(self, dt: float) -> list[Constraint]:
+        return []  # steps of a trot are too short for legs to meet
+
     def trust(self, foot: int) -> None:
         """Points have no pressure to be placed."""
 

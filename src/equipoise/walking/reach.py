@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,7 @@ ITERATIONS = 10
 GOOD = 0.006, 0.03, 0.012, 0.1  # m, rad: of the soles; of the centre of mass's height in parts of it; rad, of the trunk
 INSIDE = 0.02  # rad or m, that joints keep from their ends
 APART = 0.02  # m, that soles side by side keep
+SAME = 1e-6  # in normal and offset (m): edges that are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,14 @@ class Reach:
     behind: float
     nearest: float
     widest: float
+
+    @cached_property
+    def corners(self) -> Array:
+        """(k, 2) m, of the polygon, counter-clockwise."""
+        turned = np.argsort(np.arctan2(self.normals[:, 1], self.normals[:, 0]))
+        rows = np.column_stack([self.normals, self.offsets])[turned]
+        rows = rows[np.linalg.norm(rows - np.roll(rows, 1, axis=0), axis=1) > SAME]  # edges that are given twice
+        return np.array([np.linalg.solve([a[:2], b[:2]], [a[2], b[2]]) for a, b in zip(np.roll(rows, 1, 0), rows)])
 
     def rows(self, side: float) -> tuple[Array, Array]:
         """(normals, offsets) with y to the left, for the left (1) or right (−1) foot."""

@@ -1,0 +1,133 @@
+"""Legs that never cross: shins and feet of a biped as capsules, and the constraint that keeps those of a swinging leg
+off the leg that carries.
+
+The plan keeps the places of feet apart (`reach`); what is between two places, turned feet, and a foot that a push has
+sent elsewhere are kept apart here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from ..algebra.rigid import inverse
+from ..body.body import Body
+from ..control.constraints import KeepOut
+from ..control.safety.vfi import Gains
+from ..errors import ModelError
+from ..geometry.capsules import cloud_of
+from ..geometry.pairs import Pair, PairSet
+from ..geometry.primitives import Capsule
+from .legs import leg_links
+
+Array = np.ndarray
+FEET_APART = "feet apart"
+SAFE = 0.008  # m, that the capsules keep
+ANYWHERE = -0.3  # m: a distance that they always keep
+STANDING = 0.02  # m, that capsules have to spare where the robot stands: those that have less are taken as narrower
+# ω: rates at which a foot that approaches is slowed. Slower ones hold back steps that end near the other foot, and it
+# falls after pushes that it else survives.
+RATES = 18.0, 60.0
+QUICKEST = 0.5  # of one over the step of control: no rate is higher
+BARE = 0.5  # of the sole's width: that of a shin without shapes
+# of half the sole's width: by which its capsule's axis is shorter than the sole at each end; corners stick out by 0.02
+ROUNDED = 0.2
+
+
+def legs_apart(body: Body, feet: Sequence[str], dt: float) -> list[KeepOut]:
+    """The constraints between the shins and feet of two legs.
+
+    They are few, so they are in the controller's kernel: pairs that come and go (`SelfCollision`) cost more. That of
+    the two feet is without effect until its `safe` is set: while both carry, nothing can move them apart.
+
+    Args:
+        feet: roles of both feet. dt: s, the step of control.
+    """
+    slow, fast = (min(rate * body.gains.rate, QUICKEST / dt) for rate in RATES)
+    *pairs, soles = leg_pairs(body, feet)
+    gains = Gains.of_rates(slow, fast)
+    return [
+        *(KeepOut(a, b, safe=SAFE, gains=gains, name=f"{a.frame} off {b.frame}") for a, b in pairs),
+        KeepOut(*soles, safe=ANYWHERE, gains=gains, name=FEET_APART),
+    ]
+
+
+def leg_pairs(body: Body, feet: Sequence[str]) -> list[Pair]:
+    """Each of shin and foot of the one leg with each of the other: what can meet while the thighs are side by side. The
+    two feet are the last.
+
+    Pairs that have too little to spare where the robot stands are wider than what they stand for, or the robot could
+    not walk; both of such a pair are taken as narrower, in this pair only.
+    """
+    left, right = ([shin(body, role), foot(body, role)] for role in feet)
+    pairs: list[Pair] = list(product(left, right))
+    lacking = SAFE + STANDING - PairSet(body.robot, tuple(pairs)).distances(body.standing)
+    return [
+        pair if less <= 0 else (_narrower(pair[0], less / 2), _narrower(pair[1], less / 2))
+        for pair, less in zip(pairs, lacking.tolist(), strict=True)
+    ]
+
+
+def foot(body: Body, role: str) -> Capsule:
+    """Around a sole, as wide as it is and as high: from the body's description, so that every robot has one."""
+    part = body.feet[role]
+    (rear, right), (front, left) = np.min(part.corners, axis=0), np.max(part.corners, axis=0)
+    radius = (left - right) / 2
+    short = min(ROUNDED * radius, (front - rear) / 4)
+    ends = [(x, (left + right) / 2, radius) for x in (rear + short, front - short)]
+    return Capsule(*ends, float(radius), body.frames[role])
+
+
+def shin(body: Body, role: str) -> Capsule:
+    """From the knee to the ankle, as wide as its shapes are from side to side where the robot stands."""
+    robot, q = body.robot, body.standing
+    _, knee, ankle = leg_links(body, role)
+    a, b = _joint(body, knee), _joint(body, ankle)
+    half = float(np.ptp(np.array(body.feet[role].corners)[:, 1])) / 2
+    radius = BARE * half
+    if (sides := _sides(body, knee, float(b[2]), float(a[2]))) is not None:
+        a[1] = b[1] = sum(sides) / 2
+        radius = (sides[1] - sides[0]) / 2
+    # where it is wider than the foot its round end reaches no farther below the ankle than the foot is wide
+    b += min(max(radius - half, 0.0) / float(np.linalg.norm(a - b)), 0.5) * (a - b)
+    X = robot.pose(q, knee)
+    a, b = (X[:3, :3].T @ (p - X[:3, 3]) for p in (a, b))
+    return Capsule(a, b, radius, knee)
+
+
+def _joint(body: Body, link: str) -> Array:
+    """(3,) m: where the joint of a link is while the robot stands; a link's own origin may be elsewhere on it."""
+    X = body.robot.pose(body.standing, link) @ inverse(body.robot.place(link)[1])
+    return np.array(X[:3, 3])
+
+
+def _sides(body: Body, link: str, low: float, high: float) -> tuple[float, float] | None:
+    """m: least and largest y of the shapes that move with a link, between two heights, where the robot stands; None
+    where there are no shapes, or none that can be read."""
+    robot, own = body.robot, body.robot.place(link)[0]
+    found = []
+    for name, piece in robot.links.items():
+        if robot.place(name)[0] != own:
+            continue
+        try:
+            clouds = [cloud_of(shape) for shape in piece.collisions or piece.visuals]
+        except ModelError:  # a mesh that is missing
+            continue
+        X = robot.pose(body.standing, name)
+        found += [cloud.at(X) for cloud in clouds if cloud is not None]
+    points = [c.points[within] for c in found if (within := _between(c.points, low, high)).any()]
+    radii = [c.radii[within] for c in found if (within := _between(c.points, low, high)).any()]
+    if not points:
+        return None
+    y, r = np.concatenate(points)[:, 1], np.concatenate(radii)
+    return float((y - r).min()), float((y + r).max())
+
+
+def _between(points: Array, low: float, high: float) -> Array:
+    return np.asarray((points[:, 2] >= low) & (points[:, 2] <= high))
+
+
+def _narrower(capsule: Capsule, less: float) -> Capsule:
+    return Capsule(capsule.a, capsule.b, max(capsule.radius - less, 0.0), capsule.frame)
