@@ -125,8 +125,8 @@ def test_a_foot_that_is_turned_into_the_other_leg_stops_before_it(walker, monkey
     kept, active, outcome = stepped(walker, 1.0)
     assert kept > 0.0 and outcome == "completed" and active >= {"feet apart", "left_shank off right_shank"}
     for name in NAMES[:3]:
-        walker.whole_body.controller.set(name, safe=legs_apart.ANYWHERE)
-    monkeypatch.setattr(whole_body, "SAFE", legs_apart.ANYWHERE)
+        walker.whole_body.controller.set(name, safe=legs_apart.ANY_DISTANCE)
+    monkeypatch.setattr(whole_body, "SAFE", legs_apart.ANY_DISTANCE)
     try:
         crossed, active, _ = stepped(walker, 1.0)
     finally:
@@ -141,11 +141,11 @@ def test_feet_that_both_carry_are_not_kept_apart(walker):
     def safe() -> float:
         return float(walker.whole_body.controller.settings.numbers("feet apart")["safe"])
 
-    assert safe() == legs_apart.ANYWHERE
+    assert safe() == legs_apart.ANY_DISTANCE
     walker.whole_body.lift(0)
     assert safe() == legs_apart.SAFE
     walker.whole_body.land(0)
-    assert safe() == legs_apart.ANYWHERE
+    assert safe() == legs_apart.ANY_DISTANCE
     walker.whole_body.fly()
     assert safe() == legs_apart.SAFE
 

@@ -12,20 +12,22 @@ from itertools import product
 
 import numpy as np
 
+from ..algebra.quaternions import NUMBERS
 from ..algebra.rigid import inverse
 from ..body.body import Body
 from ..control.constraints import KeepOut
 from ..control.safety.vfi import Gains
 from ..errors import ModelError
 from ..geometry.capsules import cloud_of
-from ..geometry.pairs import Pair, PairSet
+from ..geometry.distances import distance
+from ..geometry.formulas import Placed
 from ..geometry.primitives import Capsule
 from .legs import leg_links
 
 Array = np.ndarray
 FEET_APART = "feet apart"
 SAFE = 0.008  # m, that the capsules keep
-ANYWHERE = -0.3  # m: a distance that they always keep
+ANY_DISTANCE = -0.3  # m: a distance that they always keep
 STANDING = 0.02  # m, that capsules have to spare where the robot stands: those that have less are taken as narrower
 # ω: rates at which a foot that approaches is slowed. Slower ones hold back steps that end near the other foot, and it
 # falls after pushes that it else survives.
@@ -34,6 +36,7 @@ QUICKEST = 0.5  # of one over the step of control: no rate is higher
 BARE = 0.5  # of the sole's width: that of a shin without shapes
 # of half the sole's width: by which its capsule's axis is shorter than the sole at each end; corners stick out by 0.02
 ROUNDED = 0.2
+ROUNDING = 1e-6  # m
 
 
 def legs_apart(body: Body, feet: Sequence[str], dt: float) -> list[KeepOut]:
@@ -50,11 +53,11 @@ def legs_apart(body: Body, feet: Sequence[str], dt: float) -> list[KeepOut]:
     gains = Gains.of_rates(slow, fast)
     return [
         *(KeepOut(a, b, safe=SAFE, gains=gains, name=f"{a.frame} off {b.frame}") for a, b in pairs),
-        KeepOut(*soles, safe=ANYWHERE, gains=gains, name=FEET_APART),
+        KeepOut(*soles, safe=ANY_DISTANCE, gains=gains, name=FEET_APART),
     ]
 
 
-def leg_pairs(body: Body, feet: Sequence[str]) -> list[Pair]:
+def leg_pairs(body: Body, feet: Sequence[str]) -> list[tuple[Capsule, Capsule]]:
     """Each of shin and foot of the one leg with each of the other: what can meet while the thighs are side by side. The
     two feet are the last.
 
@@ -62,12 +65,11 @@ def leg_pairs(body: Body, feet: Sequence[str]) -> list[Pair]:
     not walk; both of such a pair are taken as narrower, in this pair only.
     """
     left, right = ([shin(body, role), foot(body, role)] for role in feet)
-    pairs: list[Pair] = list(product(left, right))
-    lacking = SAFE + STANDING - PairSet(body.robot, tuple(pairs)).distances(body.standing)
-    return [
-        pair if less <= 0 else (_narrower(pair[0], less / 2), _narrower(pair[1], less / 2))
-        for pair, less in zip(pairs, lacking.tolist(), strict=True)
-    ]
+    pairs = []
+    for a, b in product(left, right):
+        lacking = max(SAFE + STANDING - _standing_distance(body, a, b), 0.0)
+        pairs.append((_narrower(a, lacking / 2), _narrower(b, lacking / 2)))
+    return pairs
 
 
 def foot(body: Body, role: str) -> Capsule:
@@ -76,8 +78,8 @@ def foot(body: Body, role: str) -> Capsule:
     (rear, right), (front, left) = np.min(part.corners, axis=0), np.max(part.corners, axis=0)
     radius = (left - right) / 2
     short = min(ROUNDED * radius, (front - rear) / 4)
-    ends = [(x, (left + right) / 2, radius) for x in (rear + short, front - short)]
-    return Capsule(*ends, float(radius), body.frames[role])
+    heel, toes = ((x, (left + right) / 2, radius) for x in (rear + short, front - short))
+    return Capsule(heel, toes, float(radius), body.frames[role])
 
 
 def shin(body: Body, role: str) -> Capsule:
@@ -104,29 +106,37 @@ def _joint(body: Body, link: str) -> Array:
 
 
 def _sides(body: Body, link: str, low: float, high: float) -> tuple[float, float] | None:
-    """m: least and largest y of the shapes that move with a link, between two heights, where the robot stands; None
-    where there are no shapes, or none that can be read."""
+    """m: least and largest y of the shapes that move with a link, between two heights where they have points there,
+    while the robot stands; None where there are no shapes, or none that can be read."""
     robot, own = body.robot, body.robot.place(link)[0]
     found = []
     for name, piece in robot.links.items():
         if robot.place(name)[0] != own:
             continue
+        X = robot.pose(body.standing, name)
         try:
             clouds = [cloud_of(shape) for shape in piece.collisions or piece.visuals]
         except ModelError:  # a mesh that is missing
             continue
-        X = robot.pose(body.standing, name)
-        found += [cloud.at(X) for cloud in clouds if cloud is not None]
-    points = [c.points[within] for c in found if (within := _between(c.points, low, high)).any()]
-    radii = [c.radii[within] for c in found if (within := _between(c.points, low, high)).any()]
-    if not points:
+        for cloud in [cloud.at(X) for cloud in clouds if cloud is not None]:
+            found.append(np.column_stack([cloud.points[:, 1:], cloud.radii]))
+    if not found:
         return None
-    y, r = np.concatenate(points)[:, 1], np.concatenate(radii)
-    return float((y - r).min()), float((y + r).max())
+    y, z, radii = np.concatenate(found).T
+    between = (z > low - ROUNDING) & (z < high + ROUNDING)
+    if not between.any():
+        between[:] = True
+    return float((y - radii)[between].min()), float((y + radii)[between].max())
 
 
-def _between(points: Array, low: float, high: float) -> Array:
-    return np.asarray((points[:, 2] >= low) & (points[:, 2] <= high))
+def _standing_distance(body: Body, *capsules: Capsule) -> float:
+    """m, of two capsules while the robot stands, by the formula alone: nothing to compile."""
+    placed = []
+    for capsule in capsules:
+        X = body.robot.pose(body.standing, str(capsule.frame))
+        placed.append(Placed(*(tuple((X[:3, :3] @ p + X[:3, 3]).tolist()) for p in capsule.points)))
+    thick = sum(capsule.radius for capsule in capsules)
+    return float(distance(*capsules).formula(placed[0], placed[1], thick, NUMBERS))
 
 
 def _narrower(capsule: Capsule, less: float) -> Capsule:

@@ -59,7 +59,8 @@ class Reach:
         turned = np.argsort(np.arctan2(self.normals[:, 1], self.normals[:, 0]))
         rows = np.column_stack([self.normals, self.offsets])[turned]
         rows = rows[np.linalg.norm(rows - np.roll(rows, 1, axis=0), axis=1) > SAME]  # edges that are given twice
-        return np.array([np.linalg.solve([a[:2], b[:2]], [a[2], b[2]]) for a, b in zip(np.roll(rows, 1, 0), rows)])
+        pairs = zip(np.roll(rows, 1, axis=0), rows, strict=True)
+        return np.array([np.linalg.solve([a[:2], b[:2]], [a[2], b[2]]) for a, b in pairs])
 
     def rows(self, side: float) -> tuple[Array, Array]:
         """(normals, offsets) with y to the left, for the left (1) or right (−1) foot."""

@@ -18,8 +18,7 @@ from ..control.controller.controller import WholeBodyController
 from ..control.controller.solution import Solution
 from ..control.item import Numbers
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
-from .legs_apart import FEET_APART, SAFE, legs_apart
-from .legs_apart import ANYWHERE as ANY_DISTANCE
+from .legs_apart import ANY_DISTANCE, FEET_APART, SAFE, legs_apart
 from .sole import ANYWHERE, PressureWithin
 
 Array = np.ndarray
