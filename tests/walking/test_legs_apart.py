@@ -88,12 +88,14 @@ def test_a_robot_without_shapes_has_capsules_from_its_body(walker):
 
 
 def test_capsules_that_are_too_wide_to_stand_with_are_narrower(walker, monkeypatch):
-    """Shins as wide as they are apart: taken as what leaves them room where the robot stands, and no other pair."""
+    """Shins as wide as they are apart: taken as what leaves them room with the feet as near as the plan may set them,
+    and no other pair."""
     monkeypatch.setattr(legs_apart, "_sides", lambda *_: None)
     monkeypatch.setattr(legs_apart, "BARE", 1.7)
     pairs = legs_apart.leg_pairs(walker.body, FEET)
     apart = PairSet(walker.robot, tuple(pairs)).distances(walker.q0)
-    assert apart[0] == pytest.approx(legs_apart.SAFE + legs_apart.STANDING, abs=1e-6)
+    closer = walker.gait.width - walker.gait.reach.nearest
+    assert apart[0] == pytest.approx(legs_apart.SAFE + closer, abs=1e-6)
     assert pairs[3][0].radius == pytest.approx(0.048)
 
 

@@ -23,12 +23,13 @@ from ..geometry.distances import distance
 from ..geometry.formulas import Placed
 from ..geometry.primitives import Capsule
 from .legs import leg_links
+from .reach import nearest_of
 
 Array = np.ndarray
 FEET_APART = "feet apart"
 SAFE = 0.008  # m, that the capsules keep
 ANY_DISTANCE = -0.3  # m: a distance that they always keep
-STANDING = 0.02  # m, that capsules have to spare where the robot stands: those that have less are taken as narrower
+STANDING = 0.02  # m, that capsules at least have to spare where the robot stands
 # ω: rates at which a foot that approaches is slowed. Slower ones hold back steps that end near the other foot, and it
 # falls after pushes that it else survives.
 RATES = 18.0, 60.0
@@ -61,13 +62,14 @@ def leg_pairs(body: Body, feet: Sequence[str]) -> list[tuple[Capsule, Capsule]]:
     """Each of shin and foot of the one leg with each of the other: what can meet while the thighs are side by side. The
     two feet are the last.
 
-    Pairs that have too little to spare where the robot stands are wider than what they stand for, or the robot could
-    not walk; both of such a pair are taken as narrower, in this pair only.
+    Steps end with feet as near as the plan may set them, nearer than they stand. Pairs that would then be in each other
+    are wider than what they stand for; both of such a pair are taken as narrower, in this pair only.
     """
     left, right = ([shin(body, role), foot(body, role)] for role in feet)
-    pairs = []
+    width = abs(float(np.subtract(*(body.robot.pose(body.standing, body.frames[role])[1, 3] for role in feet))))
+    closer, pairs = max(width - nearest_of(body, width), STANDING), []
     for a, b in product(left, right):
-        lacking = max(SAFE + STANDING - _standing_distance(body, a, b), 0.0)
+        lacking = max(SAFE + closer - _standing_distance(body, a, b), 0.0)
         pairs.append((_narrower(a, lacking / 2), _narrower(b, lacking / 2)))
     return pairs
 

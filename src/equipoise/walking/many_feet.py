@@ -62,7 +62,7 @@ class ManyFeet(WholeBody):
         return []
 
     def _legs_apart(self, dt: float) -> list[Constraint]:
-        return []  # steps of a trot are too short for legs to meet
+        return []  # by the reach of their groups alone
 
     def trust(self, foot: int) -> None:
         """Points have no pressure to be placed."""

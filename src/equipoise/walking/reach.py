@@ -69,8 +69,7 @@ class Reach:
 
 def reach_of(body: Body, width: float, height: float) -> Reach:
     """Reach of a body with two feet that stand `width` (m) apart, its centre of mass at a height (m)."""
-    soles = [np.array(part.corners) for part in body.feet.values()]
-    nearest = min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
+    nearest = nearest_of(body, width)
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     far = _farthest(body, width, height, out)
@@ -79,6 +78,12 @@ def reach_of(body: Body, width: float, height: float) -> Reach:
     normals, offsets = edges(corners)
     ahead, behind = float(corners[:, 0].max()), float(-corners[:, 0].min())
     return Reach(normals, offsets, ahead, behind, nearest, float(corners[:, 1].max()))
+
+
+def nearest_of(body: Body, width: float) -> float:
+    """m: how near to each other two feet that stand `width` (m) apart may be set, from middle to middle."""
+    soles = [np.array(part.corners) for part in body.feet.values()]
+    return min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
 
 
 def _farthest(body: Body, width: float, height: float, out: Array) -> Array:
