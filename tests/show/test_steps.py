@@ -10,7 +10,8 @@ import pytest
 import equipoise as eq
 from equipoise.show.capture import capture_point, pressure
 from equipoise.show.charts import charts
-from equipoise.show.gantt import bands, gantt, spans
+from equipoise.show.gantt import NAME as NAME_WIDTH
+from equipoise.show.gantt import WIDTH, bands, gantt, spans
 from equipoise.simulate.contacts import ContactInfo
 from equipoise.simulate.run import Run
 
@@ -62,6 +63,17 @@ def test_the_picture_names_contacts_as_text_and_draws_every_stretch(run):
     assert "left &lt;front&gt; foot" in picture and "<front>" not in picture
     assert picture.count('class="planned"') == 3 and picture.count('class="felt"') == 3
     assert "0.5 s" in picture
+
+
+def test_phases_are_a_band_below_the_time_with_names_where_they_fit(run):
+    phases = ((0.0, "stand"), (0.4, "<left> swings"), (0.6, "stand"), (0.995, "short"))
+    picture = gantt(replace(run, phases=phases))
+    assert picture.count('class="phase phase0"') == 2 and picture.count('class="phase phase1"') == 1
+    assert picture.count(">stand</text>") == 2 and ">&lt;left&gt; swings</text>" in picture and "<left>" not in picture
+    assert "<title>short</title>" in picture and ">short</text>" not in picture
+    width = WIDTH - NAME_WIDTH
+    assert f'x="{NAME_WIDTH + 0.4 * width:.1f}" y="70.0" width="{0.2 * width:.1f}"' in picture
+    assert "phases" not in gantt(run)
 
 
 def test_a_run_whose_contacts_never_change_has_no_picture(run):

@@ -174,6 +174,22 @@ def test_a_target_far_away_has_a_ghost_and_a_planned_step_an_outline(opened):
     assert not scene._ghosts["left_foot"].visible and not scene._shown["steps"].visible
 
 
+def test_where_the_next_foot_can_be_set_is_outlined_a_little_above_the_ground(opened):
+    run = samples.squat()
+    scene, q = RobotScene(opened, run.robot, contacts=run.contacts), run.robot.standing()
+    corners = np.array([[0.2, 0.0, 0.0], [0.6, 0.1, 0.0], [0.3, 0.5, 0.02]])
+    scene.show(Moment(0.0, q, outlines={"reach": corners}))
+    lines = scene._shown["reach"].points
+    assert lines[:, 0, :2] == pytest.approx(corners[:, :2]) and lines[2, 1, :2] == pytest.approx(corners[0, :2])
+    assert ((lines[:, 0, 2] - corners[:, 2]) > 0.002).all()
+    scene.set_layer("targets", False)
+    assert not scene._shown["reach"].visible
+    scene.set_layer("targets", True)
+    assert scene._shown["reach"].visible
+    scene.show(Moment(0.0, q))
+    assert not scene._shown["reach"].visible
+
+
 def test_a_click_names_a_link_and_takes_the_name_away_again(opened):
     scene = RobotScene(opened, samples.human())
     scene.toggle_name("left_hand")

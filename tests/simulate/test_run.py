@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import SimpleNamespace
 
@@ -56,7 +56,7 @@ def assert_same(one: eq.Run, two: eq.Run, but: tuple[str, ...] = ()) -> None:
         assert list(getattr(one, name)) == list(getattr(two, name))
         for key, array in getattr(one, name).items():
             assert array.tobytes() == getattr(two, name)[key].tobytes(), (name, key)
-    for name in ("status_names", "events", "safe_distances", "scenario", "seed", "outcome"):
+    for name in ("status_names", "events", "phases", "safe_distances", "scenario", "seed", "outcome"):
         assert getattr(one, name) == getattr(two, name), name
 
 
@@ -114,6 +114,49 @@ def test_where_frames_are_wanted_is_recorded_thirty_times_a_second_and_shown(tmp
     assert_allclose(moment_of(again, 50).references["crate"], turned, atol=1e-12)  # that of row 33
     assert small_run().references == {}
     assert moment_of(small_run(), 3).references == {}
+
+
+def test_outlines_and_phases_are_recorded_and_shown(tmp_path):
+    """What a controller draws, thirty times a second, and what it does, whenever that changes; both from the file."""
+    from equipoise.show.player import moment_of
+
+    class Planning:
+        phase = "wait"
+
+        def __call__(self, t, q, v):
+            self.phase, self.t = "wait" if t < 0.04 else "go", t
+            return talkative(t, q, v)
+
+        def outlines(self, q):
+            corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.1], [0.0, 1.0, self.t]])
+            return {} if self.t < 0.03 else {"reach": corners if self.t < 0.08 else corners[:3]}
+
+    q = crate().neutral()
+    q[2] = 0.1
+    run = eq.simulate(crate(), Planning(), plant="hard", duration=0.1, q0=q, **CRATE)
+    again = eq.Run.load(run.save(tmp_path / "run.npz"))
+    assert again.phases == run.phases == ((0.0, "wait"), (pytest.approx(0.04), "go"))
+    reach = again.outlines["reach"]
+    assert_array_equal(reach, run.outlines["reach"])
+    assert np.flatnonzero(np.isfinite(reach[:, 0, 0])).tolist() == [33, 66, 99] and reach.shape == (101, 4, 3)
+    assert_allclose(reach[33], [[0, 0, 0], [1, 0, 0], [1, 1, 0.1], [0, 1, 0.033]], atol=1e-12)
+    assert_allclose(reach[99], [[0, 0, 0], [1, 0, 0], [1, 1, 0.1], [1, 1, 0.1]])  # of three corners one is there twice
+    assert moment_of(again, 20).outlines == {}
+    assert_array_equal(moment_of(again, 50).outlines["reach"], reach[33])
+    assert small_run().outlines == {} and small_run().phases == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"outlines": {"reach": np.zeros((3, 4, 2))}}, "outlines of 'reach' has shape"),
+        ({"phases": ((1.0, "go"), (0.0, "wait"))}, "times of its phases"),
+    ],
+)
+def test_files_with_outlines_or_phases_that_cannot_be_are_refused(tmp_path, changes, what):
+    path = replace(small_run(), **changes).save(tmp_path / "run.npz")
+    with pytest.raises(eq.EquipoiseError, match=what):
+        eq.Run.load(path)
 
 
 def test_a_record_is_frozen():

@@ -16,6 +16,7 @@ from ..control.controller.frame_targets import frame_targets
 from ..errors import EquipoiseError, StateError
 from ..model.types import Array
 from ..robot import Robot
+from ..simulate.planned import outlines_of
 from .moments import Moment, com_velocity
 from .panels import Panel
 from .scene import RobotScene, _node
@@ -119,7 +120,8 @@ class Live:
         velocity = com_velocity(self.scene.robot, self.q, self.v)
         wanted = {} if self.solution is None else frame_targets(self.controller, self.scene.robot, self.q)
         references = {**wanted, **self.references}
-        self.scene.show(Moment(self.t, self.q, self.wrenches, velocity, references))
+        outlines = {} if self.solution is None else outlines_of(self.controller, self.q)
+        self.scene.show(Moment(self.t, self.q, self.wrenches, velocity, references, outlines))
 
     def toggle(self) -> None:
         """Run, or pause."""

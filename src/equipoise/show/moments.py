@@ -36,6 +36,7 @@ class Moment:
     wrenches: Mapping[str, Array] = field(default_factory=dict)  # by contact, (6,) in world axes at the frame's origin
     com_velocity: Array | None = None  # (3,) m/s, for the capture point
     references: Mapping[str, Array] = field(default_factory=dict)  # by frame, (4, 4): where the controller wants it
+    outlines: Mapping[str, Array] = field(default_factory=dict)  # by name, (k, 3): corners of what it draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +114,12 @@ def _pressure(touches: Sequence[_Touch], weight: float) -> tuple[Array, Array, A
     if not touches:
         return np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0)
     return np.concatenate(points), np.concatenate(normals), np.concatenate(shares)
+
+
+def outline_segments(outlines: Mapping[str, Array], lift: float) -> Array:
+    """Edges of closed outlines, (n, 2, 3), raised by so many metres."""
+    edges = [np.stack([corners, np.roll(corners, -1, axis=0)], axis=1) for corners in outlines.values()]
+    return np.concatenate([np.zeros((0, 2, 3)), *edges]) + np.array([0.0, 0.0, lift])
 
 
 def capture_point(com: Array, velocity: Array | None, floor: float, gravity: float) -> Array | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,18 +76,22 @@ def moment_of(run: Run, k: int) -> Moment:
     a, b = max(k - 1, 0), min(k + 1, len(run.t) - 1)
     velocity = (run.com[b] - run.com[a]) / (run.t[b] - run.t[a]) if run.t[b] > run.t[a] else None
     wrenches = {name: F[k] for name, F in run.forces.items()}
-    return Moment(float(run.t[k]), np.asarray(run.q[k], dtype=float), wrenches, velocity, _references(run, k))
+    wanted = {
+        frame: rigid.pose(quaternions.rotation(tuple(map(float, numbers[3:]))), numbers[:3].copy())
+        for frame, numbers in _last_told(run, run.references, k).items()
+    }
+    outlines = _last_told(run, run.outlines, k)
+    return Moment(float(run.t[k]), np.asarray(run.q[k], dtype=float), wrenches, velocity, wanted, outlines)
 
 
-def _references(run: Run, k: int) -> dict[str, Array]:
-    """Where frames were wanted, by the last record up to sample k."""
+def _last_told(run: Run, columns: Mapping[str, Array], k: int) -> dict[str, Array]:
+    """What was told now and then, by the last record up to sample k."""
     rows = run.t[: k + 1] > run.t[k] - LAST_RECORD
     found = {}
-    for frame, numbers in run.references.items():
-        told = np.flatnonzero(rows & np.isfinite(numbers[: k + 1, 0]))
+    for name, numbers in columns.items():
+        told = np.flatnonzero(rows & np.isfinite(numbers[: k + 1].reshape(k + 1, -1)[:, 0]))
         if len(told):
-            p, wxyz = numbers[told[-1], :3], numbers[told[-1], 3:]
-            found[frame] = rigid.pose(quaternions.rotation(tuple(map(float, wxyz))), np.array(p))
+            found[name] = numbers[told[-1]]
     return found
 
 

@@ -16,7 +16,7 @@ from ..robot import Robot
 from .camera import FIELD, clearest
 from .contact_marks import ContactPlace, points_in_world
 from .hover import name_on_hover
-from .moments import Moment, Picture, picture
+from .moments import Moment, Picture, outline_segments, picture
 from .obstacles import Obstacle
 from .triangles import Surface, frame_pose, joined, link_surfaces, surfaces_of
 
@@ -197,6 +197,7 @@ class RobotScene:
             ("outline", GREEN, 3),
             ("cones", BLUE, 2),
             ("steps", GHOST, 4),
+            ("reach", GHOST, 2),
         ):
             thickness = 0.002 * width * size
             self._shown[name] = scene.add_line_segments(
@@ -280,6 +281,7 @@ class RobotScene:
             _segments(self._shown["forces"], drawn.forces, self.layers["forces"])
             _segments(self._shown["cones"], drawn.cones, self.layers["friction cones"])
             self._show_targets(moment.references, drawn)
+            _segments(self._shown["reach"], outline_segments(moment.outlines, LIFT), self.layers["targets"])
             for name in self.frames:
                 X = frame_pose(self.robot.frames[name], drawn.poses)
                 _place(self._shown[f"frame {name}"], X, self.layers["frames"])

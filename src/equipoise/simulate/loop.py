@@ -20,6 +20,7 @@ from .contacts import Contacts
 from .motor import DriveCommand, Motor
 from .off_ground import tell_contacts_off_ground
 from .perception import Perception
+from .planned import outlines_of, phase_of
 from .plant import Plant, PlantState, make_plant
 from .record import RunRecorder
 from .run import Run
@@ -252,7 +253,7 @@ class _Loop:
             if self.actuators is not None:
                 acting = self.actuators(acting, state)
             self.record.row(t, state, solution, acting, seconds)
-            self._record_targets(k, state)
+            self._record_plan(k, state)
             if not finite(acting):
                 return self._ended("failed", t, f"the controller's {self.motor.command} is not finite")
             if k == steps:
@@ -277,10 +278,13 @@ class _Loop:
             self.record.tell(self.record.t[-1], report)
         return outcome
 
-    def _record_targets(self, k: int, state: PlantState) -> None:
-        """Where the controller wants frames, now and then: for the eye."""
+    def _record_plan(self, k: int, state: PlantState) -> None:
+        """What the controller does, and now and then where it wants frames and what it draws: for the eye."""
+        self.record.enter(k * self.dt, phase_of(self.controller))
         if k % max(1, round(DRAWN / self.dt)) == 0:
             self.record.references[k] = frame_targets(self.controller, self.robot, state.q)
+            if outlines := outlines_of(self.controller, state.q):
+                self.record.outlines[k] = outlines
 
     def _call(self, t: float, state: PlantState) -> tuple[Any, float]:
         q, v = self._seen(state)

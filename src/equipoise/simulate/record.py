@@ -10,6 +10,7 @@ import numpy as np
 from ..algebra.arrays import finite
 from ..algebra.quaternions import from_rotation
 from .perception import Perception
+from .planned import outline_columns
 from .plant import PlantState
 from .run import Run
 
@@ -39,9 +40,16 @@ class RunRecorder:
         self.events: list[tuple[float, str]] = [(0.0, text) for text in told]
         self.commanded = False
         self.references: dict[int, Mapping[str, Array]] = {}  # by row
+        self.outlines: dict[int, Mapping[str, Array]] = {}  # by row
+        self.phases: list[tuple[float, str]] = []
 
     def tell(self, t: float, text: str) -> None:
         self.events.append((float(t), text))
+
+    def enter(self, t: float, phase: str | None) -> None:
+        """The controller's phase at a time; a phase lasts until the next begins."""
+        if phase is not None and (not self.phases or self.phases[-1][1] != phase):
+            self.phases.append((float(t), phase))
 
     def row(self, t: float, state: PlantState, solution: Any, acting: Array, seconds: float) -> None:
         """The state and the command at a time."""
@@ -100,6 +108,8 @@ class RunRecorder:
             readings=readings,
             estimates=estimates,
             references=_columns([self._wanted(k) for k in range(rows)], 7),
+            outlines=outline_columns(self.outlines, rows),
+            phases=tuple(self.phases),
             status_names=tuple(self.names),
             events=tuple(self.events),
             obstacles=tuple(item for item, _ in pairs),

@@ -49,6 +49,9 @@ class Run:
         estimates: q and v of the estimator, where there was one.
         references: where the controller wanted frames, by frame, (N, 7) position and quaternion; NaN but thirty times a
             second.
+        outlines: what the controller drew on the ground, by name, (N, k, 3) m, corners; likewise. A walker: where the
+            next foot can be set.
+        phases: (t, name) of each phase of the controller as it began, where it tells them.
         status: (N,) small integers, indices into `status_names`.
         cycle_time: seconds of each controller call, (N,): the only numbers that differ from run to run.
         events: (t, text) of all that happened.
@@ -76,6 +79,8 @@ class Run:
     readings: Mapping[str, Array] = field(default_factory=dict)
     estimates: Mapping[str, Array] = field(default_factory=dict)
     references: Mapping[str, Array] = field(default_factory=dict)
+    outlines: Mapping[str, Array] = field(default_factory=dict)
+    phases: tuple[tuple[float, str], ...] = ()
     status_names: tuple[str, ...] = ()
     events: tuple[tuple[float, str], ...] = ()
     obstacles: tuple[Solid, ...] = ()
@@ -154,6 +159,7 @@ class Run:
             "contacts": encoded(self.contacts),
             "status_names": list(self.status_names),
             "events": [[t, text] for t, text in self.events],
+            "phases": [[t, name] for t, name in self.phases],
             "obstacles": encoded(self.obstacles),
             "safe_distances": list(self.safe_distances),
             "scenario": self.scenario if isinstance(self.scenario, dict) else dict(self.scenario),

@@ -5,5 +5,5 @@ from __future__ import annotations
 KIND = "equipoise run"
 FORMAT = 1  # of the file; one that is higher comes from a later version
 ARRAYS = ("t", "q", "v", "torque", "acceleration", "com", "status", "cycle_time")
-MAPPINGS = ("forces", "measured", "task_errors", "margins", "readings", "estimates", "references")
+MAPPINGS = ("forces", "measured", "task_errors", "margins", "readings", "estimates", "references", "outlines")
 OUTCOMES = ("completed", "fell", "failed", "missed")  # missed: stands, but the goals of its scenario were not reached

@@ -109,6 +109,7 @@ def _fields(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> dict[str,
         "contacts": decoded(header["contacts"]),
         "status_names": tuple(header["status_names"]),
         "events": tuple((float(t), str(text)) for t, text in header["events"]),
+        "phases": tuple((float(t), str(name)) for t, name in header.get("phases", ())),
         "obstacles": decoded(header["obstacles"]),
         "safe_distances": tuple(float(distance) for distance in header["safe_distances"]),
         "scenario": header["scenario"],
@@ -142,6 +143,8 @@ def _wrong_shapes(robot: Robot, parts: Mapping[str, Any]) -> Iterator[str]:
     found = [(name, parts[name], shape) for name, shape in wanted.items()]
     for name, rest in columns.items():
         found += [(f"{name} of {key!r}", array, (rows, *rest)) for key, array in parts[name].items()]
+    for key, array in parts["outlines"].items():
+        found.append((f"outlines of {key!r}", array, (rows, *array.shape[1:2], 3)))
     for name in ("readings", "estimates"):
         found += [(f"{name} of {key!r}", array, (rows, *array.shape[1:])) for key, array in parts[name].items()]
     for name, array, shape in found:
@@ -165,6 +168,9 @@ def _wrong_ranges(parts: Mapping[str, Any]) -> Iterator[str]:
         yield "its seed is not a whole number from 0 on"
     if not all(math.isfinite(t) for t, _ in parts["events"]):
         yield "the time of an event is not finite"
+    starts = [t for t, _ in parts["phases"]]
+    if not np.isfinite(starts).all() or (np.diff(starts) < 0).any():
+        yield "times of its phases are not finite and rising"
 
 
 def _wrong_things(robot: Robot, parts: Mapping[str, Any]) -> Iterator[str]:

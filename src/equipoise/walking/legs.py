@@ -36,13 +36,10 @@ class LegStretch:
 
     @classmethod
     def of(cls, body: Body, role: str) -> LegStretch:
-        """Of a foot's leg: thigh and shank are the two longest pieces between its joints."""
+        """Of a foot's leg."""
         robot = body.robot
         joints = [robot.joints[name] for name in body.feet[role].joints]
-        links = [joint.child for joint in joints if joint.child in robot.frames]  # not between the axes of one joint
-        places = [robot.pose(body.standing, link)[:3, 3] for link in links]
-        longest = sorted(np.argsort([np.linalg.norm(b - a) for a, b in pairwise(places)])[-2:].tolist())
-        hip, ankle = links[longest[0]], links[longest[-1] + 1]
+        hip, _, ankle = leg_links(body, role)
         apart = [robot.pose(q, hip)[:3, 3] - robot.pose(q, ankle)[:3, 3] for q in _bent(body, joints)]
         return cls(robot, hip, ankle, float(np.linalg.norm(apart, axis=1).max()))
 
@@ -52,6 +49,17 @@ class LegStretch:
         off = self.robot.pose(q, self.hip)[:3, 3] - self.robot.pose(q, self.ankle)[:3, 3]
         level = float((off[0] + by[0]) ** 2 + (off[1] + by[1]) ** 2)
         return sqrt(max((part * self.length) ** 2 - level, 0.0)) - float(off[2])
+
+
+def leg_links(body: Body, role: str) -> tuple[str, str, str]:
+    """Links of a foot's leg: where its thigh, its shank and what is below begin. Thigh and shank are the two longest
+    pieces between its joints."""
+    robot = body.robot
+    children = [robot.joints[name].child for name in body.feet[role].joints]
+    links = [link for link in children if link in robot.frames]  # not between the axes of one joint
+    places = [robot.pose(body.standing, link)[:3, 3] for link in links]
+    longest = sorted(np.argsort([np.linalg.norm(b - a) for a, b in pairwise(places)])[-2:].tolist())
+    return links[longest[0]], links[longest[-1]], links[longest[-1] + 1]
 
 
 def _bent(body: Body, joints: Sequence[Joint]) -> list[Array]:

@@ -61,6 +61,9 @@ class ManyFeet(WholeBody):
         self.trusted = []
         return []
 
+    def _legs_apart(self, dt: float) -> list[Constraint]:
+        return []  # by the reach of their groups alone
+
     def trust(self, foot: int) -> None:
         """Points have no pressure to be placed."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,7 @@ ITERATIONS = 10
 GOOD = 0.006, 0.03, 0.012, 0.1  # m, rad: of the soles; of the centre of mass's height in parts of it; rad, of the trunk
 INSIDE = 0.02  # rad or m, that joints keep from their ends
 APART = 0.02  # m, that soles side by side keep
+SAME = 1e-6  # in normal and offset (m): edges that are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,15 @@ class Reach:
     nearest: float
     widest: float
 
+    @cached_property
+    def corners(self) -> Array:
+        """(k, 2) m, of the polygon, counter-clockwise."""
+        turned = np.argsort(np.arctan2(self.normals[:, 1], self.normals[:, 0]))
+        rows = np.column_stack([self.normals, self.offsets])[turned]
+        rows = rows[np.linalg.norm(rows - np.roll(rows, 1, axis=0), axis=1) > SAME]  # edges that are given twice
+        pairs = zip(np.roll(rows, 1, axis=0), rows, strict=True)
+        return np.array([np.linalg.solve([a[:2], b[:2]], [a[2], b[2]]) for a, b in pairs])
+
     def rows(self, side: float) -> tuple[Array, Array]:
         """(normals, offsets) with y to the left, for the left (1) or right (−1) foot."""
         return self.normals * np.array([1.0, side]), self.offsets
@@ -58,8 +69,7 @@ class Reach:
 
 def reach_of(body: Body, width: float, height: float) -> Reach:
     """Reach of a body with two feet that stand `width` (m) apart, its centre of mass at a height (m)."""
-    soles = [np.array(part.corners) for part in body.feet.values()]
-    nearest = min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
+    nearest = nearest_of(body, width)
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     far = _farthest(body, width, height, out)
@@ -68,6 +78,12 @@ def reach_of(body: Body, width: float, height: float) -> Reach:
     normals, offsets = edges(corners)
     ahead, behind = float(corners[:, 0].max()), float(-corners[:, 0].min())
     return Reach(normals, offsets, ahead, behind, nearest, float(corners[:, 1].max()))
+
+
+def nearest_of(body: Body, width: float) -> float:
+    """m: how near to each other two feet that stand `width` (m) apart may be set, from middle to middle."""
+    soles = [np.array(part.corners) for part in body.feet.values()]
+    return min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
 
 
 def _farthest(body: Body, width: float, height: float, out: Array) -> Array:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from math import isfinite
+from math import atan2, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,7 +35,7 @@ from .hop import Hopper, HopState
 from .machine import Machine
 from .pendulum import divergent
 from .resistance import Resistance
-from .state import STAND, Seen, State
+from .state import STAND, STEP, Seen, State
 from .step_plan import StepPlan
 from .trot import trotting
 from .whole_body import Held, WholeBody
@@ -115,6 +115,14 @@ class Walking:
         "thrust", "flight" or "landing" of a hop."""
         phases = [state.phase for state in (self.hopper.state, self.climber.state) if state is not None]
         return phases[0] if phases else self.machine.state.mode
+
+    @property
+    def phase(self) -> str:
+        """The same, and of a step which foot swings, or that weight goes over ("transfer"): what reports show."""
+        s = self.machine.state
+        if self.mode != STEP:
+            return self.mode
+        return "transfer" if s.swing is None else f"{self.whole_body.steppers[1 - s.stance]} swings"
 
     @property
     def plan(self) -> StepPlan | None:
@@ -227,6 +235,18 @@ class Walking:
         """Where frames should go, by frame, (4, 4), for the eye: a foot in the air where the plan sets it down."""
         s, wanted = self.machine.state, frame_targets(self.whole_body, self.robot, q)
         return wanted if s.swing is None else wanted | self.whole_body.landing(1 - s.stance, s.swing.goal, s.slope)
+
+    def outlines(self, q: Array) -> dict[str, Array]:
+        """Where the plan may set the next foot, for the eye: corners (k, 3) m on the ground, seen from the stance
+        foot."""
+        s = self.machine.state
+        if self.mode != STEP or s.plan is None:
+            return {}
+        X, foot = self.whole_body.soles(q)[s.stance], 1 - s.stance
+        stance = Place(float(X[0, 3]), float(X[1, 3]), atan2(float(X[1, 0]), float(X[0, 0])))
+        level = (self.gait.reach.corners * np.array([1.0, 1.0 if foot == 0 else -1.0])) @ stance.R.T
+        corners = np.column_stack([level + stance.xy, X[2, 3] + level @ s.slope])
+        return {f"reach of the {self.whole_body.steppers[foot]}": corners}
 
     def leaves(self, t: float, q: Array, v: Array) -> bool:
         """Whether the capture point leaves the soles of a robot that stands in state (q, v), or will at once."""

@@ -18,6 +18,7 @@ from ..control.controller.controller import WholeBodyController
 from ..control.controller.solution import Solution
 from ..control.item import Numbers
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
+from .legs_apart import ANY_DISTANCE, FEET_APART, SAFE, legs_apart
 from .sole import ANYWHERE, PressureWithin
 
 Array = np.ndarray
@@ -83,7 +84,8 @@ class WholeBody:
         self.most = [np.inf] * len(self.feet)
         g = body.gains
         contacts = [self._contact(role, friction) for role in self.feet]
-        constraints = [*constraints, *self._soles()]
+        self._apart = self._legs_apart(dt)
+        constraints = [*constraints, *self._soles(), *self._apart]
         self._legs, self._ends, speeds = self._ranges()
         limits = [TorqueLimits(), JointLimits(acceleration=QUICK, velocity=speeds, name=LIMIT)]
         self.controller = WholeBodyController(
@@ -132,6 +134,9 @@ class WholeBody:
         self._ankles = [self._ankle(role) for role in self.feet]
         self.trusted = [np.array(ANYWHERE) for _ in self.feet]
         return [PressureWithin(role, name=f"{role} {PRESSURE}") for role in self.feet]
+
+    def _legs_apart(self, dt: float) -> list[Constraint]:
+        return [*legs_apart(self.body, self.feet, dt)]
 
     def _tasks(self) -> list[Any]:
         g, frames, upright = self.body.gains, self.body.frames, self.weights["trunk"] * self.body.gains.torso_weight
@@ -209,12 +214,15 @@ class WholeBody:
 
     def _free(self, feet: Sequence[int]) -> None:
         """Joints of legs that carry have no ends for the controller: it could only stop them there by stopping the
-        whole body, and a leg at the end of its range still carries, on the edge of its sole."""
+        whole body, and a leg at the end of its range still carries, on the edge of its sole. Nor are two feet that
+        carry kept apart: they are where they are."""
         lower, upper = self._ends[0].copy(), self._ends[1].copy()
         for foot in feet:
             at = self._legs[foot]
             lower[at], upper[at] = -FAR, FAR
         self.controller.set(LIMIT, position=(lower, upper))
+        if self._apart:
+            self.controller.set(FEET_APART, safe=SAFE if len(feet) < 2 else ANY_DISTANCE)
 
     def lift(self, foot: int) -> None:
         """From now on the other foot carries alone."""
