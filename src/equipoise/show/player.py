@@ -83,9 +83,9 @@ def _references(run: Run, k: int) -> dict[str, Array]:
     rows = run.t[: k + 1] > run.t[k] - LAST_RECORD
     found = {}
     for frame, numbers in run.references.items():
-        told = np.flatnonzero(rows & np.isfinite(numbers[: k + 1, 0]))
-        if len(told):
-            p, wxyz = numbers[told[-1], :3], numbers[told[-1], 3:]
+        given = np.flatnonzero(rows & np.isfinite(numbers[: k + 1, 0]))
+        if len(given):
+            p, wxyz = numbers[given[-1], :3], numbers[given[-1], 3:]
             found[frame] = rigid.pose(quaternions.rotation(tuple(map(float, wxyz))), np.array(p))
     return found
 

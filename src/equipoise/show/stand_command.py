@@ -74,8 +74,8 @@ def print_body(console: Console, body: Body) -> None:
     console.print(table(title, ["part", "link", "contact", "size", "joints"], rows, words=3))
     console.print(f"front {_axis(body.front)}, up {_axis(body.up)} in the base's axes", highlight=False)
     for finding in body.doubts:
-        said = f"{finding.what}: {finding.value} ({finding.reason})"
-        console.print(f"[yellow]doubtful[/] {escape(said)}", highlight=False)
+        text = f"{finding.what}: {finding.value} ({finding.reason})"
+        console.print(f"[yellow]doubtful[/] {escape(text)}", highlight=False)
 
 
 def demonstration(standing: Standing) -> Run:

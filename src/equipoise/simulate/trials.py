@@ -62,7 +62,7 @@ def reach_of(standing: Standing, hand: str) -> float:
 def _still(standing: Standing) -> Trial:
     run = _run(standing, 5.0)
     off = _off(standing, run)
-    return Trial("stands 5 s", f"centre of mass within {DRIFT * 1e3:.0f} mm", _said(run, off), _ok(run, off), run)
+    return Trial("stands 5 s", f"centre of mass within {DRIFT * 1e3:.0f} mm", _summary(run, off), _ok(run, off), run)
 
 
 def _squat(standing: Standing) -> Trial:
@@ -86,7 +86,7 @@ def _reach(standing: Standing, hand: str) -> Trial:
     target = standing.robot.pose(standing.q0, frame)[:3, 3] + by
     off = float(np.linalg.norm(standing.robot.pose(run.q[-1], frame)[:3, 3] - target))
     return Trial(
-        f"{hand} reaches {far * 1e2:.0f} cm", f"within {NEAR * 1e3:.0f} mm", _said(run, off), _ok(run, off), run
+        f"{hand} reaches {far * 1e2:.0f} cm", f"within {NEAR * 1e3:.0f} mm", _summary(run, off), _ok(run, off), run
     )
 
 
@@ -100,7 +100,7 @@ def _push(standing: Standing, side: str, direction: tuple[float, float]) -> Tria
     return Trial(
         f"pushed from {side}",
         f"{impulse:.1f} N s, back within {DRIFT * 1e3:.0f} mm",
-        _said(run, off),
+        _summary(run, off),
         _ok(run, off),
         run,
     )
@@ -121,5 +121,5 @@ def _ok(run: Run, off: float) -> bool:
     return run.outcome == "completed" and off <= DRIFT
 
 
-def _said(run: Run, off: float) -> str:
+def _summary(run: Run, off: float) -> str:
     return f"{off * 1e3:.0f} mm" if run.outcome == "completed" else f"{run.outcome} after {run.duration:.1f} s"
