@@ -30,7 +30,7 @@ types: $(READY)
 
 unit: $(READY)
 	@echo "== pytest"
-	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 slow: $(VENV)/.ready-types
 	@echo "== pytest, the slow suites"

@@ -183,7 +183,7 @@ def test_a_foot_turns_the_short_way(machine, start, goal, end):
     s = machine.state
     s.stance, s.goal_yaw, s.end = 1, goal, 0.4
     s.swing = Swing(np.array([0.0, 0.1, 0.0, start]), 0.0, 0.4, 0.05, 0.1)
-    s.plan = StepPlan(np.array([0.1, 0.2]), 0.4, np.zeros(2), np.zeros(2), 0.0, 0.0)
+    s.plan = StepPlan(np.array([0.1, 0.2]), 0.4, np.zeros(2), np.zeros(2), 0.0)
     seen = standing(t=0.01)
     machine._follow(seen, seen.place(1))
     assert_allclose(s.swing.goal, [0.1, 0.1, 0.0, end], atol=1e-12)
