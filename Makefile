@@ -1,12 +1,14 @@
 # Two commands on a fresh machine with Python and make:
 #   make demo    a humanoid leans on a table to reach past its feet: torque control in MuJoCo, a summary, report.html
 #   make test    everything that must hold: lint, types, tests, the README's code
-# Each sets itself up in .venv; a second run starts at once.
+# Each sets itself up in .venv; a second run starts at once. `docs`, `package` and `slow` add what only they need.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# modules are compiled when they are first imported: most of what is installed never is
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
 .PHONY: demo test test-all lint types unit slow docs package bench accuracy setup clean
 
@@ -28,17 +30,17 @@ types: $(READY)
 
 unit: $(READY)
 	@echo "== pytest"
-	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-slow: $(READY)
+slow: $(VENV)/.ready-types
 	@echo "== pytest, the slow suites"
 	@$(BIN)/python -m pytest -q -n 2 -m slow
 
-docs: $(READY)
+docs: $(VENV)/.ready-docs
 	@echo "== documentation: site/, strict"
 	@$(BIN)/python docs/site/build.py
 
-package: $(READY)
+package: $(VENV)/.ready-package
 	@echo "== wheel and sdist, tried in a clean environment"
 	@$(BIN)/python tests/package/newcomer.py
 
@@ -57,7 +59,11 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	@echo "== setting up $(VENV) (once; some minutes of downloads)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,lint,docs,package]"
+	@$(PIP) --editable ".[test,lint]"
+	@touch $@
+
+$(VENV)/.ready-%: $(READY)
+	@$(PIP) --editable ".[$*]"
 	@touch $@
 
 clean:

@@ -113,7 +113,7 @@ def traced(
     frames: str | tuple[str, ...] | None = None,
     representation: str = "mixed",
 ) -> Array:
-    """As `evaluate`, but nothing is kept on disk: for robots that live for one test."""
+    """As `evaluate`, but nothing is cached on disk: for robots that live for one test."""
     return _traced(robot, name, frames, representation).evaluate(*map(np.atleast_1d, arrays))
 
 

@@ -102,7 +102,7 @@ def test_every_extra_that_an_error_names_is_one():
 def test_all_brings_every_extra_that_needs_no_other_machine():
     (everything,) = PROJECT["optional-dependencies"]["all"]
     brought = set(everything.partition("[")[2].rstrip("]").split(","))
-    development = {"test", "lint", "docs", "package", "bench"}
+    development = {"test", "lint", "types", "docs", "package", "bench"}
     assert set(PROJECT["optional-dependencies"]) - brought == development | {"all", "demo", "cuda", "torch", "jax"}
 
 

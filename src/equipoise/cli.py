@@ -260,7 +260,9 @@ def study(
     engine: Annotated[str, typer.Option(help="local (joblib) or dask")] = "local",
     workers: Annotated[int | None, typer.Option(help="processes; default: all cores")] = None,
     scheduler: Annotated[str | None, typer.Option(help="address of a Dask scheduler")] = None,
-    folder: Annotated[str | None, typer.Option(help="where every run is kept, so that a killed study goes on")] = None,
+    folder: Annotated[
+        str | None, typer.Option(help="where every run is stored, so that a killed study goes on")
+    ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="do the runs again that failed")] = False,
     output: Annotated[str | None, typer.Option("--output", "-o", help="the table as .npz or .parquet")] = None,
     plot: Annotated[str | None, typer.Option(help="figure of success over the parameters, .svg, .png or .pdf")] = None,

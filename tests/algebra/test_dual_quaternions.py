@@ -22,7 +22,7 @@ ROUNDING = dict(rtol=0, atol=1e-13)
 
 def random(rng, *shape):
     """Any dual quaternions."""
-    return dq.DualQuaternion(rng.normal(size=(*shape, 8)))
+    return dq.DQ(rng.normal(size=(*shape, 8)))
 
 
 def random_pose(rng, *shape):
@@ -97,12 +97,12 @@ def test_only_unit_dual_quaternions_are_poses(places, rng):
     x = random_pose(rng, 5)
     along = np.zeros((5, 8))
     along[:, places : places + 4] = x.vec8[:, :4]  # what changes the norm, or its dual part
-    same(dq.DualQuaternion(x.vec8 + 1e-12 * along).translation, x.translation, atol=1e-9)
+    same(dq.DQ(x.vec8 + 1e-12 * along).translation, x.translation, atol=1e-9)
     wrong = x.vec8.copy()
     wrong[2] += 1e-3 * along[2]
     for read in (lambda h: h.translation, lambda h: h.matrix, dq.screw_log):
         with pytest.raises(StateError, match="only unit dual quaternions are poses"):
-            read(dq.DualQuaternion(wrong))
+            read(dq.DQ(wrong))
 
 
 def test_hamilton_operators_are_products(rng):
@@ -313,12 +313,12 @@ def test_batches_broadcast_and_are_read_only(rng):
     assert len(list(y)) == 3
     with pytest.raises(ValueError, match="read-only"):
         x.vec8[0] = 1
-    single = dq.DualQuaternion(np.ones(8, np.float32))
+    single = dq.DQ(np.ones(8, np.float32))
     assert (single * single).vec8.dtype == np.float32
 
 
 def test_they_show_themselves():
-    assert repr(dq.translation([2, 0, 0])) == "<DualQuaternion +1 +0i +0j +0k + ε(+0 +1i +0j +0k)>"
+    assert repr(dq.translation([2, 0, 0])) == "<DQ +1 +0i +0j +0k + ε(+0 +1i +0j +0k)>"
     assert "(3,)" in repr(dq.pure(np.eye(3)))
 
 

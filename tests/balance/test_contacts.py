@@ -18,7 +18,7 @@ import equipoise as eq
 from equipoise import convert
 from equipoise.algebra import quaternions, rigid
 from equipoise.balance.contact_analysis import _twists_in_words, analyse_contacts
-from equipoise.balance.contacts import Held, contact_bias, contact_jacobian, point_bias, point_jacobian
+from equipoise.balance.contacts import RigidContact, contact_bias, contact_jacobian, point_bias, point_jacobian
 from equipoise.balance.coordinates import coordinate_rates, velocity_from_rates
 from equipoise.balance.loops import close_loops, closure, loop_constraints
 from equipoise.balance.support_dynamics import SupportDynamics, selection, support_dynamics
@@ -697,11 +697,11 @@ def test_every_contact_may_have_its_own_kind_and_axes(rng):
     q, v = robot.random_state(rng)
     slope = np.array([0.0, 0.6, 0.8])
     flat, point, normal = (
-        Held("left_foot", kind="frame"),
+        RigidContact("left_foot", kind="frame"),
         ("right_hand", (0, 0, -0.05)),
-        Held("right_foot", axes=[slope]),
+        RigidContact("right_foot", axes=[slope]),
     )
-    floor = Held("left_hand", (0.0, 0.0, -0.1), axes="z")
+    floor = RigidContact("left_hand", (0.0, 0.0, -0.1), axes="z")
     J, bias = (
         contact_jacobian(robot, q, [flat, point, normal, floor]),
         contact_bias(robot, q, v, [flat, point, normal, floor]),
@@ -725,7 +725,7 @@ def test_every_contact_may_have_its_own_kind_and_axes(rng):
 def test_axes_that_are_none(axes):
     robot = eq.load("quadruped")
     with pytest.raises(eq.ShapeError, match="axes"):
-        contact_jacobian(robot, robot.standing(), [Held(FEET[0], axes=axes)])
+        contact_jacobian(robot, robot.standing(), [RigidContact(FEET[0], axes=axes)])
 
 
 @pytest.mark.paper("H1")

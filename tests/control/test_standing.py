@@ -221,8 +221,10 @@ def test_three_lines_from_a_description_to_a_standing_simulation():
     assert_allclose(controller.robot.com(run.q[-1]), controller.reference(COM, 1.0), atol=2e-3)
 
 
+@pytest.mark.slow
 def test_the_built_in_quadruped_passes_all_trials(quadruped):
-    """And they are trials: the squat is deep, and each push gives the momentum that it promises."""
+    """And they are trials: the squat is deep, and each push gives the momentum that it promises. That they pass is in
+    test_cli too."""
     pushed = {"front": (-1, 0), "behind": (1, 0), "left": (0, -1), "right": (0, 1)}
     for trial in trials(quadruped):
         assert trial.good, (trial.name, trial.came, trial.wanted)

@@ -39,13 +39,26 @@ EXAMPLES = (
 )
 OTHERS = [name for name in _EXAMPLE_ROBOTS if name not in EXAMPLES]
 VARIANTS = ("jvrc1 (shared)", "g1 23 joints", "g1 with hands", "thormang3 sheet", "thormang3 raw", "snake", *OTHERS)
+# with joints of the kinds that smaller ones have
+LARGE = (
+    "talos_full",
+    "jvrc1",
+    "romeo",
+    "simple_humanoid",
+    "baxter",
+    "pr2",
+    "g1 (shared)",
+    "hrp2",
+    "hrp4c",
+    "thormang3",
+)
 ALL = (*EXAMPLES, *OTHERS, *SHARED_URDFS, *BUILT_IN)
 ILL_CONDITIONED = ("icub",)  # joints that feel 1e-7 kg m² and, in some states, none: cond(M) goes from 1e8 to 1e16
 
 
 def slowly(names) -> list:
     """The names as parameters, those of large robots and of variants of others marked slow."""
-    return [pytest.param(name, marks=pytest.mark.slow) if name in VARIANTS else name for name in names]
+    return [pytest.param(name, marks=pytest.mark.slow) if name in (*VARIANTS, *LARGE) else name for name in names]
 
 
 def twin_of(name: str, floating: bool | None = None) -> peer.Twin:
@@ -138,7 +151,7 @@ CORE = (
 
 
 @pytest.mark.parametrize(
-    "name", ["talos", "jvrc1", *(pytest.param(n, marks=pytest.mark.slow) for n in ("g1", "human"))]
+    "name", ["talos", *(pytest.param(n, marks=pytest.mark.slow) for n in ("jvrc1", "g1", "human"))]
 )
 def test_compiled_kernels_of_large_robots(name, rng):
     """As above, through the machine code that users run."""

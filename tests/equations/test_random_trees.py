@@ -17,7 +17,7 @@ import trees
 
 BAR = 1e-9
 # the same trees in every run; `pytest --hypothesis-profile` can ask for others
-QUICK = settings(max_examples=20, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=8, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 MANY = settings(QUICK, max_examples=100, derandomize=False)
 
 

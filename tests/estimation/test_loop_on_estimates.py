@@ -171,7 +171,7 @@ def test_scenarios_with_realistic_motors_too(scenario):
 def test_a_robot_begins_to_walk_on_estimates():
     """Feet that come and go, known by the torques of the joints alone; drives with friction that the model does not
     know."""
-    run, off = estimated_walk(eq.Walking(eq.load("g1")), seed=0, metres=0.4)
+    run, off = estimated_walk(eq.Walking(eq.load("human")), seed=0, metres=0.4)
     assert run.outcome == "completed" and run.q[-1, 0] - run.q[0, 0] > 0.3
     assert off < 0.08  # of 0.4 m: 3 cm, most of it height
 

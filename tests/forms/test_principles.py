@@ -16,6 +16,7 @@ from support import load, random_states, relative_error, traced
 
 import equipoise as eq
 from equipoise.algebra import dual_quaternions as dq
+from equipoise.algebra import quaternions
 from equipoise.algebra.rigid import skew
 from equipoise.convert import pinocchio_converter
 from equipoise.equations import dual_quaternion_kinematics as kinematics
@@ -253,7 +254,7 @@ def test_poses_and_jacobians_in_dual_quaternions_are_those_of_the_matrices(name,
         return {"x": motion.x, "J": motion.J, "x_dot": motion.x_dot, "twist": motion.twist_jacobian}
 
     got = numbers(robot, build)(q, v)
-    x, x_dot = dq.DualQuaternion(got["x"][:, 0]), dq.DualQuaternion(got["x_dot"][:, 0])
+    x, x_dot = dq.DQ(got["x"][:, 0]), dq.DQ(got["x_dot"][:, 0])
     X, J = traced(robot, "pose", q, frames=frame), traced(robot, "jacobian", q, frames=frame)
     assert_allclose(x.matrix, X, atol=BAR)
     assert_allclose(got["J"] @ v, x_dot.vec8, atol=BAR)
@@ -322,7 +323,7 @@ def test_the_public_kinematics(rng):
         principles.dual_quaternion_jacobian_rate(robot, q, v, "tool"),
     )
     twist = principles.twist_jacobian(robot, q, "tool")
-    xi = dq.twist_of(x, dq.DualQuaternion(np.einsum("nij,nj->ni", J, v)), "body")
+    xi = dq.twist_of(x, dq.DQ(np.einsum("nij,nj->ni", J, v)), "body")
     assert_allclose(xi.vec6, np.einsum("nij,nj->ni", twist, v), atol=BAR)
     assert_allclose(twist, LINEAR_FIRST @ robot.jacobian(q, "tool", "body"), atol=BAR)
     rate = principles.twist_jacobian_rate(robot, q, v, "tool")
@@ -386,7 +387,7 @@ def test_elementary_operations_cost_what_the_thesis_says():
     a, b = SX.sym("a", 8), SX.sym("b", 8)
     for size, name, signs in ((4, "Ad(a)b", 3), (8, "Ad(a)b, dual", 6)):
         x, y = casadi.vertsplit(a[:size]), casadi.vertsplit(b[:size])
-        product = casadi.vertcat(*(dq.multiply(x, y) if size == 8 else dq.quaternions.product(x, y)))
+        product = casadi.vertcat(*(dq.multiply(x, y) if size == 8 else quaternions.product(x, y)))
         count = principles.Count.of(trace("product", {"a": a, "b": b}, {"ab": product}))
         published = principles.TABLE_5_1[name]
         assert 2 * count.multiplications + signs == published.multiplications

@@ -23,7 +23,7 @@ from equipoise.forms.equations_of_motion import Origin, at_origin
 sys.path.append(str(Path(__file__).parents[1] / "equations"))
 from trees import plans
 
-FEW = settings(max_examples=20, deadline=None, derandomize=True)
+FEW = settings(max_examples=8, deadline=None, derandomize=True)
 
 
 def form_of(robot: eq.Robot, q, v) -> eq.EquationsOfMotion:

@@ -287,10 +287,10 @@ def test_pairs_are_sorted_by_the_tree_and_by_reach():
         kind: {frozenset((a.frame, b.frame)) for a, b in getattr(found, kind)} for kind in found.__dataclass_fields__
     }
     assert sum(len(getattr(found, kind)) for kind in names) == 16 * 15 // 2  # each pair is somewhere, once
-    assert {"left_hand", "right_hand"} in names["kept"] and {"left_hand", "thorax"} in names["kept"]
+    assert {"left_hand", "right_hand"} in names["checked"] and {"left_hand", "thorax"} in names["checked"]
     assert {"left_forearm", "left_hand"} in names["neighbours"] and {"pelvis", "left_thigh"} in names["neighbours"]
     assert {"head", "pelvis"} in names["apart"]
-    rest = PairSet(robot, found.kept).distances(robot.standing())
+    rest = PairSet(robot, found.checked).distances(robot.standing())
     assert (rest >= 0).all()
 
 
@@ -298,7 +298,7 @@ def test_pairs_said_to_be_apart_stay_apart_in_other_postures(rng):
     robot, found = support.load("human"), human_pairs()
     q = support.random_states(robot, rng, 300)[0]
     assert (PairSet(robot, found.apart).distances(q) > 0.05).all()
-    reached = PairSet(robot, found.kept).distances(q).min(axis=0)
+    reached = PairSet(robot, found.checked).distances(q).min(axis=0)
     assert (reached < 0.05).mean() > 0.5
 
 
@@ -317,13 +317,13 @@ def test_what_is_left_out_on_demand_and_by_overlap():
     wide = {f"l{k}": (eq.Sphere((0, 0, 0), 0.35, f"l{k}"),) for k in range(4)}
     found = sorted_pairs(robot, samples=20, capsules=wide)
     assert {(a.frame, b.frame) for a, b in found.always} == {("l0", "l2"), ("l1", "l3")} and len(found.apart) == 1
-    assert len(sorted_pairs(robot, samples=20, range=0.25, ignore=["l3"]).kept) == 1
-    assert sorted_pairs(robot, samples=20, range=0.25, ignore=[("l2", "l0"), "l3"]).kept == ()
+    assert len(sorted_pairs(robot, samples=20, range=0.25, ignore=["l3"]).checked) == 1
+    assert sorted_pairs(robot, samples=20, range=0.25, ignore=[("l2", "l0"), "l3"]).checked == ()
     bent = np.array([0.2, 0.0, 0.0])  # l2 comes nearer to l0
     one = {"l0": (eq.Sphere((0, 0, 0), 0.3, "l0"),), "l2": (eq.Sphere((0, 0, 0), 0.2985, "l2"),)}
     assert len(sorted_pairs(robot, samples=50, capsules=one).neighbours) == 1  # nothing with a shape is between them
     one["l1"] = (eq.Sphere((0, 0, 0), 0.1, "l1"),)
-    assert len(sorted_pairs(robot, samples=50, capsules=one).kept) == 1
+    assert len(sorted_pairs(robot, samples=50, capsules=one).checked) == 1
     assert len(sorted_pairs(robot, samples=50, capsules=one, posture=bent).overlapping) == 1
     with pytest.raises(eq.UnknownNameError, match="no link named 'l9'"):
         self_collision_pairs(robot, ignore=["l9"])
@@ -345,7 +345,7 @@ def test_the_descent_finds_what_chance_does_not():
     tips = {f"{side}2": (eq.Sphere((0.3, 0, 0), 0.001, f"{side}2"),) for side in ("left", "right")}
     tips["ground"] = (eq.Sphere((0, 0, -5), 0.01, "ground"),)
     found = sorted_pairs(robot, range=0.001, samples=10, capsules=tips)
-    assert {(a.frame, b.frame) for a, b in found.kept} == {("left2", "right2")}
+    assert {(a.frame, b.frame) for a, b in found.checked} == {("left2", "right2")}
 
 
 # --- many distances ---------------------------------------------------------------------------------------------------
@@ -573,7 +573,7 @@ def test_the_pairs_of_a_robot_with_meshes():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = sorted_pairs(robot, samples=100)
-    assert 300 < len(found.kept) < 600 and len(found.neighbours) > 30
-    watch = PairSet(robot, found.kept, range=0.1, most=64)
+    assert 300 < len(found.checked) < 600 and len(found.neighbours) > 30
+    watch = PairSet(robot, found.checked, range=0.1, most=64)
     now = watch(robot.standing(), np.zeros(robot.nv))
     assert len(now.indices) > 0 and np.isfinite(now.J).all()

@@ -40,7 +40,7 @@ GOOD = 'lower="-1" upper="1" effort="5" velocity="2"'
         ('lower="-1" upper="1" effort="5" velocity="0"', "velocity limits that are placeholders, taken as "
             "none", (5.0, np.inf)),
         ('lower="-1" upper="1" effort="5" velocity="1e7"', "velocity limits that are placeholders", (5.0, np.inf)),
-        ('lower="-0.001" upper="0.001" effort="5" velocity="2"', "hardly any room to move, kept", (5.0, 2.0)),
+        ('lower="-0.001" upper="0.001" effort="5" velocity="2"', "hardly any room to move, used as it is", (5.0, 2.0)),
         # among others it says that there is no motor
         ('lower="-1" upper="1" effort="0" velocity="2"', None, (0.0, 2.0)),
         (GOOD, None, (5.0, 2.0)),

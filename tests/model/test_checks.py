@@ -17,7 +17,7 @@ from equipoise.model.assemble import assemble
 from equipoise.model.checks import check
 from equipoise.model.joints import Ball, Fixed, Floating, Planar, Prismatic, Revolute
 from equipoise.model.tree import tree_of
-from equipoise.model.types import Inertia, Joint, JointDynamics, JointLimits, Link, Mimic, Model
+from equipoise.model.types import DeclaredLimits, Inertia, Joint, JointDynamics, Link, Mimic, Model
 from equipoise.model.urdf import read_urdf
 
 BODY = Inertia(2.0, [0.1, 0.2, 0.3], np.diag([0.4, 0.5, 0.6]))
@@ -151,8 +151,8 @@ def test_impossible_inertias(inertia, message):
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        (JointLimits(1, -1), "joint 'j1': limits must be numbers with lower ≤ upper, got lower 1, upper -1"),
-        (JointLimits(-1, 1, float("nan")), "joint 'j1': limits must be numbers"),
+        (DeclaredLimits(1, -1), "joint 'j1': limits must be numbers with lower ≤ upper, got lower 1, upper -1"),
+        (DeclaredLimits(-1, 1, float("nan")), "joint 'j1': limits must be numbers"),
     ],
 )
 def test_impossible_limits(limits, message):
@@ -161,9 +161,9 @@ def test_impossible_limits(limits, message):
 
 
 def test_doubtful_limits():
-    (message,) = messages(chain((Revolute(), BODY), (Revolute(), BODY), limits=JointLimits(-1, 1, -2, 3)))
+    (message,) = messages(chain((Revolute(), BODY), (Revolute(), BODY), limits=DeclaredLimits(-1, 1, -2, 3)))
     assert message == "r: 2 joints have a negative limit: 'j1' (velocity, effort -2, 3); 'j2' (velocity, effort -2, 3)"
-    (message,) = messages(chain((Revolute(), BODY), limits=JointLimits(0, 0)))
+    (message,) = messages(chain((Revolute(), BODY), limits=DeclaredLimits(0, 0)))
     assert message == "r: 1 joint has equal lower and upper limits, that is no room to move: 'j1' (both 0)"
 
 

@@ -19,7 +19,7 @@ from equipoise.errors import EquipoiseError, ModelError, ModelWarning, UnknownNa
 from equipoise.model import library, urdf, xml
 from equipoise.model.joints import Ball, Continuous, Fixed, Floating, Planar, Prismatic, Revolute
 from equipoise.model.tree import tree_of
-from equipoise.model.types import JointDynamics, JointLimits, Mimic, Model
+from equipoise.model.types import DeclaredLimits, JointDynamics, Mimic, Model
 from equipoise.model.urdf import read_urdf, write_urdf
 
 SHARED = {
@@ -256,7 +256,7 @@ def test_defaults_are_those_of_urdf():
     joint = read_urdf(one_joint(f'<joint name="j" type="revolute">{ENDS}<limit upper="1"/></joint>')).joints["j"]
     assert joint.type == Revolute((1, 0, 0))
     assert_allclose(joint.origin, np.eye(4))
-    assert joint.limits == JointLimits(0, 1)
+    assert joint.limits == DeclaredLimits(0, 1)
     assert joint.dynamics == JointDynamics()
 
 
@@ -270,7 +270,7 @@ def test_limits_dynamics_and_mimic_are_kept():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = read_urdf(text)
-    assert model.joints["j"].limits == JointLimits(-1, 2, 0, 0)
+    assert model.joints["j"].limits == DeclaredLimits(-1, 2, 0, 0)
     assert model.joints["j"].dynamics == JointDynamics(0.1, 0.2)
     assert model.joints["k"].mimic == Mimic("j", -2, 0.5)
     assert [model.nq, model.nv] == [8, 7]
@@ -292,7 +292,7 @@ def test_a_fixed_joint_follows_nobody():
 def test_a_huge_limit_is_none():
     limit = '<limit lower="-inf" upper="1e30" velocity="inf" effort="1e300"/>'
     joint = read_urdf(one_joint(f'<joint name="j" type="prismatic">{ENDS}{limit}</joint>')).joints["j"]
-    assert joint.limits == JointLimits()
+    assert joint.limits == DeclaredLimits()
 
 
 def test_joints_without_limits_are_one_warning():
@@ -301,8 +301,8 @@ def test_joints_without_limits_are_one_warning():
     with pytest.warns(ModelWarning, match="2 joints give no position limits .*: 'j', 'k'") as caught:
         model = read_urdf(one_joint(f'<joint name="j" type="revolute">{ENDS}</joint>{second}'))
     assert len(caught) == 1
-    assert model.joints["j"].limits == JointLimits()
-    assert model.joints["k"].limits == JointLimits(velocity=1, effort=2)
+    assert model.joints["j"].limits == DeclaredLimits()
+    assert model.joints["k"].limits == DeclaredLimits(velocity=1, effort=2)
 
 
 @pytest.mark.parametrize("normal", ["0 0 1", "1 0 0", "0 -3 0", "1 2 3"])

@@ -64,7 +64,7 @@ def main(extras: tuple[str, ...]) -> None:
             try_extra(environment, extra)
             environment.remove()
         source = Environment(Path(folder) / "sdist", str(sdist))
-        source.run("equipoise", "--version")
+        try_source(source)
     print("package: all lines work")
 
 
@@ -137,6 +137,14 @@ def try_bare(environment: Environment) -> None:
             environment.run(*line.split())
     blocks = re.findall(r"```python\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL)
     environment.run("python", "-c", blocks[0])
+
+
+def try_source(environment: Environment) -> None:
+    """What comes of the sdist: the command line, its data files and a robot with kernels."""
+    environment.run("equipoise", "--version")
+    assert "--report" in environment.run("equipoise", "demo", "--help")
+    mass = "robot.mass_matrix(robot.standing())[0, 0]"
+    environment.run("python", "-c", f"import equipoise as eq; robot = eq.load('human'); assert {mass} > 70")
 
 
 def fails_with_name(environment: Environment, extra: str) -> None:

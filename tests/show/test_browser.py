@@ -156,7 +156,9 @@ def test_the_viewer_shows_the_robot_where_the_camera_must_see_it(browser, run):
         assert not browser.complaints()
 
 
+@pytest.mark.slow
 def test_a_target_is_dragged_with_the_mouse_while_the_controller_runs(browser):
+    """What a drag does to the controller is in test_viewer; here a real mouse does it."""
     robot, goals = samples.human(), {}
 
     def controller(t, q, v):

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from things import FEET, SOLE, crate, hold, mixture, nothing, quadruped
 
 import equipoise as eq
+from equipoise.model.types import DeclaredLimits
 from equipoise.simulate.archive import RunError, decoded, encoded
 from equipoise.simulate.conditions import Fall
 from equipoise.simulate.plant import PlantState
@@ -194,6 +195,13 @@ def test_a_robot_comes_back_from_text_as_it_was(name):
     assert list(again.frames) == list(robot.frames)
     assert_array_equal(again.standing(), robot.standing())
     assert_array_equal(again.limits.effort, robot.limits.effort)
+
+
+def test_files_written_before_a_class_was_renamed_are_read():
+    before = {"@": "JointLimits", "lower": -1.5, "upper": 2.0, "velocity": 3.0, "effort": 40.0}
+    limits = decoded(before)
+    assert limits == DeclaredLimits(-1.5, 2.0, 3.0, 40.0)
+    assert encoded(limits) == before | {"@": "DeclaredLimits"}
 
 
 def test_a_file_holds_no_pickles_and_is_read_by_numpy_alone(tmp_path):

@@ -177,6 +177,7 @@ def test_a_fall_from_the_hands_is_seen_long_before_the_ground():
     assert run.robot.pose(run.q[-1], "left foot")[2, 3] > 0.3
 
 
+@pytest.mark.slow
 def test_postures_of_the_handstand_are_held_by_the_wrists():
     """On one hand the centre of mass is above its heel: in front of the wrist, and less far than 90 % of its torque
     carry."""

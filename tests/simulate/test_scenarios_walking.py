@@ -51,7 +51,7 @@ def test_files_say_what_they_are_and_disturb_like_the_others(name):
     assert scenario.disturbance.push == usual.disturbance.push
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["stairs", *(pytest.param(n, marks=pytest.mark.slow) for n in ("walk", "chair"))])
 def test_planned_postures_keep_away_from_the_ends_of_joints(name):
     """A joint at its end answers the noise of its sensor with large accelerations; references stay 0.055 rad off it."""
     built = prepare(name)

@@ -14,7 +14,7 @@ import equipoise as eq
 def made(kind):
     if kind == "trot":
         return eq.Walking(eq.load("quadruped"))
-    robot = eq.load("g1")
+    robot = eq.load("human")
     return eq.Walking(robot, resistance=True) if kind == "walk" else eq.Standing(robot, steps=kind == "steps")
 
 
@@ -59,6 +59,6 @@ def test_what_is_no_wrench_is_not_felt(wrench):
 
 
 def test_steps_count_on_no_more_friction_than_is_there():
-    contacts = eq.Standing(eq.load("g1"), steps=True, friction=0.3).walker.contacts
+    contacts = eq.Standing(eq.load("human"), steps=True, friction=0.3).walker.contacts
     assert {contact.friction for contact in contacts} == {0.3}
     assert {contact.friction for contact in made("steps").walker.contacts} == {0.45}

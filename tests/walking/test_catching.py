@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_a_walker_with_other_feet_or_joints_is_refused():
     foot = [eq.PointContact(body.frames["left foot"], name="left foot")]
     with pytest.raises(eq.EquipoiseError, match="lack right foot"):
         eq.Stances(walker().robot, hands, foot, catch=walker())
-    other = eq.Walking(eq.load("jvrc1"))
+    other = SimpleNamespace(robot=eq.load("arm6"))
     with pytest.raises(eq.EquipoiseError, match="other joints"):
         stances(other)
 

@@ -4,7 +4,7 @@ from .aerodynamics import Aerodynamic
 from .chains import EquivalentChain, all_chains, equivalent_chain
 from .com_dynamics import ConstrainedMotion, gravity_torques, kinetic_jacobian, projected_dynamics, reduced_dynamics
 from .contact_analysis import ContactAnalysis, analyse_contacts
-from .contacts import Held, contact_bias, contact_jacobian, point_jacobian
+from .contacts import RigidContact, contact_bias, contact_jacobian, point_jacobian
 from .coordinates import base_turn, coordinate_rates, velocity_from_rates
 from .impacts import Impact, impact, resolve_impact
 from .loops import LoopConstraints, close_loops, closure, loop_constraints
@@ -28,9 +28,9 @@ __all__ = [
     "ConstrainedMotion",
     "ContactAnalysis",
     "EquivalentChain",
-    "Held",
     "Impact",
     "LoopConstraints",
+    "RigidContact",
     "SupportArea",
     "SupportDynamics",
     "SupportPolygon",

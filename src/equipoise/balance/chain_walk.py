@@ -15,7 +15,7 @@ from ..model.assemble import assemble
 from ..model.joints import Ball, Continuous, Floating, JointType, Planar, Prismatic, Revolute
 from ..model.shapes import cylinder_between, sphere
 from ..model.tree import MovingBody
-from ..model.types import Frame, Inertia, Joint, JointLimits, Link, Mimic, Model, Shape
+from ..model.types import DeclaredLimits, Frame, Inertia, Joint, Link, Mimic, Model, Shape
 from ..robot import Robot
 
 Array = np.ndarray
@@ -103,7 +103,7 @@ class _ChainLink:
     type: JointType | None = None
     origin: Array = field(default_factory=lambda: np.eye(4))  # of the joint in the link before
     mimic: Mimic | None = None
-    limits: JointLimits = field(default_factory=JointLimits)
+    limits: DeclaredLimits = field(default_factory=DeclaredLimits)
     place: int = -1  # of its coordinate in q, if it owns one
     body: str = ""  # the body whose segment this is; none if it only moves the next
     reach: Array = field(default_factory=lambda: np.zeros(3))  # where the next joint stands

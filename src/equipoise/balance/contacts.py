@@ -1,6 +1,6 @@
 """Contacts of a robot: what they hold [ETH19, slides 6–7].
 
-A contact is a frame, or a point of a frame written (frame, point), or `Held`: any place of any body.
+A contact is a frame, or a point of a frame written (frame, point), or `RigidContact`: any place of any body.
 Slides are counted by their headings, the title being the first.
 """
 
@@ -26,7 +26,7 @@ AXES = "xyz"
 
 
 @dataclass(frozen=True)
-class Held:
+class RigidContact:
     """One contact with a kind and axes of its own, where those of the call will not do.
 
     Args:
@@ -44,7 +44,8 @@ class Held:
 
 
 Axes = str | Sequence[Sequence[float]]  # some of "xyz", or directions in world axes
-Contact = str | tuple[str, Sequence[float]] | Held  # a frame, a point in the axes of a frame, or one with its own kind
+# a frame, a point in the axes of a frame, or one with its own kind
+Contact = str | tuple[str, Sequence[float]] | RigidContact
 
 
 # --- points [ETH19, slide 6] ------------------------------------------------------------------------------------------
@@ -105,7 +106,7 @@ def contact_jacobian(
     """J_c, contact above contact, (…, rows, nv): J_c v = 0 says that no contact moves [ETH19, slide 7].
 
     Args:
-        contacts: frames, points of frames, or `Held` with a kind and axes of its own.
+        contacts: frames, points of frames, or `RigidContact` with a kind and axes of its own.
         kind: "point" holds positions only; "frame" the orientation too.
         axes: world directions in which positions are held; "z" alone is a floor without friction.
     """
@@ -131,14 +132,14 @@ def contact_bias(
 
 
 def parts(contact: Contact) -> tuple[str, Sequence[float]]:
-    if isinstance(contact, Held):
+    if isinstance(contact, RigidContact):
         return contact.frame, contact.point
     return (contact, (0.0, 0.0, 0.0)) if isinstance(contact, str) else (contact[0], contact[1])
 
 
 def _held_rows(contact: Contact, kind: str, axes: Axes) -> Array:
     """Combinations of the six rows of a mixed Jacobian that a contact holds, (k, 6)."""
-    if isinstance(contact, Held):
+    if isinstance(contact, RigidContact):
         kind, axes = contact.kind or kind, axes if contact.axes is None else contact.axes
     if kind not in ("point", "frame"):
         raise unknown_name("kind of contact", kind, ("point", "frame"))

@@ -197,8 +197,10 @@ def _ends(robot: Robot, loop: LoopClosure) -> tuple[Any, Any]:
         return _coordinate(robot, loop, loop.joint_a), None if loop.joint_b is None else _coordinate(
             robot, loop, loop.joint_b
         )
-    assert loop.frame_a is not None
-    assert loop.frame_b is not None
+    if loop.frame_a is None or loop.frame_b is None:
+        raise ConstraintError(
+            f"loop {loop.name!r} of kind {loop.kind!r} joins two frames; frame_a or frame_b is missing"
+        )
     return _place(robot, loop.frame_a), _place(robot, loop.frame_b)
 
 

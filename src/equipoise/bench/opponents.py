@@ -68,7 +68,8 @@ def harness_of(folder: str | Path) -> Any:
     if not path.is_file():
         raise EquipoiseError(f"wanted the folder of the bench with its harness.py, got {str(folder)!r}")
     spec = importlib.util.spec_from_file_location("harness", path)
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise EquipoiseError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     sys.modules["harness"] = module
     spec.loader.exec_module(module)

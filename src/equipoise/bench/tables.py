@@ -174,8 +174,8 @@ def _control_line(row: control.BenchResult) -> list[str]:
         "1" if ratio is None else _spread(ratio, 2),
     ]
     solved = "" if not row.failures else f"{row.failures} failed"
-    told = "" if row.active is None else f"{row.active:g}"
-    return [*cells, told, solved or ("" if row.residual is None else f"{row.residual:.0e}")]
+    at_bounds = "" if row.active is None else f"{row.active:g}"
+    return [*cells, at_bounds, solved or ("" if row.residual is None else f"{row.residual:.0e}")]
 
 
 def _safety_line(row: safety.SafetyOutcome) -> list[str]:

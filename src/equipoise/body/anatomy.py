@@ -44,7 +44,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Hints:
-    """What somebody who knows the robot says of it; what is not said is found.
+    """What somebody who knows the robot says of it; the rest is found.
 
     Attributes:
         up, front: (3,) in the base's axes.
@@ -326,8 +326,8 @@ def _report(
         how = "mirror image of the other side" if score > 0.5 else "no exact mirror image at zero"
         what = "reaches lowest" if "foot" in role else f"a chain of {len(limb.chain)} joints that does not carry"
         findings.append(Finding(role, skeleton.main_link(limb.end), f"{what}; {how}", round(min(score, 1.0), 2)))
-        said = names.side(all_names(limb), [name for other in partners(limb, rows) for name in all_names(other)])
-        if said and ((said > 0 and role.startswith("right")) or (said < 0 and role.startswith("left"))):
+        side = names.side(all_names(limb), [name for other in partners(limb, rows) for name in all_names(other)])
+        if side and ((side > 0 and role.startswith("right")) or (side < 0 and role.startswith("left"))):
             findings.append(Finding(f"side of the {role}", role.split()[0], "its names say the other side", 0.3))
     if head is not None:
         findings.append(

@@ -14,6 +14,7 @@ from ..errors import ModelError
 from ..machine.cache import Cache, key
 from . import srdf
 from .anatomy import Anatomy, Finding, Hints, anatomy_of
+from .limbs import Limb
 from .parts import Part, foot_part, link_part, palm_part, squared
 from .patches import Patch, shapes_digest
 from .posture import StandingPosture, standing_posture
@@ -150,7 +151,7 @@ def _fingers(anatomy: Anatomy) -> tuple[str, ...]:
     joints = skeleton.robot.model.joints
     bodies = [i for _, limb in (*anatomy.feet, *anatomy.hands) for i in limb.beyond]
     if anatomy.head is not None:
-        bodies += [*anatomy.head.beyond, *anatomy.head.chain[_head_at(anatomy) + 1 :]]
+        bodies += [*anatomy.head.beyond, *anatomy.head.chain[_head_at(skeleton, anatomy.head) + 1 :]]
     looped = {
         frame.parent for loop in skeleton.robot.model.loops.values() for frame in (loop.frame_a, loop.frame_b) if frame
     }
@@ -160,17 +161,15 @@ def _fingers(anatomy: Anatomy) -> tuple[str, ...]:
     return tuple(skeleton.joint(i) for i in bodies if joints[skeleton.joint(i)].mimic is None and i not in tied)
 
 
-def _head_at(anatomy: Anatomy) -> int:
+def _head_at(skeleton: Skeleton, head: Limb) -> int:
     """Index in the head's chain of its heaviest body: what follows are jaws and eyes."""
-    assert anatomy.head is not None
-    masses = anatomy.skeleton.mass[list(anatomy.head.chain)]
-    return int(np.argmax(masses))
+    return int(np.argmax(skeleton.mass[list(head.chain)]))
 
 
 def _trunk(anatomy: Anatomy) -> dict[str, Part]:
     parts = {"torso": link_part(anatomy, anatomy.torso), "pelvis": link_part(anatomy, anatomy.pelvis)}
     if anatomy.head is not None:
-        parts["head"] = link_part(anatomy, anatomy.head.chain[_head_at(anatomy)])
+        parts["head"] = link_part(anatomy, anatomy.head.chain[_head_at(anatomy.skeleton, anatomy.head)])
     return {role: part for role, part in parts.items() if part.link in anatomy.skeleton.robot.links}
 
 
@@ -200,17 +199,19 @@ def _about_standing(stance: StandingPosture) -> list[Finding]:
         f"soles {stance.height * 1e3:.1f} mm and {stance.tilt:.3f} rad off, centre of mass "
         f"{stance.offset * 1e3:.0f} mm off"
     )
-    said = [Finding("standing", how, off, 0.9 if stance.good else 0.2)]
+    findings = [Finding("standing", how, off, 0.9 if stance.good else 0.2)]
     if stance.collisions:
         names = ", ".join(f"{a} and {b}" for a, b in stance.collisions[:4])
-        said.append(Finding("self-collision", names, "arms touch in the standing posture; give it in [standing]", 0.4))
-    return said
+        findings.append(
+            Finding("self-collision", names, "arms touch in the standing posture; give it in [standing]", 0.4)
+        )
+    return findings
 
 
 def _about_springs(robot: Robot) -> list[Finding]:
     names = elastic_joints(robot)
-    said = "nothing but springs holds them: locked where those are slack, as if they were stiff"
-    return [Finding("springs", ", ".join(names), said, 0.6)] if names else []
+    reason = "nothing but springs holds them: locked where those are slack, as if they were stiff"
+    return [Finding("springs", ", ".join(names), reason, 0.6)] if names else []
 
 
 def _missing_shapes(anatomy: Anatomy) -> list[Finding]:
@@ -227,12 +228,12 @@ def _about_ends(ends: Sequence[str], anatomy: Anatomy) -> list[Finding]:
     for link in (link for link in ends if link in robot.links):
         body = robot.place(link)[0]
         roles = [role for role, limb in (*anatomy.feet, *anatomy.hands) if body in (limb.end, *limb.beyond)]
-        said = "an end effector of its SRDF file"
+        reason = "an end effector of its SRDF file"
         if roles:
-            found.append(Finding(f"end effector {link}", roles[0], said, 0.9))
+            found.append(Finding(f"end effector {link}", roles[0], reason, 0.9))
         else:
             todo = (
-                f'{said}, but no limb that was found ends there; if it is one, write [parts."left hand"] link = '
+                f'{reason}, but no limb that was found ends there; if it is one, write [parts."left hand"] link = '
                 f'"{link}"'
             )
             found.append(Finding(f"end effector {link}", "no part", todo, 0.4))

@@ -237,8 +237,8 @@ class _IKProblem:
         ends = (np.abs(x - self.bounds.lower) < 1e-6) | (np.abs(x - self.bounds.upper) < 1e-6)
         joints = [n for n, j in self.robot.joints.items() if j.mimic is None and ends[j.v].any()]
         count = "" if len(good) == 1 else f"{int((~good).sum())} of {len(good)} did not converge; the worst: "
-        told = f"; at the end of their range: {', '.join(joints)}" if joints else ""
-        return f"{count}{'; '.join(words)}{told}"
+        at_ends = f"; at the end of their range: {', '.join(joints)}" if joints else ""
+        return f"{count}{'; '.join(words)}{at_ends}"
 
 
 def _frames(robot: Robot, targets: Mapping[str, ArrayLike]) -> tuple[Robot, dict[str, str]]:

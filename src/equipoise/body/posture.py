@@ -65,14 +65,12 @@ def standing_posture(
     """
     problem = _PostureProblem.of(anatomy, locked, preferred or {})
     outward = OUTWARD if anatomy.hands else OUTWARD[:1]
-    best: StandingPosture | None = None
-    for side in outward:
-        found = replace(problem, outward=side).best()
-        if best is None or len(found.collisions) < len(best.collisions):
-            best = found
+    best = replace(problem, outward=outward[0]).best()
+    for side in outward[1:]:
         if not best.collisions:
             break
-    assert best is not None
+        found = replace(problem, outward=side).best()
+        best = found if len(found.collisions) < len(best.collisions) else best
     return best
 
 

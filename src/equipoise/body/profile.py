@@ -41,7 +41,7 @@ PART_KEYS = ("link", "position", "rpy", "contact", "corners", "joints")
 
 
 class BodyError(EquipoiseError):
-    """Who is who cannot be told, or a profile cannot be of the robot. The message says what to write in the profile."""
+    """Who is who cannot be found, or a profile is not of the robot. The message says what to write in the profile."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,7 +88,7 @@ class _Command:
     seconds: float = field(compare=False)
 
 
-class Standing:
+class StandingController:
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
@@ -160,7 +160,7 @@ class Standing:
 
     # --- commands -----------------------------------------------------------------------------------------------------
 
-    def stand(self, *, at: float | None = None, seconds: float | None = None) -> Standing:
+    def stand(self, *, at: float | None = None, seconds: float | None = None) -> Self:
         """Back to the standing posture; hands are let go."""
         self._ask(COM, self._home[COM], at, seconds)
         if HEAD in self._ways:
@@ -170,21 +170,19 @@ class Standing:
                 self._ask(role, self._home[role], at, seconds)
         return self
 
-    def squat(self, depth: float, *, at: float | None = None, seconds: float | None = None) -> Standing:
+    def squat(self, depth: float, *, at: float | None = None, seconds: float | None = None) -> Self:
         """The centre of mass lower by `depth` (m) than it stands; negative is higher."""
         goal = self._last(COM).copy()
         goal[2] = self._home[COM][2] - _number("depth", depth)
         return self._ask(COM, goal, at, seconds)
 
-    def sway(
-        self, ahead: float, left: float = 0.0, *, at: float | None = None, seconds: float | None = None
-    ) -> Standing:
+    def sway(self, ahead: float, left: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Self:
         """The centre of mass ahead and to the left (m) of where it stands."""
         goal = self._last(COM).copy()
         goal[:2] = self._home[COM][:2] + np.array([_number("ahead", ahead), _number("left", left)])
         return self._ask(COM, goal, at, seconds)
 
-    def look(self, left: float, up: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Standing:
+    def look(self, left: float, up: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Self:
         """The head turned to the left and up (rad) from straight ahead."""
         if HEAD not in self._ways:
             raise BodyError(
@@ -200,7 +198,7 @@ class Standing:
         by: ArrayLike | None = None,
         at: float | None = None,
         seconds: float | None = None,
-    ) -> Standing:
+    ) -> Self:
         """A hand ("left hand", "right hand") to a place in the world (3 numbers, m), or `by` so much from where it
         stands."""
         if hand not in self.body.hands:
@@ -224,7 +222,7 @@ class Standing:
             raise unknown_name("reference", name, self._ways)
         return self._ways[name].at(t)[0]
 
-    def _ask(self, name: str, goal: Array, at: float | None, seconds: float | None) -> Standing:
+    def _ask(self, name: str, goal: Array, at: float | None, seconds: float | None) -> Self:
         begin = self._t if at is None else _number("at", at)
         far = float(np.linalg.norm(goal - self._last(name)))
         longest = max(far / (0.25 * self.body.gains.speed), 1.5 / self.body.gains.rate)
@@ -371,3 +369,6 @@ def _three(what: str, value: ArrayLike) -> Array:
     if array.shape != (3,) or not np.isfinite(array).all():
         raise ShapeError(f"{what} is three finite numbers in m, got {value!r}")
     return array
+
+
+Standing = StandingController  # the name by which walking/standing.py extends it

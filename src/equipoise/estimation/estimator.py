@@ -59,7 +59,7 @@ class Estimator:
         settings: of the detection of contacts.
 
     Attributes:
-        touch: what the torques said of contacts in the last step, None where they were not asked.
+        touch: what the torques showed of contacts in the last step, None where they were not asked.
         rejected: samples that were passed over.
     """
 
@@ -170,7 +170,7 @@ class Estimator:
             self._in["belief"][:] = self.initial(self._q, self._v).numbers
 
     def initial(self, q: Array, v: Array) -> Belief:
-        """The belief of one who is told a state, with the errors of `prior`."""
+        """The belief around a given state, with the errors of `prior`."""
         X, V = self.robot.pose(q, self.imu), self.robot.velocity(q, v, self.imu)
         R, p = X[:3, :3], X[:3, 3]
         P = self.prior.covariance(V[:3], p, len(self.contacts))
@@ -264,11 +264,11 @@ class Estimator:
         if self._settles:
             unsettled = self._settling(dt, inputs["accelerometer"], trusted)
             inputs["noise"][CONTACT] = self.noise.unsettled if unsettled else self.noise.contact
-        said = self._out["belief"]
-        if not dt >= 0 or self._run() or not isfinite(said.dot(said)):
+        updated = self._out["belief"]
+        if not dt >= 0 or self._run() or not isfinite(updated.dot(updated)):
             self.rejected += 1
             return self._q.copy(), self._v.copy()
-        inputs["belief"][:] = said
+        inputs["belief"][:] = updated
         self._time, self._touching, self._trusted = t, touching, trusted
         self._watch_slips(dt)
         self._q, self._v = self._out["q"].copy(), self._out["v"].copy()

@@ -41,7 +41,7 @@ CERTAIN = 10.0  # variances of one encoder, smoothed: less of a lean is noise of
 
 
 @dataclass
-class State:
+class FilterState:
     """The mean of the filter, on symbols."""
 
     turn: list[SX]  # unit quaternion of R_WI
@@ -56,7 +56,7 @@ class State:
         """R_WI."""
         return quaternions.rotation(self.turn, SYMBOLS)
 
-    def moved(self, xi: SX) -> State:
+    def moved(self, xi: SX) -> FilterState:
         """exp(ξ) X and θ + ζ [HGEG20, state update of the filter; closed form of the exponential]."""
         turn = quaternions.exp(entries(xi[0:3]), SYMBOLS)
         R, J = quaternions.rotation(turn, SYMBOLS), left_jacobian(xi[0:3])
@@ -64,7 +64,7 @@ class State:
         new = quaternions.normalised(quaternions.product(turn, self.turn), SYMBOLS)
         zeta = xi[xi.shape[0] - 6 :]
         biases = self.gyroscope_bias + zeta[0:3], self.accelerometer_bias + zeta[3:6]
-        return State(list(new), vectors[0], vectors[1], vectors[2:], *biases)
+        return FilterState(list(new), vectors[0], vectors[1], vectors[2:], *biases)
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def left_jacobian(w: SX) -> SX:
 
 
 def predicted(
-    state: State, P: SX, w: SX, a: SX, noise: dict[str, SX], creeps: Sequence[SX], gravity: SX, dt: SX
-) -> tuple[State, SX]:
+    state: FilterState, P: SX, w: SX, a: SX, noise: dict[str, SX], creeps: Sequence[SX], gravity: SX, dt: SX
+) -> tuple[FilterState, SX]:
     """Mean and covariance after dt with the IMU's rates held; `creeps` are the contacts' densities, squared.
 
     [HGEG20, IMU and contact dynamics; Riccati equation of the right-invariant error with biases].
@@ -107,14 +107,14 @@ def predicted(
     v = state.v + R @ left_jacobian(step) @ force * dt + gravity * dt
     pull = R @ (force + cross(step, force) / 3) + gravity  # of second order in the turn: enough within one step
     p = state.p + state.v * dt + pull * (dt * dt / 2)
-    mean = State(
+    mean = FilterState(
         list(quaternions.normalised(turn, SYMBOLS)), v, p, state.d, state.gyroscope_bias, state.accelerometer_bias
     )
     Phi = _transition(state, R, gravity, dt)
     return mean, symmetric(Phi @ (P + _process_noise(state, noise, creeps) * dt) @ Phi.T)
 
 
-def _transition(state: State, R: SX, gravity: SX, dt: SX) -> SX:
+def _transition(state: FilterState, R: SX, gravity: SX, dt: SX) -> SX:
     """Φ = 1 + A dt + …, with A of the linear error dynamics with biases [HGEG20]."""
     n = 15 + 3 * len(state.d)
     Phi, g = constant(_identity(n)), skew(gravity)
@@ -128,7 +128,7 @@ def _transition(state: State, R: SX, gravity: SX, dt: SX) -> SX:
     return Phi
 
 
-def _process_noise(state: State, noise: dict[str, SX], creeps: Sequence[SX]) -> SX:
+def _process_noise(state: FilterState, noise: dict[str, SX], creeps: Sequence[SX]) -> SX:
     """Q̄ = Ad_X Cov(w) Ad_Xᵀ [HGEG20, noise of the right-invariant error].
 
     R drops out, because the noises are the same in all directions.
@@ -148,7 +148,7 @@ def _process_noise(state: State, noise: dict[str, SX], creeps: Sequence[SX]) -> 
     return Q
 
 
-def contact_noise(state: State, P: SX, lean: SX, arm: float, noise: dict[str, SX], dt: SX) -> SX:
+def contact_noise(state: FilterState, P: SX, lean: SX, arm: float, noise: dict[str, SX], dt: SX) -> SX:
     """Density of a held point's velocity, squared: at rest, by the robot's own motion, and by that of the sole.
 
     Nearly at rest, the load on a sole is a function of where the centre of mass is, and sole and ground give in
@@ -162,7 +162,7 @@ def contact_noise(state: State, P: SX, lean: SX, arm: float, noise: dict[str, SX
     return noise["contact"] ** 2 + noise["creep"] ** 2 * state.v.T @ state.v + rocking
 
 
-def leaning(ahead: State, state: State, seen: Kinematics, lean: SX, held: SX, up: SX, dt: SX) -> SX:
+def leaning(ahead: FilterState, state: FilterState, seen: Kinematics, lean: SX, held: SX, up: SX, dt: SX) -> SX:
     """The vertical in a contact's axes, smoothed quickly and slowly; as it is now where the contact is not held, or was
     never seen before. What the correction from `ahead` to `state` turns is no motion."""
     before, now = (seen.R.T @ (R.T @ up) for R in (ahead.R, state.R))
@@ -183,8 +183,8 @@ def kinematic_noise(R: SX, seen: Kinematics, noise: dict[str, SX]) -> SX:
 
 
 def corrected(
-    state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]
-) -> tuple[State, SX, SX, SX]:
+    state: FilterState, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]
+) -> tuple[FilterState, SX, SX, SX]:
     """(mean, covariance, squared innovation, log-likelihood) after contact i is seen; as before where it is not held.
 
     H ξ = ξ_d − ξ_p is the same at every state; the covariance is in Joseph's form [HGEG20,
@@ -205,7 +205,9 @@ def corrected(
     return state.moved(K @ innovation), P_new, squared, likelihood
 
 
-def placed(state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]) -> tuple[State, SX]:
+def placed(
+    state: FilterState, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]
+) -> tuple[FilterState, SX]:
     """Contact i put where kinematics see it, unless it is held: d = p + R h, ξ_d = ξ_p + R J w.
 
     [HGEG20, adding contact points].
@@ -220,7 +222,7 @@ def placed(state: State, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[
     chosen[:, d] = casadi.if_else(held, P[:, d], fresh[:, d])
     where = state.p + R @ seen.h
     places = [casadi.if_else(held, x, where) if k == i else x for k, x in enumerate(state.d)]
-    return State(state.turn, state.v, state.p, places, state.gyroscope_bias, state.accelerometer_bias), chosen
+    return FilterState(state.turn, state.v, state.p, places, state.gyroscope_bias, state.accelerometer_bias), chosen
 
 
 def symmetric(P: SX) -> SX:
@@ -265,7 +267,7 @@ def robot_kinematics(tree: Tree, joints: SX, rates: SX, imu: Place, contacts: Se
     return RobotKinematics(R_BI, p_BI, velocity(tree, q, v, imu), seen)
 
 
-def base_state(state: State, seen: RobotKinematics, gyroscope: SX, joints: SX, rates: SX) -> tuple[SX, SX]:
+def base_state(state: FilterState, seen: RobotKinematics, gyroscope: SX, joints: SX, rates: SX) -> tuple[SX, SX]:
     """(q, v) of the robot whose IMU moves like that."""
     R_WI = state.R
     R_WB = R_WI @ seen.R_BI.T
@@ -276,7 +278,7 @@ def base_state(state: State, seen: RobotKinematics, gyroscope: SX, joints: SX, r
     return stack(state.p - arm, *quaternions.normalised(turn, SYMBOLS), joints), stack(v, omega, rates)
 
 
-def contact_velocity(state: State, seen: RobotKinematics, i: int, symbols: dict[str, SX]) -> SX:
+def contact_velocity(state: FilterState, seen: RobotKinematics, i: int, symbols: dict[str, SX]) -> SX:
     """How contact i moves in the world by IMU and encoders: nothing of what a point that is held is taken for."""
     contact, omega = seen.contacts[i], symbols["gyroscope"] - state.gyroscope_bias
     return state.v + state.R @ (cross(omega, contact.h) + contact.J @ symbols["joint_rates"])
@@ -329,10 +331,10 @@ def step(tree: Tree, imu: Place, soles: Sequence[Sole], symbols: dict[str, SX]) 
     return {"belief": belief, "q": q, "v": v, "squares": stack(*squares), "likelihood": total, "speeds": speeds}
 
 
-def unpacked(layout: BeliefLayout, belief: SX) -> tuple[State, SX]:
+def unpacked(layout: BeliefLayout, belief: SX) -> tuple[FilterState, SX]:
     """Mean and covariance from the numbers of a belief."""
     d = [belief[layout.contact(i)] for i in range(layout.contacts)]
-    mean = State(
+    mean = FilterState(
         entries(belief[layout.quaternion]), belief[layout.velocity], belief[layout.position], d,
         belief[layout.gyroscope_bias], belief[layout.accelerometer_bias],
     )  # fmt: skip
@@ -344,7 +346,7 @@ def unpacked(layout: BeliefLayout, belief: SX) -> tuple[State, SX]:
     return mean, P
 
 
-def packed(state: State, P: SX) -> SX:
+def packed(state: FilterState, P: SX) -> SX:
     """Mean and covariance as numbers of a belief."""
     n = P.shape[0]
     upper = [P[i, j] for i in range(n) for j in range(i, n)]

@@ -66,7 +66,7 @@ class FilterNoise:
 
 @dataclass(frozen=True)
 class Prior:
-    """Standard deviations of what the filter is told at the start.
+    """Standard deviations of the initial state that the filter is given.
 
     Attributes:
         orientation: rad, about each axis of the world.

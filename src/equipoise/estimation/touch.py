@@ -122,12 +122,12 @@ class TouchSettings:
         return np.hypot(self.torque_noises(robot), self.bandwidth * np.linalg.norm(M * self.rate_noises(robot), axis=1))
 
     def numbers(self, robot: Robot) -> dict[str, ArrayLike]:
-        """What the observer's kernel is told of all this."""
+        """The same as inputs of the observer's kernel."""
         names = "significance", "height", "height_limit", "settling"
-        told: dict[str, ArrayLike] = {name: getattr(self, name) for name in names}
-        told |= {"rate_noise": self.rate_noises(robot), "torque_noise": self.torque_noises(robot)}
-        told |= {"gain": self.bandwidth, "touch_force": self.force(robot)}
-        return told | {"surprise": self.surprise + 5 * self.residual_noise(robot)}
+        parameters: dict[str, ArrayLike] = {name: getattr(self, name) for name in names}
+        parameters |= {"rate_noise": self.rate_noises(robot), "torque_noise": self.torque_noises(robot)}
+        parameters |= {"gain": self.bandwidth, "touch_force": self.force(robot)}
+        return parameters | {"surprise": self.surprise + 5 * self.residual_noise(robot)}
 
 
 SETTINGS = TouchSettings()
@@ -185,7 +185,7 @@ class TouchObserver:
         if self.watch is not None:
             self._in["slow"][:] = self._in["push_scale"][:-6] = 0.0
         self._out["odds"][:] = -inf
-        self._last = self._said()
+        self._last = self._latest()
 
     def __call__(self, t: float, q: Array, v: Array, torques: Array, heights: ArrayLike | None = None) -> Touch:
         """One step. Nothing raises on numbers: what is not finite is passed over, and `rejected` counts.
@@ -215,7 +215,7 @@ class TouchObserver:
         inputs["smooth"][:] = out["smoothed"]
         if self.watch is not None:
             inputs["slow"][:] = out["slow"]
-        self._last = self._said()
+        self._last = self._latest()
         return self._last
 
     def _usual(self, dt: float) -> float:
@@ -225,7 +225,7 @@ class TouchObserver:
             return before
         return dt if before == 0 else before + 0.1 * (dt - before)
 
-    def _said(self) -> Touch:
+    def _latest(self) -> Touch:
         """The numbers of the kernel, in words."""
         out, names, fast = self._out, self.contacts, self.settings.slip_speed**2
         odds, carried = out["odds"].tolist(), tuple(self._carrying.values())

@@ -90,9 +90,9 @@ def log_likelihood(estimator: Estimator, log: FilterLog, noises: Array, start: B
         imu = _repeated(log.gyroscope[k], B), _repeated(log.accelerometer[k], B)
         encoders = _repeated(log.joints[k], B), _repeated(log.joint_rates[k], B)
         held, dt = _repeated(log.held(k).astype(float), B), np.full(B, log.t[k] - log.t[k - 1])
-        said = estimator.step(belief, dt, *imu, *encoders, held, noises)
-        belief, total = said.belief, total + said.likelihood
-        squares += said.squares.sum(axis=-1)
+        update = estimator.step(belief, dt, *imu, *encoders, held, noises)
+        belief, total = update.belief, total + update.likelihood
+        squares += update.squares.sum(axis=-1)
         seen += int(log.held(k).sum())
     return np.where(np.isfinite(total), total, -np.inf), squares / max(seen, 1)
 

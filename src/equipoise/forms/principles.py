@@ -21,7 +21,7 @@ import casadi
 import numpy as np
 
 from ..algebra import quaternions, rigid
-from ..algebra.dual_quaternions import DualQuaternion
+from ..algebra.dual_quaternions import DQ
 from ..equations import dual_quaternion_kinematics as kinematics
 from ..equations.coriolis import column_rates
 from ..equations.kinematics import columns, placed_velocities, poses
@@ -268,9 +268,9 @@ def _known(principle: str) -> str:
 # --- kinematics in dual quaternions ----------------------------------------------------------------------------------
 
 
-def dual_quaternion_pose(robot: TreeRobot, q: Array, frame: str) -> DualQuaternion:
+def dual_quaternion_pose(robot: TreeRobot, q: Array, frame: str) -> DQ:
     """Pose of a frame in the world as a unit dual quaternion: the product along the tree [QO21, Def. A.20]."""
-    return DualQuaternion(_frame_kernel(robot, "pose", frame)(q))
+    return DQ(_frame_kernel(robot, "pose", frame)(q))
 
 
 def dual_quaternion_jacobian(robot: TreeRobot, q: Array, frame: str) -> Array:

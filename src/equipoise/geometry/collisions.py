@@ -30,8 +30,8 @@ STEP = 0.4  # rad or m, of one joint in one such step
 class SortedPairs:
     """All pairs of capsules of a robot, by what became of them."""
 
-    kept: tuple[Pair, ...]
-    ignored: tuple[Pair, ...]  # the user said so
+    checked: tuple[Pair, ...]  # may collide
+    ignored: tuple[Pair, ...]  # as the user asked
     neighbours: tuple[Pair, ...]  # on one body, or on bodies with nothing but joints in between
     overlapping: tuple[Pair, ...]  # at rest already: their capsules are too wide to tell a collision
     always: tuple[Pair, ...]  # overlapping in every posture tried
@@ -84,8 +84,8 @@ def self_collision_pairs(
 
     def searched() -> bytes:
         found = sorted_pairs(robot, range=reach, ignore=ignore, samples=samples, capsules=capsules, posture=rest)
-        kept = {(id(a), id(b)) for a, b in found.kept}
-        return json.dumps([k for k, (a, b) in enumerate(every) if (id(a), id(b)) in kept]).encode()
+        checked = {(id(a), id(b)) for a, b in found.checked}
+        return json.dumps([k for k, (a, b) in enumerate(every) if (id(a), id(b)) in checked]).encode()
 
     return [every[k] for k in json.loads(Cache().get(name, searched))]
 
@@ -158,7 +158,7 @@ def _by_postures(
         open_ = np.flatnonzero((least > reach) & (at_rest >= 0))
         if len(open_):
             least[open_] = np.minimum(least[open_], _nearest(every, open_, q[start[open_]], reach))
-    kinds = np.select([most < 0, at_rest < 0, least > reach], ["always", "overlapping", "apart"], "kept")
+    kinds = np.select([most < 0, at_rest < 0, least > reach], ["always", "overlapping", "apart"], "checked")
     for pair, kind in zip(pairs, kinds, strict=True):
         sort[str(kind)].append(pair)
 

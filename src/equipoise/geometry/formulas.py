@@ -33,7 +33,8 @@ class Placed:
     @property
     def along(self) -> Vector:
         """Unit direction of a line, or unit normal of a plane."""
-        assert self.second is not None
+        if self.second is None:
+            raise TypeError("a point has no direction")
         return self.second
 
     @property

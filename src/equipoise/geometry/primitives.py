@@ -187,7 +187,7 @@ class Point(Primitive):
         return (self.position,)
 
     @property
-    def dual_quaternion(self) -> dq.DualQuaternion:
+    def dual_quaternion(self) -> dq.DQ:
         """The translation 1 + ε p / 2 from the origin to the point."""
         return dq.translation(self.position)
 
@@ -228,7 +228,7 @@ class Line(Primitive):
         return np.cross(self.point, self.direction)
 
     @property
-    def dual_quaternion(self) -> dq.DualQuaternion:
+    def dual_quaternion(self) -> dq.DQ:
         """l + ε m."""
         return dq.pure(np.concatenate([self.direction, self.moment]))
 
@@ -301,7 +301,7 @@ class Plane(Primitive):
         return (self.normal,)
 
     @property
-    def dual_quaternion(self) -> dq.DualQuaternion:
+    def dual_quaternion(self) -> dq.DQ:
         """n + ε d: normal and distance from the origin."""
         return dq.pure(self.normal) + self.offset * dq.E
 

@@ -16,10 +16,8 @@ from .target import Target
 NARROW = '"prefer-vector-width"="256" "min-legal-vector-width"="256"'
 
 
-def columns_ir(program: Program, target: Target) -> str:
+def columns_ir(program: Program, columns: ColumnPrograms, target: Target) -> str:
     """`void @columns(ptr row, ptr out)` from shared numbers and right sides to matrices, and what goes around it."""
-    columns = program.columns
-    assert columns
     parts = [line for g in range(len(columns.groups)) for line in _group(program, columns, target, g)]
     parts += _calls(columns, target)
     if target.width == 1:

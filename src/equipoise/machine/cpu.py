@@ -98,7 +98,8 @@ class LoadedCode:
     def address(self, name: str) -> int:
         """Where a function or global of the object is."""
         found = self._engine.get_function_address(name) or self._engine.get_global_value_address(name)
-        assert found, name
+        if not found:
+            raise CompileError(f"the compiled object has no symbol {name!r}")
         return found
 
     def function(self, name: str, *argument_types: Any, release_lock: bool) -> Any:

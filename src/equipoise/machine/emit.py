@@ -28,7 +28,7 @@ def emit(program: Program, target: Target) -> str:
         function = body.lines()
     parts = [sincos_ir(target.sincos_lanes, k) for k in ((1, 2) if target.width > 1 else (1,)) if body.uses_sincos]
     if program.columns:
-        parts += [columns_ir(program, target)]
+        parts += [columns_ir(program, program.columns, target)]
     lines = "\n".join([*parts, *body.declarations, *function]).splitlines()
     declarations = {line for line in lines if line.startswith("declare")}  # parts may need the same intrinsics
     definitions = [line for line in lines if not line.startswith("declare")]

@@ -18,8 +18,8 @@ from .types import Joint
 def settled(joints: Sequence[Joint]) -> list[Joint]:
     """The joints with `actuated` decided: as they say, else by the default rule; a leader has its followers' motor."""
     default = robot_joints(joints)
-    led = {joint.mimic.leader for joint in joints if joint.mimic is not None and joint.actuated}
-    decided = [_has_motor(joint, joint.name in led, default) for joint in joints]
+    leaders = {joint.mimic.leader for joint in joints if joint.mimic is not None and joint.actuated}
+    decided = [_has_motor(joint, joint.name in leaders, default) for joint in joints]
     return [j if j.actuated is motor else replace(j, actuated=motor) for j, motor in zip(joints, decided, strict=True)]
 
 

@@ -159,8 +159,8 @@ def _numbered(joints: Sequence[Joint]) -> list[Joint]:
 def _resolve(joint: Joint, by_name: Mapping[str, Joint], resolved: dict[str, Mimic | None]) -> Mimic | None:
     """A mimic joint may follow another mimic joint; follow the chain to a joint with a coordinate of its own."""
     chain = [joint]
-    while chain[-1].mimic is not None and chain[-1].name not in resolved:
-        chain.append(_leader(chain[-1], by_name))
+    while (mimic := chain[-1].mimic) is not None and chain[-1].name not in resolved:
+        chain.append(_leader(chain[-1], mimic, by_name))
         if len(chain) > len(by_name):
             raise ModelError(f"joint {joint.name!r} mimics itself, by way of {chain[-1].name!r}")
     for follower in reversed(chain):
@@ -174,11 +174,10 @@ def _resolve(joint: Joint, by_name: Mapping[str, Joint], resolved: dict[str, Mim
     return resolved[joint.name]
 
 
-def _leader(joint: Joint, by_name: Mapping[str, Joint]) -> Joint:
-    assert joint.mimic is not None
-    leader = by_name.get(joint.mimic.leader)
+def _leader(joint: Joint, mimic: Mimic, by_name: Mapping[str, Joint]) -> Joint:
+    leader = by_name.get(mimic.leader)
     if leader is None:
-        raise unknown_name(f"joint (mimicked by {joint.name!r})", joint.mimic.leader, by_name)
+        raise unknown_name(f"joint (mimicked by {joint.name!r})", mimic.leader, by_name)
     if leader.type.nq != 1 or joint.type.nq != 1:
         raise ModelError(
             f"joint {joint.name!r} ({joint.type.name}) mimics {leader.name!r} ({leader.type.name}): "

@@ -16,11 +16,11 @@ from .shapes import ORIGIN, Vector, placement, solids_inertia, vector
 from .types import (
     STANDARD_GRAVITY,
     Array,
+    DeclaredLimits,
     Frame,
     Inertia,
     Joint,
     JointDynamics,
-    JointLimits,
     Link,
     Mimic,
     Model,
@@ -233,13 +233,13 @@ def _link_or_world(name: str | None) -> str | None:
     return None if name == WORLD else name
 
 
-def _limits(name: str, lower: float, upper: float, velocity: float, effort: float) -> JointLimits:
+def _limits(name: str, lower: float, upper: float, velocity: float, effort: float) -> DeclaredLimits:
     if not lower <= upper:  # so written, NaN is refused too
         raise ModelError(f"joint {name!r} needs lower ≤ upper, got lower={lower!r}, upper={upper!r}")
     for what, value in (("velocity", velocity), ("effort", effort)):
         if not value >= 0:
             raise ModelError(f"{what} limit of joint {name!r} is zero or more, got {value!r}")
-    return JointLimits(float(lower), float(upper), float(velocity), float(effort))
+    return DeclaredLimits(float(lower), float(upper), float(velocity), float(effort))
 
 
 def _require_dynamics(name: str, dynamics: JointDynamics) -> None:

@@ -30,7 +30,7 @@ def check(
 
     Args:
         strict: raise what would be a warning.
-        quiet: keep doubts to yourself: they were told when the robot was loaded.
+        quiet: no warnings: they were given when the robot was loaded.
         more: doubts that the caller has.
         tree: `tree_of(model)`, if the caller has it already and the numbers of the model are sound.
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..algebra.rigid import is_pose
 from ..errors import ShapeError, unknown_name
-from ..markup import html_table
 from . import assemble, changes
 from .builder import mass_properties
 from .checks import check
+from .html import html_table
 from .posture import standing
 from .shapes import ORIGIN, Vector
 from .tree import Tree, tree_of

@@ -21,11 +21,11 @@ from .mjcf_compiler import compiled, require_plain, text_of
 from .mjcf_motors import drive_effort, drives, with_motors
 from .types import (
     STANDARD_GRAVITY,
+    DeclaredLimits,
     Frame,
     Inertia,
     Joint,
     JointDynamics,
-    JointLimits,
     Link,
     LoopClosure,
     Model,
@@ -211,16 +211,16 @@ def _shape(m: Any, geom: int) -> Shape | None:
 # --- what bounds and what acts in a joint -----------------------------------------------------------------------------
 
 
-def _limits(m: Any, j: int) -> JointLimits:
+def _limits(m: Any, j: int) -> DeclaredLimits:
     """Range and effort of a joint with one coordinate; the cone of a ball joint is not read."""
     if m.jnt_type[j] not in (SLIDE, HINGE):
-        return JointLimits()
+        return DeclaredLimits()
     lower, upper = map(float, m.jnt_range[j]) if m.jnt_limited[j] else (-np.inf, np.inf)
     efforts = [drive_effort(m, i) for i in drives(m, j)]
     effort = sum(efforts) if efforts else np.inf
     if m.jnt_actfrclimited[j]:
         effort = min(effort, float(np.abs(m.jnt_actfrcrange[j]).max()))
-    return JointLimits(lower, upper, effort=effort)
+    return DeclaredLimits(lower, upper, effort=effort)
 
 
 def _dynamics(m: Any, j: int) -> JointDynamics:

@@ -122,13 +122,13 @@ def compiled(text: str, path: Path | None, where: str) -> Any:
 @contextlib.contextmanager
 def _heard(mujoco: Any, where: str) -> Iterator[None]:
     """What MuJoCo warns of as `ModelWarning`; left alone, it writes a log file into the current folder."""
-    before, told = mujoco.get_mju_user_warning(), list[str]()
-    mujoco.set_mju_user_warning(told.append)
+    before, messages = mujoco.get_mju_user_warning(), list[str]()
+    mujoco.set_mju_user_warning(messages.append)
     try:
         yield
     finally:
         mujoco.set_mju_user_warning(before)
-        for message in dict.fromkeys(told):
+        for message in dict.fromkeys(messages):
             warnings.warn(f"{where}: MuJoCo warns: {message}", ModelWarning, stacklevel=6)
 
 

@@ -45,15 +45,17 @@ def with_motors(m: Any, names: Sequence[str], joints: Sequence[Joint]) -> list[J
         return list(joints)
     pulled = _joints_of_tendons(m)
     motors = {names[j] for j in range(m.njnt) if j in pulled or _is_driven(m, j)}
-    told = [replace(joint, actuated=joint.name in motors and not isinstance(joint.type, Floating)) for joint in joints]
-    bare = without_motors(told)
+    declared = [
+        replace(joint, actuated=joint.name in motors and not isinstance(joint.type, Floating)) for joint in joints
+    ]
+    bare = without_motors(declared)
     if bare:
         shown = ", ".join(map(repr, bare[:6])) + (", …" if len(bare) > 6 else "")
         message = f"joints without an actuator in the file are passive ({len(bare)}): {shown}"
         warnings.warn(
             f"{message}. eq.load(…, actuated=[…]) gives motors to those it names.", ModelWarning, stacklevel=5
         )
-    return told
+    return declared
 
 
 def _is_driven(m: Any, j: int) -> bool:

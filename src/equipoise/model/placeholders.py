@@ -31,13 +31,19 @@ def without_placeholders(model: Model) -> tuple[Model, list[str]]:
     velocity = [joint for joint in joints if NO_LIMIT <= joint.limits.velocity < math.inf or joint.limits.velocity == 0]
     narrow = [joint for joint in joints if 0 < joint.limits.upper - joint.limits.lower < _room(joint)]
     doubts = [
-        *_told("effort limits that are placeholders, taken as none", effort, [joint.limits.effort for joint in effort]),
-        *_told(
+        *_reported(
+            "effort limits that are placeholders, taken as none", effort, [joint.limits.effort for joint in effort]
+        ),
+        *_reported(
             "velocity limits that are placeholders, taken as none",
             velocity,
             [joint.limits.velocity for joint in velocity],
         ),
-        *_told("hardly any room to move, kept", narrow, [joint.limits.upper - joint.limits.lower for joint in narrow]),
+        *_reported(
+            "hardly any room to move, used as it is",
+            narrow,
+            [joint.limits.upper - joint.limits.lower for joint in narrow],
+        ),
         *_lumped(model, len(joints)),
     ]
 
@@ -54,7 +60,7 @@ def _room(joint: Joint) -> float:
     return STILL / 10 if isinstance(joint.type, Prismatic) else STILL
 
 
-def _told(what: str, joints: Sequence[Joint], values: Sequence[float]) -> list[str]:
+def _reported(what: str, joints: Sequence[Joint], values: Sequence[float]) -> list[str]:
     if not joints:
         return []
     shown = [f"{joint.name!r} ({value:g})" for joint, value in zip(joints, values, strict=True)]
@@ -74,5 +80,5 @@ def _lumped(model: Model, joints: int) -> list[str]:
         return []
     share = f"{mass:g} of {model.mass:g} kg"
     return [
-        f"link {heaviest.name!r} has {share}, most likely that of the whole robot; kept. robot.with_inertia sets it"
+        f"link {heaviest.name!r} has {share}, most likely the whole robot's; used as it is. robot.with_inertia sets it"
     ]

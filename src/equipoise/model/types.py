@@ -97,7 +97,7 @@ class Mimic:
 
 
 @dataclass(frozen=True)
-class JointLimits:
+class DeclaredLimits:
     """Bounds of one joint; infinite where the description gives none."""
 
     lower: float = -np.inf
@@ -130,7 +130,7 @@ class Joint(_FrozenData):
     child: str
     origin: Array = field(default_factory=_identity)
     tail: Array = field(default_factory=_identity)
-    limits: JointLimits = JointLimits()
+    limits: DeclaredLimits = DeclaredLimits()
     mimic: Mimic | None = None
     dynamics: JointDynamics = JointDynamics()
     actuated: bool | None = None  # whether a motor acts on it; None, before assembly: by the default rule

@@ -20,7 +20,7 @@ from ..errors import EquipoiseError, ModelError, ModelWarning, unknown_name
 from . import xml
 from .assemble import assemble
 from .joints import Ball, Continuous, Fixed, Floating, JointType, Planar, Prismatic, Revolute
-from .types import STANDARD_GRAVITY, Inertia, Joint, JointDynamics, JointLimits, Link, Mimic, Model, Shape
+from .types import STANDARD_GRAVITY, DeclaredLimits, Inertia, Joint, JointDynamics, Link, Mimic, Model, Shape
 from .urdf_extensions import mesh_folder, with_extensions
 from .urdf_meshes import Meshes
 from .urdf_motors import with_motors
@@ -302,17 +302,17 @@ def _end(owner: str, joint: Element, role: str) -> str:
     return link
 
 
-def _limits(owner: str, joint: Element, kind: str, notes: _Notes) -> JointLimits:
+def _limits(owner: str, joint: Element, kind: str, notes: _Notes) -> DeclaredLimits:
     element, bounded = joint.child("limit"), kind in ("revolute", "prismatic")
     if element is None or (element.get("lower") is None and element.get("upper") is None):
         if bounded and joint.child("mimic") is None:  # a follower is bounded by its leader
             notes.unlimited.append(str(joint.get("name")))
         bounded = False
     if element is None:
-        return JointLimits()
+        return DeclaredLimits()
     lower, upper = _range(owner, joint, element, notes) if bounded else (-math.inf, math.inf)
     velocity, effort = (bound_in(owner, element, name, math.inf) for name in ("velocity", "effort"))
-    return JointLimits(lower, upper, velocity, effort)
+    return DeclaredLimits(lower, upper, velocity, effort)
 
 
 def _range(owner: str, joint: Element, limit: Element, notes: _Notes) -> tuple[float, float]:

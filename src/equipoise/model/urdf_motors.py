@@ -25,13 +25,13 @@ def with_motors(model: Model, root: Element) -> Model:
     motors = set(_driven(root)) & {name for name, joint in model.joints.items() if not isinstance(joint.type, Floating)}
     if not motors:
         return model
-    told = reassemble(model, lambda joint: replace(joint, actuated=joint.name in motors))
-    bare = without_motors(list(told.joints.values()))
-    found = sum(bool(joint.actuated) for joint in told.joints.values())
-    guessed = [name for name in bare if told.joints[name].limits.effort > 0 and len(bare) > found]
+    declared = reassemble(model, lambda joint: replace(joint, actuated=joint.name in motors))
+    bare = without_motors(list(declared.joints.values()))
+    found = sum(bool(joint.actuated) for joint in declared.joints.values())
+    guessed = [name for name in bare if declared.joints[name].limits.effort > 0 and len(bare) > found]
     _warn("have no transmission but an effort limit are taken to have motors", guessed)
     _warn("have no transmission are passive", [name for name in bare if name not in guessed])
-    return reassemble(told, lambda joint: replace(joint, actuated=joint.actuated or joint.name in guessed))
+    return reassemble(declared, lambda joint: replace(joint, actuated=joint.actuated or joint.name in guessed))
 
 
 def _driven(root: Element) -> Iterator[str]:

@@ -101,7 +101,8 @@ def _parsed(data: bytes | str) -> Element:
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
     parser.CharacterDataHandler = builder.data
     _feed(parser, data)
-    assert builder.root is not None  # expat refuses a document without elements
+    if builder.root is None:  # expat refuses such a document first
+        raise MalformedError("no XML element")
     return builder.root
 
 

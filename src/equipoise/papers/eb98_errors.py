@@ -143,6 +143,8 @@ def _in_the_controller(robot: Robot) -> Iterator[Figure]:
             e = ReferenceState(robot, at).com[:2] - centre
             seen.append(float(e @ W @ e) / rho**2)
         levels[name] = max(seen)
-    said = ", ".join(f"{name} {V:.2f}" for name, V in levels.items())
+    listed = ", ".join(f"{name} {V:.2f}" for name, V in levels.items())
     good = levels["neither"] > 3 and 0.4 < levels["task"] < 1.6 and 0.9 < levels["constraint"] < 1 + 1e-6
-    yield Figure("in the controller: V at most, by task and by constraint [Eqs. (80), (81)]", "near 1; ≤ 1", said, good)
+    yield Figure(
+        "in the controller: V at most, by task and by constraint [Eqs. (80), (81)]", "near 1; ≤ 1", listed, good
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..balance import (
     Aerodynamic,
-    Held,
+    RigidContact,
     analyse_contacts,
     base_turn,
     contact_jacobian,
@@ -87,7 +87,7 @@ def contact_analysis() -> Iterator[Figure]:
         ranks = a.rank, a.base_rank, a.internal_constraints, a.uncontrollable.shape[1]
         yield equal(f"{count} feet: ranks, internal, uncontrollable [slide 14]", ranks, table)
     pad = (0.02, -0.01, 0.03)  # m, where a foot touches
-    two = analyse_contacts(robot, q, [Held(foot, pad) for foot in FEET[:2]])
+    two = analyse_contacts(robot, q, [RigidContact(foot, pad) for foot in FEET[:2]])
     line = f"rotation about the line through front_left_foot {pad} and front_right_foot {pad}"
     yield equal("two feet leave a rotation about the line through them, in words", list(two.words) == [line], True)
     free = np.zeros(robot.nv)
@@ -122,15 +122,17 @@ def _mixed_contacts() -> Iterator[Figure]:
     """A flat foot, a hand as a point, a knee on a slope without friction, in one call."""
     robot, slope = load("human"), (0.0, 0.6, 0.8)
     q, v = robot.random_state(np.random.default_rng(4))
-    held = [Held("left_foot", kind="frame"), Held("right_hand", (0, 0, -0.1)), Held("right_shank", axes=[slope])]
+    foot, hand = RigidContact("left_foot", kind="frame"), RigidContact("right_hand", (0, 0, -0.1))
+    held = [foot, hand, RigidContact("right_shank", axes=[slope])]
     J, now = contact_jacobian(robot, q, held), ReferenceState(robot, q, v)
-    hand, knee = now.frame("right_hand", (0, 0, -0.1)).V[:3], now.frame("right_shank").V[:3]
-    wanted = np.concatenate([now.frame("left_foot").V, hand, [np.dot(slope, knee)]])
+    palm, knee = now.frame("right_hand", (0, 0, -0.1)).V[:3], now.frame("right_shank").V[:3]
+    wanted = np.concatenate([now.frame("left_foot").V, palm, [np.dot(slope, knee)]])
     yield agree("three kinds of contact in one call: J_c v", J @ v, wanted, 1e-11)
     yield equal("their rank: 6 + 3 + 1", analyse_contacts(robot, q, held).rank, 10)
     other = one_of_each_joint()
     q, v = other.random_state(np.random.default_rng(5))
-    held, now = [Held("revolute_link", (0.1, 0.2, -0.1)), Held("follower", kind="frame")], ReferenceState(other, q, v)
+    held = [RigidContact("revolute_link", (0.1, 0.2, -0.1)), RigidContact("follower", kind="frame")]
+    now = ReferenceState(other, q, v)
     wanted = np.concatenate([now.frame("revolute_link", (0.1, 0.2, -0.1)).V[:3], now.frame("follower").V])
     yield agree(
         "behind a slide, a ball, a plane and a turn: J_c v", contact_jacobian(other, q, held) @ v, wanted, 1e-11

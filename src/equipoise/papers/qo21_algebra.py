@@ -25,7 +25,7 @@ def algebra() -> Iterator[Figure]:
     yield agree("x y as matrices", (x * y).matrix, X @ Y, 1e-12)
     yield agree("x* is the inverse", x.conj.matrix, np.linalg.inv(X), 1e-12)
     yield agree("from a matrix and back", dq.from_matrix(X).matrix, X, 1e-12)
-    a, b = (dq.DualQuaternion(h) for h in rng.normal(size=(2, 8)))
+    a, b = (dq.DQ(h) for h in rng.normal(size=(2, 8)))
     wanted = _product(a.vec8, b.vec8)
     yield agree("any product, part by part [Eq. (A.16)]", (a * b).vec8, wanted, 1e-12)
     yield agree("vec₈(a b) = H⁺(a) vec₈ b [Eq. (A.17)]", dq.hamiplus8(a) @ b.vec8, wanted, 1e-12)
@@ -68,7 +68,7 @@ def _vectors(rng: np.random.Generator) -> Iterator[Figure]:
     yield agree("power of a wrench on a twist: f·v + τ·ω [Eq. (5.18)]", power, F @ V, 1e-12)
 
 
-def _exponentials(x: dq.DualQuaternion, X: Array, turn: Array, p: Array) -> Iterator[Figure]:
+def _exponentials(x: dq.DQ, X: Array, turn: Array, p: Array) -> Iterator[Figure]:
     yield agree("log x = ½ φ n + ½ ε p [Def. A.21]", dq.log(x).vec6, np.concatenate([turn, p]) / 2, 1e-12)
     yield agree("exp(log x) = x [Def. A.22]", dq.exp(dq.log(x)).matrix, X, 1e-12)
     yield agree(
@@ -89,7 +89,7 @@ def _twists(rng: np.random.Generator, X: Array) -> Iterator[Figure]:
     def moving(t: float) -> Array:
         return X @ expm(t * np.block([[cross_matrix(V[3:]), V[:3, None]], [np.zeros((1, 4))]]))
 
-    x, x_dot, X_dot = dq.from_matrix(X), dq.DualQuaternion(rate(lambda t: dq.from_matrix(moving(t)).vec8)), rate(moving)
+    x, x_dot, X_dot = dq.from_matrix(X), dq.DQ(rate(lambda t: dq.from_matrix(moving(t)).vec8)), rate(moving)
     spins = {"body": np.linalg.inv(X) @ X_dot, "outer": X_dot @ np.linalg.inv(X)}
     for axes, S in spins.items():
         wanted = np.concatenate([S[:3, 3], axial(S[:3, :3])])

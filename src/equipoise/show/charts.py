@@ -52,11 +52,11 @@ class RunChart:
         if self.limit is None:
             return False
         sign = 1.0 if self.bad_above else -1.0
-        beyond = [np.mean(sign * line[~np.isnan(line)] > sign * self.limit + self.tolerance) for line in self._told]
+        beyond = [np.mean(sign * line[~np.isnan(line)] > sign * self.limit + self.tolerance) for line in self._recorded]
         return any(part > self.share for part in beyond)
 
     @property
-    def _told(self) -> list[Array]:
+    def _recorded(self) -> list[Array]:
         return [line for line in self.lines.values() if not np.isnan(line).all()]
 
     def extreme(self) -> str:

@@ -78,20 +78,20 @@ def moment_of(run: Run, k: int) -> Moment:
     wrenches = {name: F[k] for name, F in run.forces.items()}
     wanted = {
         frame: rigid.pose(quaternions.rotation(tuple(map(float, numbers[3:]))), numbers[:3].copy())
-        for frame, numbers in _last_told(run, run.references, k).items()
+        for frame, numbers in _last_given(run, run.references, k).items()
     }
-    outlines = _last_told(run, run.outlines, k)
+    outlines = _last_given(run, run.outlines, k)
     return Moment(float(run.t[k]), np.asarray(run.q[k], dtype=float), wrenches, velocity, wanted, outlines)
 
 
-def _last_told(run: Run, columns: Mapping[str, Array], k: int) -> dict[str, Array]:
-    """What was told now and then, by the last record up to sample k."""
+def _last_given(run: Run, columns: Mapping[str, Array], k: int) -> dict[str, Array]:
+    """What is given now and then, by the last record up to sample k."""
     rows = run.t[: k + 1] > run.t[k] - LAST_RECORD
     found = {}
     for name, numbers in columns.items():
-        told = np.flatnonzero(rows & np.isfinite(numbers[: k + 1].reshape(k + 1, -1)[:, 0]))
-        if len(told):
-            found[name] = numbers[told[-1]]
+        given = np.flatnonzero(rows & np.isfinite(numbers[: k + 1].reshape(k + 1, -1)[:, 0]))
+        if len(given):
+            found[name] = numbers[given[-1]]
     return found
 
 

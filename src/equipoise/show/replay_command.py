@@ -23,19 +23,19 @@ def replay_command(
     """A log through an estimator; a table of its errors; the run with the new estimates."""
     run = Run.load(log)
     feet: Any = list(contacts) if contacts else dict(run.contacts)
-    said = replay(run, Estimator(run.robot, imu or imu_frame(run.robot), feet))
+    replayed = replay(run, Estimator(run.robot, imu or imu_frame(run.robot), feet))
     table = Table(title=f"{run.robot.name}: {run.duration:g} s, {len(run.t)} rows")
     for column in ("error of the base", "RMS", "largest", "at the end"):
         table.add_column(column)
     errors = {
-        "position, m": said.position_error,
-        "velocity, m/s": said.velocity_error,
-        "tilt, °": np.degrees(said.tilt_error),
+        "position, m": replayed.position_error,
+        "velocity, m/s": replayed.velocity_error,
+        "tilt, °": np.degrees(replayed.tilt_error),
     }
     for name, error in errors.items():
         table.add_row(name, *(f"{x:.3g}" for x in (np.sqrt(np.mean(error**2)), error.max(), error[-1])))
     console.print(table)
-    result = replace(run, estimates={"q": said.q, "v": said.v})
+    result = replace(run, estimates={"q": replayed.q, "v": replayed.v})
     if out is not None:
         path = result.to_mcap(out) if Path(out).suffix == ".mcap" else result.save(out)
         console.print(f"{path}", highlight=False, soft_wrap=True)

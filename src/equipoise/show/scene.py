@@ -50,7 +50,7 @@ PAPER = {  # colours of ground, small and large squares; None: of a page that ma
 
 @contextlib.contextmanager
 def quiet_viser() -> Iterator[None]:
-    """viser announces itself on the terminal; what is worth saying is said by us."""
+    """viser announces itself on the terminal; what is worth reporting is printed by us."""
     import rich
 
     console = rich.get_console()

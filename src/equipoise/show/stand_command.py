@@ -13,7 +13,7 @@ from .tables import table
 
 if TYPE_CHECKING:
     from ..body.body import Body
-    from ..control.standing import Standing
+    from ..control.standing import StandingController
     from ..robot import Robot
     from ..simulate.run import Run
 
@@ -33,7 +33,7 @@ def stand_command(
 ) -> bool:
     """Find who is who, stand, and try what should be possible; whether all of it was."""
     from ..body.body import Body
-    from ..control.standing import Standing
+    from ..control.standing import StandingController
     from ..simulate.trials import trials
 
     begin = perf_counter()
@@ -42,7 +42,7 @@ def stand_command(
         print_body(console, found)
     if save is not None:
         console.print(f"profile: {found.save(save)}", highlight=False, soft_wrap=True)
-    standing = Standing(robot, found)
+    standing = StandingController(robot, found)
     if not quiet:
         console.print(f"posture and controller ready after {perf_counter() - begin:.1f} s\n", highlight=False)
     rows, good = [], 0
@@ -74,11 +74,11 @@ def print_body(console: Console, body: Body) -> None:
     console.print(table(title, ["part", "link", "contact", "size", "joints"], rows, words=3))
     console.print(f"front {_axis(body.front)}, up {_axis(body.up)} in the base's axes", highlight=False)
     for finding in body.doubts:
-        said = f"{finding.what}: {finding.value} ({finding.reason})"
-        console.print(f"[yellow]doubtful[/] {escape(said)}", highlight=False)
+        text = f"{finding.what}: {finding.value} ({finding.reason})"
+        console.print(f"[yellow]doubtful[/] {escape(text)}", highlight=False)
 
 
-def demonstration(standing: Standing) -> Run:
+def demonstration(standing: StandingController) -> Run:
     """One run of everything: a squat, a reach with each hand, a push."""
     from ..simulate.conditions import Push
     from ..simulate.loop import simulate

@@ -20,12 +20,13 @@ from .world import Box
 CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
-        model_types.Inertia, model_types.Shape, model_types.Link, model_types.Mimic, model_types.JointLimits,
+        model_types.Inertia, model_types.Shape, model_types.Link, model_types.Mimic, model_types.DeclaredLimits,
         model_types.JointDynamics, model_types.Joint, model_types.Frame, model_types.LoopClosure, model_types.Model,
         primitives.Point, primitives.Line, primitives.Segment, primitives.Plane, primitives.Sphere, primitives.Capsule,
         Box, ContactInfo, *JOINT_TYPES.values(),
     )
 }  # fmt: skip
+CLASSES["JointLimits"] = model_types.DeclaredLimits  # its name in files written before 0.2
 
 
 class RunError(EquipoiseError):

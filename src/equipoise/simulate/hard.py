@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 NEAR = 1e-5  # m: points nearer to the ground take part
 SLOW = 1e-2  # m/s: slower approaches do not rebound
-DOUBTFUL = 1e-6  # m/s: a residual of the contact problem that is told as an event
+DOUBTFUL = 1e-6  # m/s: a residual of the contact problem that is logged as an event
 
 
 class HardPlant(OwnPlant):

@@ -5,7 +5,7 @@ While a contact is closed its points do not move, M a + h = tau + Jᵀ λ with J
 
     r̈_n ≥ 0,   λ_n ≥ 0,   r̈_n λ_n = 0                                  [ETH19, slide 20]
 
-Friction has no limit here: what a contact would need is told as an event. Between events the motion is integrated to
+Friction has no limit here: what a contact would need is logged as an event. Between events the motion is integrated to
 fourth order, then positions and velocities are projected on the constraints, in the metric of M: nothing drifts.
 """
 
@@ -249,7 +249,7 @@ class IdealPlant(OwnPlant):
         return [f"{name} strikes the ground at {speed:.3g} m/s" for name, speed in worst.items()]
 
     def _needs_friction(self, forces: Array) -> list[str]:
-        """Contacts whose force has left their friction cone, each told once."""
+        """Contacts whose force has left their friction cone, each logged once."""
         events = []
         for name, rows in self.points.parts.items():
             if name in self._slipping or not self.closed[rows].any():

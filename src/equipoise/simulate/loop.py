@@ -18,7 +18,7 @@ from .actuators import ActuatorBank, Actuators
 from .conditions import Fall, Noise, Push, as_kind
 from .contacts import Contacts
 from .motor import DriveCommand, Motor
-from .off_ground import tell_contacts_off_ground
+from .off_ground import report_contacts_off_ground
 from .perception import Perception
 from .planned import outlines_of, phase_of
 from .plant import Plant, PlantState, make_plant
@@ -85,7 +85,7 @@ def simulate(
         noise: of the sensors; the controller sees it, the record does not. These and `fall` may be
             given as dictionaries of their fields.
         estimator: such as `eq.Estimator`: the controller then sees its estimate, made of what the sensors say in every
-            step of the plant, and never the true state. It is told the state at the start.
+            step of the plant, and never the true state. It starts from the true state.
         sensors: `eq.Sensors`, such as `eq.Sensors.realistic()`; without errors if not given.
         actuators: `eq.Actuators`: what motors make of the commanded torque; exact if not given. Their rotors are in the
             plant.
@@ -102,7 +102,7 @@ def simulate(
     shoves = _pushes(robot, pushes)
     state = _reset(controller, made, q, v)
     rng = np.random.default_rng(seed)
-    record = RunRecorder(robot, dt, tell_contacts_off_ground(robot, controller, made, state.q))
+    record = RunRecorder(robot, dt, report_contacts_off_ground(robot, controller, made, state.q))
     perception = _perception(robot, made, estimator, sensors, noise, rng, state)
     loop = _Loop(
         robot, controller, made, dt, every, shoves, record,
@@ -230,11 +230,11 @@ class _Loop:
     motor: Motor
     perception: Perception | None
     actuators: ActuatorBank | None
-    drifted: bool = False  # whether quaternions of the plant were told to drift
+    drifted: bool = False  # whether quaternions of the plant were reported to drift
 
     def run(self, state: PlantState, steps: int, tick: Callable[[int], None]) -> str:
         """All steps; how it ended. A status of the controller never ends it."""
-        told, solution, wanted = set[int](), None, DriveCommand(np.zeros(self.robot.nv))
+        reported, solution, wanted = set[int](), None, DriveCommand(np.zeros(self.robot.nv))
         for k in range(steps + 1):
             t = k * self.dt
             if self.perception is not None:
@@ -260,7 +260,7 @@ class _Loop:
                 break
             try:
                 with np.errstate(over="ignore", invalid="ignore"):  # a plant that diverges says so itself
-                    state = self._step(t, acting, told)
+                    state = self._step(t, acting, reported)
             except (StateError, ConstraintError) as error:
                 return self._ended("failed", t, f"the plant failed: {error}")
             self.record.after(state, t + self.dt)
@@ -302,10 +302,10 @@ class _Loop:
             return self.perception.q, self.perception.v
         return (state.q, state.v) if self.sense is None else self.sense(state.q, state.v)
 
-    def _step(self, t: float, acting: Array, told: set[int]) -> PlantState:
+    def _step(self, t: float, acting: Array, reported: set[int]) -> PlantState:
         active = [i for i, push in enumerate(self.pushes) if push.acts(t, self.dt)]
-        for i in set(active) - told:
-            told.add(i)
+        for i in set(active) - reported:
+            reported.add(i)
             self.record.tell(t, f"push on {self.pushes[i].frame}: {np.linalg.norm(self.pushes[i].force):.3g} N")
         if not active:
             state = self.plant.step(acting, self.dt)
@@ -320,7 +320,7 @@ class _Loop:
         return self._unit(t, state)
 
     def _unit(self, t: float, state: PlantState) -> PlantState:
-        """The state with quaternions of unit length; a plant whose own drift away from it is told once."""
+        """The state with quaternions of unit length; a plant whose own drift away from it is reported once."""
         starts = self.robot.tree.quaternions
         lengths = [float(np.linalg.norm(state.q[k : k + 4])) for k in starts]
         if not any(abs(length - 1) > UNIT for length in lengths):

@@ -146,8 +146,8 @@ def _forces(run: Run, rows: Array) -> Iterator[tuple[int, str, dict[str, Any]]]:
     weight = run.robot.mass * float(np.linalg.norm(run.robot.model.gravity)) or 1.0
     for k in rows:
         stamp, arrows, wrenches = _stamp(run.t[k]), [], []
-        for name, told in run.measured.items():
-            wrench = told[k]
+        for name, measured in run.measured.items():
+            wrench = measured[k]
             if not np.isfinite(wrench).all():
                 continue
             frame = run.contacts[name].frame
@@ -241,7 +241,7 @@ def attached_run(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
 
 @contextmanager
 def _reader(path: str | Path, max_bytes: int = MAX_BYTES) -> Iterator[Any]:
-    """A reader of an MCAP file; one that is damaged or unpacks to too much is told so."""
+    """A reader of an MCAP file; one that is damaged or unpacks to too much is refused with the reason."""
     package = _package()
     if not Path(path).is_file():
         raise RunError(f"no file {str(path)!r}")

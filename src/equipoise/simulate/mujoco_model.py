@@ -284,10 +284,10 @@ def _feels(spec: Any, point: str) -> None:
     """A sensor of the force with which a point presses, the torque, and where."""
     mujoco = import_mujoco()
     field = mujoco.mjtConDataField
-    told = (field.mjCONDATA_FORCE, field.mjCONDATA_TORQUE, field.mjCONDATA_POS)
+    reported = (field.mjCONDATA_FORCE, field.mjCONDATA_TORQUE, field.mjCONDATA_POS)
     sensor = spec.add_sensor(name=f"force {point}", type=mujoco.mjtSensor.mjSENS_CONTACT)
     sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_GEOM, point
-    sensor.intprm[:3] = sum(1 << int(one) for one in told), NET_FORCE, 1
+    sensor.intprm[:3] = sum(1 << int(one) for one in reported), NET_FORCE, 1
 
 
 def _links(spec: Any, robot: Robot, bodies: Sequence[Any], physics: Physics, friction: float) -> None:

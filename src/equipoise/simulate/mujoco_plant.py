@@ -220,11 +220,11 @@ class MujocoPlant:
 
     def _measured(self) -> Array:
         """Wrench of each contact at its frame's origin, world axes, from the solver's forces of the last step."""
-        told = self.data.sensordata
-        felt = told[self._felt]  # of each point: force, torque, place
-        felt[:, 3:6] += cross(felt[:, 6:] - told[self._origins], felt[:, :3])
+        sensors = self.data.sensordata
+        felt = sensors[self._felt]  # of each point: force, torque, place
+        felt[:, 3:6] += cross(felt[:, 6:] - sensors[self._origins], felt[:, :3])
         return self._sums @ felt[:, :6]
 
 
 def _no_log(text: str) -> None:
-    """A step that diverges is told by an error of ours."""
+    """A step that diverges raises an error of ours."""

@@ -1,4 +1,4 @@
-"""Contacts that a controller relies on and that do not touch: told at the start, before the robot falls."""
+"""Contacts that a controller relies on and that do not touch: reported at the start, before the robot falls."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-TOUCHING = 5e-3  # m: nearer points may be said to touch; feet on yielding ground sink in by less
+TOUCHING = 5e-3  # m: nearer points count as touching; feet on yielding ground sink in by less
 
 
-def tell_contacts_off_ground(robot: Robot, controller: Any, plant: Any, q: Array) -> list[str]:
+def report_contacts_off_ground(robot: Robot, controller: Any, plant: Any, q: Array) -> list[str]:
     """One sentence for each contact in force of a controller that is off the world of a plant at q; each is a warning
     too."""
     in_force: frozenset[str] = getattr(controller, "in_force", frozenset())
-    told = list(_told(robot, getattr(plant, "contacts", {}), in_force, getattr(plant, "world", ()), q))
-    for text in told:
+    reports = list(_reports(robot, getattr(plant, "contacts", {}), in_force, getattr(plant, "world", ()), q))
+    for text in reports:
         warnings.warn(text, ContactWarning, stacklevel=3)
-    return told
+    return reports
 
 
-def _told(
+def _reports(
     robot: Robot, contacts: Mapping[str, ContactInfo], in_force: frozenset[str], world: Sequence[Solid], q: Array
 ) -> Iterator[str]:
     for name in sorted(set(contacts) & set(in_force)):

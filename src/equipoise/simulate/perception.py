@@ -57,16 +57,16 @@ class Perception:
         self.estimates: list[tuple[Array, Array]] = []
 
     def reset(self, state: PlantState) -> None:
-        """The estimator is told where the run starts: no sensor sees position and heading."""
+        """The estimator is given the initial state: no sensor sees position and heading."""
         self.estimator.reset(state.q, state.v, t=0.0)
 
     def update(self, t: float, state: PlantState, torque: Array) -> None:
         """One step of sensors and estimator."""
-        said = self.suite.read(t, state, torque)
-        feet = None if said.forces is None else self._at_estimator(said.forces)
-        inputs = said.gyroscope, said.accelerometer, said.joints, said.joint_rates, said.torques
+        now = self.suite.read(t, state, torque)
+        feet = None if now.forces is None else self._at_estimator(now.forces)
+        inputs = now.gyroscope, now.accelerometer, now.joints, now.joint_rates, now.torques
         self.q, self.v = self.estimator(t, *inputs, forces=feet)
-        self.readings.append(said)
+        self.readings.append(now)
         self.estimates.append((self.q, self.v))
 
     def _at_estimator(self, forces: Mapping[str, Array]) -> dict[str, Array]:
@@ -83,11 +83,11 @@ class Perception:
         forces = self.readings[-1].forces if self.readings else None
         if forces is None:
             return getattr(self.estimator, "wrenches", SILENT)
-        said = {}
+        turned = {}
         for name, wrench in forces.items():
             R = self.robot.pose(self.q, self.contacts[name].frame)[:3, :3]
-            said[name] = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
-        return said
+            turned[name] = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
+        return turned
 
     def inform(self, t: float, controller: Any) -> None:
         """Give a controller what it can take: contact wrenches, and where measured forces have the centre of mass."""

@@ -23,7 +23,7 @@ Array = np.ndarray
 class RunRecorder:
     """Rows as they come; arrays in the end."""
 
-    def __init__(self, robot: Robot, dt: float, told: Iterable[str] = ()) -> None:
+    def __init__(self, robot: Robot, dt: float, reports: Iterable[str] = ()) -> None:
         self.robot, self.dt = robot, dt
         self.t: list[float] = []
         self.q: list[Array] = []
@@ -37,7 +37,7 @@ class RunRecorder:
         self.acceleration: list[Array] = []
         self.task_errors: list[Mapping[str, float]] = []
         self.margins: list[Mapping[str, float]] = []
-        self.events: list[tuple[float, str]] = [(0.0, text) for text in told]
+        self.events: list[tuple[float, str]] = [(0.0, text) for text in reports]
         self.commanded = False
         self.references: dict[int, Mapping[str, Array]] = {}  # by row
         self.outlines: dict[int, Mapping[str, Array]] = {}  # by row
@@ -88,7 +88,7 @@ class RunRecorder:
         last = [self.acceleration[-1] if self.acceleration else np.zeros(nv)] * (rows - len(self.acceleration))
         measured = self.measured + [self.measured[-1] if self.measured else {}] * (rows - len(self.measured))
         pairs = [item if isinstance(item, tuple) else (item, 0.0) for item in obstacles]
-        told = _columns(measured, 6)
+        felt = _columns(measured, 6)
         readings, estimates = ({}, {}) if perception is None else perception.recorded()
         return Run(
             robot=self.robot,
@@ -100,8 +100,8 @@ class RunRecorder:
             com=np.array([self.robot.com(q) if finite(q) else np.full(3, np.nan) for q in self.q]),
             status=np.array(self.status, dtype=np.uint8),
             cycle_time=np.array(self.cycle_time),
-            forces=_columns(self.forces, 6) if self.commanded else told,
-            measured=told,
+            forces=_columns(self.forces, 6) if self.commanded else felt,
+            measured=felt,
             contacts=getattr(plant, "contacts", {}),
             task_errors=_columns(self.task_errors, None),
             margins=_columns(self.margins, None),

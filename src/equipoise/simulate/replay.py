@@ -1,4 +1,4 @@
-"""A log through an estimator again: what would it have said?"""
+"""A log through an estimator again: what would it have estimated?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What an estimator says of a run.
+    """What an estimator makes of a run.
 
     Attributes:
         t: (N,) s.
@@ -46,12 +46,12 @@ def replay(run: Run, estimator: Any) -> Replay:
         raise RunError("this run has no readings of sensors: simulate with estimator= and sensors=")
     r = run.readings
     estimator.reset(run.q[0], run.v[0], t=float(run.t[0]))
-    said = []
+    estimated_states = []
     for k, t in enumerate(run.t):
         torques = r["torques"][k] if "torques" in r else None
         inputs = r["gyroscope"][k], r["accelerometer"][k], r["joints"][k], r["joint_rates"][k], torques
-        said.append(estimator(float(t), *inputs, forces=_forces(run, estimator, k)))
-    q, v = (np.array(part) for part in zip(*said, strict=True))
+        estimated_states.append(estimator(float(t), *inputs, forces=_forces(run, estimator, k)))
+    q, v = (np.array(part) for part in zip(*estimated_states, strict=True))
     up = [np.einsum("ki,ki->k", _up(q), _up(run.q)).clip(-1, 1)]
     distance, speed = (np.linalg.norm(x[:, :3] - y[:, :3], axis=1) for x, y in ((q, run.q), (v, run.v)))
     return Replay(run.t, q, v, distance, speed, np.arccos(up[0]))
@@ -59,13 +59,13 @@ def replay(run: Run, estimator: Any) -> Replay:
 
 def _forces(run: Run, estimator: Any, k: int) -> Mapping[str, Array] | None:
     """Measured forces by the estimator's contacts; None where the feet measured nothing."""
-    told = {name.removeprefix("force of "): x[k] for name, x in run.readings.items() if name.startswith("force of ")}
-    if not told:
+    felt = {name.removeprefix("force of "): x[k] for name, x in run.readings.items() if name.startswith("force of ")}
+    if not felt:
         return None
     result = {}
     for name, frame in estimator.contact_frames.items():
-        same = [name] if name in told else [c for c in told if run.contacts[c].frame == frame]
-        result[name] = np.sum([told[c] for c in same], axis=0) if same else np.zeros(6)
+        same = [name] if name in felt else [c for c in felt if run.contacts[c].frame == frame]
+        result[name] = np.sum([felt[c] for c in same], axis=0) if same else np.zeros(6)
     return result
 
 

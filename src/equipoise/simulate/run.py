@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..files import MAX_BYTES, written_whole
-from ..markup import html_table
+from ..model.html import html_table
 from .archive import RunError, encoded
 from .contacts import ContactInfo
 from .run_format import ARRAYS, FORMAT, KIND, MAPPINGS
@@ -27,8 +27,8 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """A simulation, row k at time t[k]: the state there, what the controller said, and what then happened until t[k +
-    1].
+    """A simulation, row k at time t[k]: the state there, what the controller answered, and what then happened until
+    t[k + 1].
 
     Attributes:
         robot: whom it is of.
@@ -99,7 +99,7 @@ class Run:
 
     @property
     def statuses(self) -> Array:
-        """What the controller said of each step, in words, (N,)."""
+        """The controller's status of each step, in words, (N,)."""
         return np.array(self.status_names, dtype=str)[self.status] if self.status_names else np.full(len(self.t), "")
 
     @property

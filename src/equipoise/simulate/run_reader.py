@@ -71,8 +71,8 @@ def _header(path: Path, arrays: Mapping[str, Array]) -> dict[str, Any]:
         raise RunError(f"{str(path)!r} is not a run: it has no header. Its arrays are: {', '.join(arrays) or 'none'}")
     header = json.loads(arrays["header"].tobytes().decode())
     if not isinstance(header, dict) or header.get("format") != KIND:
-        said = header.get("format") if isinstance(header, dict) else header
-        raise RunError(f"{str(path)!r} is not a run: its header says {said!r}")
+        named = header.get("format") if isinstance(header, dict) else header
+        raise RunError(f"{str(path)!r} is not a run: its header says {named!r}")
     if not isinstance(header["version"], int) or header["version"] > FORMAT:
         raise RunError(
             f"{str(path)!r} is of format {header['version']}; this version of Equipoise reads up to {FORMAT}. "

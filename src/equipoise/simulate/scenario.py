@@ -1,7 +1,7 @@
 """The format of scenario files: what a TOML file may say, read into frozen data. docs/scenarios.md explains it.
 
 Lengths are metres and times seconds. Whatever needs the robot (frames, joints, sizes of targets) is checked when the
-scenario is built for one, in `scenario_build`, and told with the same lines.
+scenario is built for one, in `scenario_build`, and its errors name the same lines.
 """
 
 # ruff: noqa: RUF009 — `entry` makes fields

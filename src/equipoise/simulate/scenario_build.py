@@ -77,8 +77,8 @@ class Built:
 
 
 @contextmanager
-def told(place: TomlPlace | None) -> Iterator[None]:
-    """Errors of what is built are told with the line that asked for it."""
+def located_errors(place: TomlPlace | None) -> Iterator[None]:
+    """Errors of what is built name the line that asked for it."""
     try:
         yield
     except (ScenarioError, MissingPackageError):
@@ -97,7 +97,7 @@ def build(scenario: Scenario, robot: str | None = None) -> Built:
 
 
 def _builder(scenario: Scenario, robot: str | None) -> _Builder:
-    with told(scenario.place.at("robot") if robot is None else None):
+    with located_errors(scenario.place.at("robot") if robot is None else None):
         made, body = embodied(robot or scenario.robot)
     if robot in (None, scenario.robot):
         return _Builder(scenario, made, body, True, 1.0, 1.0)
@@ -125,7 +125,7 @@ class _Builder:
         )
         self.standing = self._start()
         for frame in scenario.frame:
-            with told(frame.place):
+            with located_errors(frame.place):
                 self.robot = self.robot.with_frame(frame.name, frame.on, self._frame_on(frame))
 
     def built(self) -> Built:
@@ -139,7 +139,7 @@ class _Builder:
         }
         if scenario.control.kind not in kinds:
             scenario.place.at("control", "kind").unknown("kind of control", scenario.control.kind, kinds)
-        with told(scenario.control.place or scenario.place):
+        with located_errors(scenario.control.place or scenario.place):
             controller, start = kinds[scenario.control.kind]()
         duration = scenario.duration
         if duration is None:
@@ -180,7 +180,7 @@ class _Builder:
 
     def _settled(self) -> Array:
         place = self.scenario.place.at("start", "settle")
-        with told(place):
+        with located_errors(place):
             found = find_posture(self.robot, dict.fromkeys(self.contacts), posture=self.standing, start=self.standing)
         return found.q if found.converged else place.fail(f"no posture at rest was found: {found.reason}")
 
@@ -203,7 +203,7 @@ class _Builder:
 
     def _made(self, item: TomlItem) -> Any:
         """A primitive or box."""
-        with told(item.place):
+        with located_errors(item.place):
             options = self._scaled({name: x for name, x in item.options.items() if name != "name"})
             return SOLIDS[item.kind](**options)
 
@@ -215,7 +215,7 @@ class _Builder:
             if part is None or len(part.corners) < 3:
                 item.place.fail(f'{frame!r} has no flat that is known; give its corners, or say kind = "point"')
             options["corners"] = np.array(part.corners)
-        with told(item.place):
+        with located_errors(item.place):
             made = CONTACTS[item.kind](**options)
             made.check(self.robot)
             return made
@@ -223,7 +223,7 @@ class _Builder:
     def _constraints(self) -> list[Any]:
         made = []
         for item in self.scenario.constraint:
-            with told(item.place):
+            with located_errors(item.place):
                 options = self._scaled(item.options)
                 if "rates" in options:
                     options["gains"] = Gains.of_rates(*options.pop("rates"))
@@ -244,7 +244,7 @@ class _Builder:
         made = []
         for item in self.scenario.task:
             options = {name: x for name, x in item.options.items() if name != "path"}
-            with told(item.place):
+            with located_errors(item.place):
                 task: Any = TASKS[item.kind](**options)
                 task.check(self.robot)
                 require_settings(task, self._context)
@@ -318,11 +318,11 @@ class _Builder:
         targets = {frame: self._where(where, frame, bare=True) for frame, where in stance.targets.items()}
         com = None if stance.com is None else self._com(stance.com)
         posture = self._joints(stance.posture, stance.place.at("posture")) or None
-        with told(stance.place):
+        with located_errors(stance.place):
             return Stance(stance.contacts, posture, stance.name, places, targets, com, stance.seconds, stance.hold)
 
     def _where(self, where: Where, frame: str, bare: bool) -> Any:
-        """A pose; a place alone where nothing is said of the orientation and none is needed; or a plane."""
+        """A pose; a place alone where no orientation is given and none is needed; or a plane."""
         if where.plane is not None:
             *normal, offset = where.plane
             return Plane(tuple(normal), offset * self.scale)

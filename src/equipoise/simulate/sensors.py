@@ -342,8 +342,8 @@ class SensorSuite:
     def _forces(self, state: PlantState) -> dict[str, Array]:
         f = self.sensors.forces
         scale = np.repeat([0.0, 0.0] if f is None else [f.force_noise, f.torque_noise], 3)
-        said = {}
+        readings = {}
         for name, wrench in state.wrenches.items():
             R = self.robot.pose(state.q, self.contacts[name].frame)[:3, :3]
-            said[name] = np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]]) + scale * self.rng.standard_normal(6)
-        return said
+            readings[name] = np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]]) + scale * self.rng.standard_normal(6)
+        return readings

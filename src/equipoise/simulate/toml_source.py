@@ -1,7 +1,7 @@
-"""TOML files whose mistakes are told with file and line.
+"""TOML files whose mistakes are reported with file and line.
 
 `tomllib` gives values without places, so the lines of tables and keys are found here: by headers `[a]`, `[[a]]` and
-keys at the start of a line. What is written inside a line or a bracket is told with the line of its key.
+keys at the start of a line. What is written inside a line or a bracket is reported with the line of its key.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from .loop import simulate
 from .run import Run
 
 if TYPE_CHECKING:
-    from ..control.standing import Standing
+    from ..control.standing import StandingController
 
 Array = np.ndarray
 SQUAT = 0.08  # of the leg's length
@@ -39,7 +39,7 @@ class Trial:
     run: Run
 
 
-def trials(standing: Standing) -> Iterator[Trial]:
+def trials(standing: StandingController) -> Iterator[Trial]:
     """All that is tried, one run in MuJoCo each, from the standing posture."""
     yield _still(standing)
     yield _squat(standing)
@@ -49,7 +49,7 @@ def trials(standing: Standing) -> Iterator[Trial]:
         yield _push(standing, side, direction)
 
 
-def reach_of(standing: Standing, hand: str) -> float:
+def reach_of(standing: StandingController, hand: str) -> float:
     """m: how far a hand is asked to go: 30 cm, or half the arm if that is less."""
     robot, body = standing.robot, standing.body
     skeleton = Skeleton(robot)
@@ -59,13 +59,13 @@ def reach_of(standing: Standing, hand: str) -> float:
     return min(REACH, sum(float(np.linalg.norm(b - a)) for a, b in pairwise(places)) / 2)
 
 
-def _still(standing: Standing) -> Trial:
+def _still(standing: StandingController) -> Trial:
     run = _run(standing, 5.0)
     off = _off(standing, run)
-    return Trial("stands 5 s", f"centre of mass within {DRIFT * 1e3:.0f} mm", _said(run, off), _ok(run, off), run)
+    return Trial("stands 5 s", f"centre of mass within {DRIFT * 1e3:.0f} mm", _summary(run, off), _ok(run, off), run)
 
 
-def _squat(standing: Standing) -> Trial:
+def _squat(standing: StandingController) -> Trial:
     depth = SQUAT * standing.body.leg_length
     standing.reset()
     standing.squat(depth, at=0.2, seconds=1.0)
@@ -76,7 +76,7 @@ def _squat(standing: Standing) -> Trial:
     return Trial(f"squats {SQUAT:.0%} of its legs", f"{depth * 1e3:.0f} mm", came, good, run)
 
 
-def _reach(standing: Standing, hand: str) -> Trial:
+def _reach(standing: StandingController, hand: str) -> Trial:
     far = reach_of(standing, hand)
     by = far * np.array([0.85, 0.0, 0.52])
     standing.reset()
@@ -86,11 +86,11 @@ def _reach(standing: Standing, hand: str) -> Trial:
     target = standing.robot.pose(standing.q0, frame)[:3, 3] + by
     off = float(np.linalg.norm(standing.robot.pose(run.q[-1], frame)[:3, 3] - target))
     return Trial(
-        f"{hand} reaches {far * 1e2:.0f} cm", f"within {NEAR * 1e3:.0f} mm", _said(run, off), _ok(run, off), run
+        f"{hand} reaches {far * 1e2:.0f} cm", f"within {NEAR * 1e3:.0f} mm", _summary(run, off), _ok(run, off), run
     )
 
 
-def _push(standing: Standing, side: str, direction: tuple[float, float]) -> Trial:
+def _push(standing: StandingController, side: str, direction: tuple[float, float]) -> Trial:
     body, mass = standing.body, standing.robot.mass
     impulse = IMPULSE * mass * body.gains.speed
     force = -impulse / PUSHED * np.array([*direction, 0.0])
@@ -100,19 +100,19 @@ def _push(standing: Standing, side: str, direction: tuple[float, float]) -> Tria
     return Trial(
         f"pushed from {side}",
         f"{impulse:.1f} N s, back within {DRIFT * 1e3:.0f} mm",
-        _said(run, off),
+        _summary(run, off),
         _ok(run, off),
         run,
     )
 
 
-def _run(standing: Standing, duration: float, pushes: list[Push] | None = None) -> Run:
+def _run(standing: StandingController, duration: float, pushes: list[Push] | None = None) -> Run:
     if not pushes and not standing.waiting:
         standing.reset()
     return simulate(standing.robot, standing, q0=standing.q0, duration=duration, dt=standing.dt, pushes=pushes or [])
 
 
-def _off(standing: Standing, run: Run) -> float:
+def _off(standing: StandingController, run: Run) -> float:
     """m, of the centre of mass from where the references say, in the end."""
     return float(np.linalg.norm(standing.robot.com(run.q[-1]) - standing.reference(COM, float(run.t[-1]))))
 
@@ -121,5 +121,5 @@ def _ok(run: Run, off: float) -> bool:
     return run.outcome == "completed" and off <= DRIFT
 
 
-def _said(run: Run, off: float) -> str:
+def _summary(run: Run, off: float) -> str:
     return f"{off * 1e3:.0f} mm" if run.outcome == "completed" else f"{run.outcome} after {run.duration:.1f} s"

@@ -97,8 +97,8 @@ def read_specification(text: str) -> tuple[str, Any]:
         if given.startswith("normal:"):
             return name, Normal(*map(float, given.removeprefix("normal:").split(",")))
         if ".." in given:
-            law = LogUniform if given.startswith("log:") else Uniform
-            return name, law(*map(float, given.removeprefix("log:").split("..")))
+            distribution = LogUniform if given.startswith("log:") else Uniform
+            return name, distribution(*map(float, given.removeprefix("log:").split("..")))
         if given.count(":") == 2:
             low, high, count = given.split(":")
             return name, np.linspace(float(low), float(high), int(count)).tolist()

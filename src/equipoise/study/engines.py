@@ -146,8 +146,8 @@ def _fetched(distributed: Any, future: Any, job: Job) -> Record:
         raise
     except (Exception, distributed.CancelledError) as error:
         raise StudyError(
-            f"the cluster lost run {job.run}: {type(error).__name__}: {error}. Runs that ended are kept in the study's "
-            "folder, if it has one; start the study again to go on."
+            f"the cluster lost run {job.run}: {type(error).__name__}: {error}. Runs that ended are stored in the "
+            "study's folder, if it has one; start the study again to go on."
         ) from error
 
 

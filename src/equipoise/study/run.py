@@ -38,7 +38,7 @@ def study(
         engine: "local" (joblib, processes of this machine) or "dask".
         workers: how many processes; all cores if None. 1 runs in this process, without joblib.
         scheduler: address or `Client` of a Dask cluster; a cluster of this machine is started if None.
-        folder: where the study is kept; only in memory if None.
+        folder: where the study is stored; only in memory if None.
         resume: go on where the folder's study stopped; False: a study that is there is an error.
         retry_failed: do the runs again that failed before.
         progress: show a bar on the terminal.

@@ -49,7 +49,7 @@ class Identity:
 
 
 class MemoryStore:
-    """Where the records of a study without a folder are kept."""
+    """Where the records of a study without a folder are stored."""
 
     def __init__(self) -> None:
         self.done: dict[int, Record] = {}
@@ -190,9 +190,7 @@ def _require_same(path: Path, identity: Identity, resume: bool) -> None:
             "(another seed, range or order?); give each study a folder of its own"
         )
     if there["source"] and identity.source and there["source"] != identity.source:
-        text = (
-            f"{identity.function} was edited since the runs in {str(path)!r}; those that are there are kept as they are"
-        )
+        text = f"{identity.function} was edited since the runs in {str(path)!r}; those that are there stay as they are"
         warnings.warn(text, StudyWarning, stacklevel=4)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import MissingPackageError, missing_package, unknown_name
 from ..files import MAX_BYTES, read_arrays, written_whole
-from ..markup import html_table
+from ..model.html import html_table
 from .parameters import Row, StudyError, Value
 
 if TYPE_CHECKING:

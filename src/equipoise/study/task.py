@@ -151,11 +151,11 @@ def do(function: Function, job: Job) -> Record:
             results = _results(function(**job.parameters), job.parameters)
         failure = ""
     except (Exception, SystemExit) as error:
-        results, failure = {}, _told(error)
+        results, failure = {}, _description(error)
     return Record(job.run, job.parameters, results, perf_counter() - begin, failure)
 
 
-def _told(error: BaseException) -> str:
+def _description(error: BaseException) -> str:
     """The error in one line, with the place it came from."""
     text = f"{type(error).__name__}: {error}".strip()[: LONGEST // 2]
     places = traceback.extract_tb(error.__traceback__)

@@ -58,7 +58,7 @@ class BenchResult:
     p99: float
     ratios: dict[str, tuple[float, float, float]]  # to each peer: median and quartiles
     fastest: str | None  # the quickest peer
-    active: float | None  # rows at their bounds, median over states; None: not a torque problem, or not told
+    active: float | None  # rows at their bounds, median over states; None: not a torque problem, or not complete
     residual: float | None  # worst violation of the equations of motion, N and N m
     failures: int  # states without a solution, of those examined
     clean: int  # quiet turns, its own or the fastest peer's, whichever are fewer
@@ -163,12 +163,12 @@ def _examined(on: BenchScene, runner: Runner) -> _Look:
     numbers = np.linspace(0, len(on.q) - 1, EXAMINED).astype(int).tolist()
     solutions = {k: runner.solve(k) for k in numbers}
     solved = {k: s for k, s in solutions.items() if s["status"] == "solved"}
-    told = {k: s for k, s in solved.items() if "torque" in s and ("corners" in s or "wrenches" in s)}
+    complete = {k: s for k, s in solved.items() if "torque" in s and ("corners" in s or "wrenches" in s)}
     failures = len(solutions) - len(solved)
-    if not told:
+    if not complete:
         return _Look(None, None, failures)
-    counts = [sum(checks.active(on, k, s).values()) for k, s in told.items()]
-    residual = max(checks.dynamics_residual(on, k, s) for k, s in told.items())
+    counts = [sum(checks.active(on, k, s).values()) for k, s in complete.items()]
+    residual = max(checks.dynamics_residual(on, k, s) for k, s in complete.items())
     return _Look(float(np.median(counts)), residual, failures)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import unknown_name
 from ...machine.target import NOT_UNIT, QUATERNION_TOLERANCE
-from ...markup import html_table
+from ...model.html import html_table
 from ..constraints.constraint import Constraint
 from ..constraints.outside import NearbyRows
 from ..contacts.contact import Contact

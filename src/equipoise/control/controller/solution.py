@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ...algebra.arrays import length
-from ...markup import html_table
+from ...model.html import html_table
 from .. import qp
 from ..qp import QuadraticProgram, Residuals
 from .joint_command import Gain, JointCommand, joint_command
