@@ -17,6 +17,7 @@ class Progress:
 
     plan: list[Planned]
     outcome: Outcome
+    fallbacks: int  # motions without a dynamic plan, or whose plan was given up
     _route: Route
     _anchors: Anchors
 

@@ -1,0 +1,204 @@
+"""A motion of the centre of mass over contacts that come and go at given times: one quadratic program.
+
+The robot is a point mass with a spin that does not change, and its contacts give what Newton and Euler ask for,
+
+    Σ f_i = m (c̈ − g),     Σ (p_i − c) × f_i = 0                                        [CK16, Eq. (1)–(2)]
+
+so that, about any origin o, the wrench w = ((c̈ − g), (c − o) × (c̈ − g)) must lie within the common wrench cone of the
+contacts of each phase. The height z(t) is chosen first. Level, the motion then is that of a pendulum
+
+    c̈ = ω² (c − p),    ω² = (g + z̈) / (z − z_ground),    ξ = c + ċ / ω,    ξ̇ ≈ ω (ξ − p)    [EOA15, Eq. (7), (10)]
+
+and all of w but its yaw is linear in (c, c̈) [AHE14: level motion at a given height]; the yaw c_x c̈_y − c_y c̈_x
+is taken linear about the last solution. Unknowns are the accelerations at knots, linear in between: c is a cubic
+spline. The program draws the pressure p to where the centre of mass rests on each phase's contacts,
+
+    minimise   Σ h |p − p_rest|² + τ² Σ h |ṗ|²
+    subject to G w ≤ d in every phase;   c, ċ given at the start;   c = c_rest, ċ = c̈ = 0 at the end
+
+The end is the condition of capturability: what is left of a plan after any of its knots is a way to a stop within the
+phases that are left. Rows of the cones come in as they are needed (cutting planes): after each solve the wrenches at
+and between all knots are looked at, and the row that is exceeded most at each time joins the program, until none is.
+
+[CK16] Caron, Kheddar: Multi-contact walking pattern generation based on model preview control of 3D COM accelerations,
+    Humanoids 2016. [AHE14] Audren, Vaillant, Kheddar, Escande, Kaneko, Yoshida: Model preview control in multi-contact
+    motion, IROS 2014. [EOA15] as in docs/walking.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..qp import ActiveSetSolver, QuadraticProgram, Status
+from .com_plan import CoMPlan, Phase
+from .knots import Knots, knots_of
+
+Array = np.ndarray
+BETWEEN = 4  # looks from knot to knot
+SMOOTH = 0.06  # s, τ: a pressure that jumps by a metre costs as much as one that is a metre off for this long
+ROUNDS = 40  # of cutting planes
+CLOSE = 1e-3  # weights, by which rows are tighter than what counts as good
+CAUSES = {
+    Status.RELAXED: "contacts would have to give more than they can",
+    Status.INFEASIBLE: "it cannot come to rest in time",
+}
+
+
+
+
+def plan_com(phases: Sequence[Phase], motion: Array, g: float, *, from_rest: bool = True) -> CoMPlan:
+    """A motion of the centre of mass through all phases, to rest above the last.
+
+    Args:
+        motion: place and velocity of the centre of mass at the beginning, (2, 3) m, m/s.
+        g: of gravity, m/s².
+        from_rest: whether the acceleration is zero at the beginning.
+    """
+    return _Program(tuple(phases), np.asarray(motion, dtype=float), g, from_rest).solve()
+
+
+@dataclass(eq=False)
+class _Program:
+    """The quadratic program of one plan. Its unknowns are level accelerations at the knots, all x before all y."""
+
+    phases: tuple[Phase, ...]
+    start: Array
+    g: float
+    from_rest: bool
+
+    def __post_init__(self) -> None:
+        self.knots = knots_of([phase.seconds for phase in self.phases])
+        k = self.knots
+        rests = np.array([phase.rest[2] for phase in self.phases])
+        self.z = k.smooth(self.start[:, 2], rests, self.from_rest)
+        self.look_of = np.repeat(k.of, BETWEEN + 1)  # each interval with both of its ends: phases meet there
+        at = (k.times[:-1, None] + k.steps[:, None] * np.linspace(0.0, 1.0, BETWEEN + 1)).ravel()
+        self.P, self.A = k.places(at), k.accelerations(at)
+        self.free = self.start[0, :2] + at[:, None] * self.start[1, :2]
+        self.height = self.start[0, 2] + at * self.start[1, 2] + self.P @ self.z
+        self.push = (self.g + self.A @ self.z) / self.g  # weights
+        self.H, self.f = self._cost()
+        self.E, self.e = self._ends()
+
+    def solve(self) -> CoMPlan:
+        """Cutting planes until no wrench is outside of its cone."""
+        n, solver = len(self.knots.times), ActiveSetSolver()
+        cuts: dict[tuple[int, int], None] = {}
+        u, reason, rounds = np.zeros(2 * n), "", 0
+        for rounds in range(1, ROUNDS + 1):  # noqa: B007
+            rows, bounds = self._rows(list(cuts), u)
+            A = np.vstack([self.E, rows])
+            lower = np.concatenate([self.e, np.full(len(rows), -np.inf)])
+            classes = np.repeat([0, 1], [len(self.e), len(rows)])
+            program = QuadraticProgram(
+                self.H, self.f, A, lower, np.concatenate([self.e, bounds]), classes=classes
+            )
+            result = solver.solve(program)
+            if result.status is not Status.OPTIMAL:
+                reason = self._why(result.status, list(cuts), result.excess[len(self.e) :])
+                break
+            u = result.x
+            new = self._exceeded(u)
+            if not new:
+                break
+            cuts |= dict.fromkeys(new)
+        else:
+            reason = f"no plan after {ROUNDS} rounds of cutting planes"
+        return self._plan(u, reason, rounds, len(cuts))
+
+    def _why(self, status: Status, cuts: list[tuple[int, int]], excess: Array) -> str:
+        why = CAUSES.get(status, status.value)
+        if status is not Status.RELAXED or not len(excess):
+            return why
+        worst = int(np.argmax(np.abs(excess)))
+        phase = self.phases[self.look_of[cuts[worst][0]]]
+        return f"{why}, in {phase.name!r} ({phase.seconds:.2f} s) by {abs(excess[worst]):.2g} of the weight"
+
+    def _plan(self, u: Array, reason: str, rounds: int, cuts: int) -> CoMPlan:
+        k, n = self.knots, len(self.knots.times)
+        a = np.column_stack([u[:n], u[n:], self.z])
+        com = self.start[0] + k.times[:, None] * self.start[1] + k.places(k.times) @ a
+        velocity = self.start[1] + k.velocities(k.times) @ a
+        return CoMPlan(self.phases, self.g, k.times, k.of, com, velocity, a, reason, rounds, cuts)
+
+    # --- cost, ends -----------------------------------------------------------------------------------------------
+
+    def _cost(self) -> tuple[Array, Array]:
+        """½ uᵀ H u + fᵀ u: of the pressure off its place in the middle of each interval, and of its rate."""
+        k, n = self.knots, len(self.knots.times)
+        middle = (k.times[:-1] + k.times[1:]) / 2
+        P, A = k.places(middle), k.accelerations(middle)
+        z = self.start[0, 2] + middle * self.start[1, 2] + P @ self.z
+        ground = np.array([self.phases[i].ground for i in k.of])
+        stiff = (self.g + A @ self.z) / (z - ground)  # ω²
+        weight = np.sqrt(k.steps)[:, None]
+        off = weight * (P - A / stiff[:, None])
+        rate = SMOOTH / k.steps[:, None] / stiff[:, None] * weight * np.diff(np.eye(n), axis=0)
+        H = off.T @ off + rate.T @ rate
+        f = []
+        for axis in range(2):
+            rest = np.array([self.phases[i].rest[axis] for i in k.of])
+            free = self.start[0, axis] + middle * self.start[1, axis]
+            f.append(off.T @ (weight[:, 0] * (free - rest)))
+        zero = np.zeros((n, n))
+        return np.block([[H, zero], [zero, H]]), np.concatenate(f)
+
+    def _ends(self) -> tuple[Array, Array]:
+        """Rows of the end at rest, and of a beginning at rest."""
+        k, n, to = self.knots, len(self.knots.times), self.phases[-1].rest
+        rows = [k.places(k.times[-1:])[0], k.velocities(k.times[-1:])[0], np.eye(n)[-1]]
+        rows += [np.eye(n)[0]] if self.from_rest else []
+        E = np.kron(np.eye(2), np.array(rows))
+        e = np.zeros((2, len(rows)))
+        e[:, 0] = (to - self.start[0] - k.times[-1] * self.start[1])[:2]
+        e[:, 1] = -self.start[1, :2]
+        return E, e.ravel()
+
+    # --- cones ----------------------------------------------------------------------------------------------------
+
+    def _motion(self, u: Array) -> tuple[Array, Array]:
+        """Places (L, 3) and forces by the weight (L, 3) at all looks."""
+        a = u.reshape(2, -1).T
+        return (
+            np.column_stack([self.free + self.P @ a, self.height]),
+            np.column_stack([self.A @ a / self.g, self.push]),
+        )
+
+    def _exceeded(self, u: Array) -> list[tuple[int, int]]:
+        """(look, row) of each look at which some row of its cone is exceeded: the one that is most."""
+        c, f = self._motion(u)
+        found: list[tuple[int, int]] = []
+        for i, phase in enumerate(self.phases):
+            looks = np.flatnonzero(self.look_of == i)
+            w = np.concatenate([f[looks], np.cross(c[looks] - phase.wrenches.origin, f[looks])], axis=1)
+            excess = phase.wrenches.excess(w)
+            worst = excess.argmax(axis=1)
+            beyond = excess[np.arange(len(looks)), worst] > 0
+            found += [(int(a), int(b)) for a, b in zip(looks[beyond], worst[beyond], strict=True)]
+        return found
+
+    def _rows(self, cuts: list[tuple[int, int]], u: Array) -> tuple[Array, Array]:
+        """Rows of the program for cuts, the yaw linear about u, and their upper bounds.
+
+        With d = c − o and f the force, moments are d_y f_z − d_z f_y, d_z f_x − d_x f_z and d_x f_y − d_y f_x.
+        """
+        n = len(self.knots.times)
+        if not cuts:
+            return np.zeros((0, 2 * n)), np.zeros(0)
+        looks, rows = (np.array(x) for x in zip(*cuts, strict=True))
+        cones = [self.phases[i].wrenches for i in self.look_of[looks]]
+        G = np.array([cone.G[j] for cone, j in zip(cones, rows, strict=True)])
+        h = np.array([cone.h[j] for cone, j in zip(cones, rows, strict=True)])
+        o = np.array([cone.origin for cone in cones])
+        c, f = (x[looks] for x in self._motion(u))
+        d, fz = c - o, self.push[looks]
+        # slopes of G w along c_x, c_y, f_x, f_y
+        cx, cy = -G[:, 4] * fz + G[:, 5] * f[:, 1], G[:, 3] * fz - G[:, 5] * f[:, 0]
+        fx, fy = G[:, 0] + G[:, 4] * d[:, 2] - G[:, 5] * d[:, 1], G[:, 1] - G[:, 3] * d[:, 2] + G[:, 5] * d[:, 0]
+        P, A = self.P[looks], self.A[looks] / self.g
+        slopes = np.hstack([cx[:, None] * P + fx[:, None] * A, cy[:, None] * P + fy[:, None] * A])
+        value = (G * np.concatenate([f, np.cross(d, f)], axis=1)).sum(axis=1)
+        return slopes, h - CLOSE - value + slopes @ u
