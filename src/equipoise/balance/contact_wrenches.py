@@ -79,7 +79,9 @@ def _facets(vertices: Array) -> tuple[Array, Array]:
     sizes = np.concatenate([sizes, np.zeros(6 - len(sizes))])
     extended = sizes > FLAT * sizes[0]
     span, flat = axes[extended], axes[~extended]
-    hull = ConvexHull(np.vstack([np.zeros(len(span)), vertices @ span.T]))
-    planes = np.unique(np.round(hull.equations, 10), axis=0)  # facets with many vertices come in pieces
-    G = np.vstack([planes[:, :-1] @ span, flat, -flat])
-    return G, np.concatenate([-planes[:, -1], np.full(2 * len(flat), THIN)])
+    places = np.vstack([np.zeros(len(span)), vertices @ span.T])
+    # rays of one sole lie in common planes, which Qhull cannot always merge: it may move them by rounding (QJ). Each
+    # facet then is moved back onto the vertices themselves
+    normals = np.unique(np.round(ConvexHull(places, qhull_options="QJ").equations[:, :-1], 9), axis=0)
+    G = np.vstack([normals @ span, flat, -flat])
+    return G, np.concatenate([(places @ normals.T).max(axis=0), np.full(2 * len(flat), THIN)])

@@ -27,26 +27,20 @@ and between all knots are looked at, and the row that is exceeded most at each t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..qp import ActiveSetSolver, QuadraticProgram, Status
+from ..qp import CompiledSolver, Result, Status
 from .com_plan import CoMPlan, Phase
-from .knots import Knots, knots_of
+from .knots import TINY, knots_of
 
 Array = np.ndarray
 BETWEEN = 4  # looks from knot to knot
 SMOOTH = 0.06  # s, τ: a pressure that jumps by a metre costs as much as one that is a metre off for this long
 ROUNDS = 40  # of cutting planes
 CLOSE = 1e-3  # weights, by which rows are tighter than what counts as good
-CAUSES = {
-    Status.RELAXED: "contacts would have to give more than they can",
-    Status.INFEASIBLE: "it cannot come to rest in time",
-}
-
-
 
 
 def plan_com(phases: Sequence[Phase], motion: Array, g: float, *, from_rest: bool = True) -> CoMPlan:
@@ -80,25 +74,17 @@ class _Program:
         self.free = self.start[0, :2] + at[:, None] * self.start[1, :2]
         self.height = self.start[0, 2] + at * self.start[1, 2] + self.P @ self.z
         self.push = (self.g + self.A @ self.z) / self.g  # weights
-        self.H, self.f = self._cost()
+        self.R, self.r = self._cost()
         self.E, self.e = self._ends()
 
     def solve(self) -> CoMPlan:
         """Cutting planes until no wrench is outside of its cone."""
-        n, solver = len(self.knots.times), ActiveSetSolver()
         cuts: dict[tuple[int, int], None] = {}
-        u, reason, rounds = np.zeros(2 * n), "", 0
+        u, reason, rounds = np.zeros(2 * len(self.knots.times)), "", 0
         for rounds in range(1, ROUNDS + 1):  # noqa: B007
-            rows, bounds = self._rows(list(cuts), u)
-            A = np.vstack([self.E, rows])
-            lower = np.concatenate([self.e, np.full(len(rows), -np.inf)])
-            classes = np.repeat([0, 1], [len(self.e), len(rows)])
-            program = QuadraticProgram(
-                self.H, self.f, A, lower, np.concatenate([self.e, bounds]), classes=classes
-            )
-            result = solver.solve(program)
+            result = self._solved(list(cuts), u)
             if result.status is not Status.OPTIMAL:
-                reason = self._why(result.status, list(cuts), result.excess[len(self.e) :])
+                reason = self._why(result)
                 break
             u = result.x
             new = self._exceeded(u)
@@ -109,13 +95,27 @@ class _Program:
             reason = f"no plan after {ROUNDS} rounds of cutting planes"
         return self._plan(u, reason, rounds, len(cuts))
 
-    def _why(self, status: Status, cuts: list[tuple[int, int]], excess: Array) -> str:
-        why = CAUSES.get(status, status.value)
-        if status is not Status.RELAXED or not len(excess):
-            return why
-        worst = int(np.argmax(np.abs(excess)))
-        phase = self.phases[self.look_of[cuts[worst][0]]]
-        return f"{why}, in {phase.name!r} ({phase.seconds:.2f} s) by {abs(excess[worst]):.2g} of the weight"
+    def _solved(self, cuts: list[tuple[int, int]], u: Array) -> Result:
+        """The program with some rows of the cones, yaw linear about u."""
+        rows, bounds = self._rows(cuts, u)
+        solver = CompiledSolver(
+            len(u), (len(self.r),), n_E=len(self.e), n_A=len(rows), classes_A=np.ones(len(rows)), regularisation=TINY
+        )
+        data = solver.data
+        data["R"][:], data["r"][:], data["E"][:], data["e"][:] = self.R, self.r, self.E, self.e
+        data["A"][:], data["lower"][:], data["upper"][:] = rows, -np.inf, bounds
+        return solver.solve()
+
+    def _why(self, result: Result) -> str:
+        """Where the nearest that there is exceeds the cones most."""
+        if not np.isfinite(result.x).all():
+            return "it cannot come to rest in time"
+        found = [(float(excess.max()), i) for i, _, excess in self._excess(result.x)]
+        excess, phase = max(found)
+        told = self.phases[phase]
+        return (
+            f"contacts would have to give more than they can, in {told.name!r} ({told.seconds:.2f} s) by {excess:.2g} of the weight"
+        )
 
     def _plan(self, u: Array, reason: str, rounds: int, cuts: int) -> CoMPlan:
         k, n = self.knots, len(self.knots.times)
@@ -127,24 +127,19 @@ class _Program:
     # --- cost, ends -----------------------------------------------------------------------------------------------
 
     def _cost(self) -> tuple[Array, Array]:
-        """½ uᵀ H u + fᵀ u: of the pressure off its place in the middle of each interval, and of its rate."""
+        """Rows R u ≈ r: the pressure in the middle of each interval at its place, and its rate at zero."""
         k, n = self.knots, len(self.knots.times)
         middle = (k.times[:-1] + k.times[1:]) / 2
         P, A = k.places(middle), k.accelerations(middle)
         z = self.start[0, 2] + middle * self.start[1, 2] + P @ self.z
         ground = np.array([self.phases[i].ground for i in k.of])
-        stiff = (self.g + A @ self.z) / (z - ground)  # ω²
+        stiff = ((self.g + A @ self.z) / (z - ground))[:, None]  # ω²
         weight = np.sqrt(k.steps)[:, None]
-        off = weight * (P - A / stiff[:, None])
-        rate = SMOOTH / k.steps[:, None] / stiff[:, None] * weight * np.diff(np.eye(n), axis=0)
-        H = off.T @ off + rate.T @ rate
-        f = []
-        for axis in range(2):
-            rest = np.array([self.phases[i].rest[axis] for i in k.of])
-            free = self.start[0, axis] + middle * self.start[1, axis]
-            f.append(off.T @ (weight[:, 0] * (free - rest)))
-        zero = np.zeros((n, n))
-        return np.block([[H, zero], [zero, H]]), np.concatenate(f)
+        off, rate = P - A / stiff, SMOOTH / k.steps[:, None] / stiff * np.diff(np.eye(n), axis=0)
+        rest = np.array([self.phases[i].rest[:2] for i in k.of])
+        to = rest - self.start[0, :2] - middle[:, None] * self.start[1, :2]
+        r = np.concatenate([weight * to, np.zeros((len(rate), 2))]).T.ravel()
+        return np.kron(np.eye(2), np.vstack([weight * off, weight * rate])), r
 
     def _ends(self) -> tuple[Array, Array]:
         """Rows of the end at rest, and of a beginning at rest."""
@@ -167,14 +162,18 @@ class _Program:
             np.column_stack([self.A @ a / self.g, self.push]),
         )
 
-    def _exceeded(self, u: Array) -> list[tuple[int, int]]:
-        """(look, row) of each look at which some row of its cone is exceeded: the one that is most."""
+    def _excess(self, u: Array) -> Iterator[tuple[int, Array, Array]]:
+        """Of each phase its index, its looks, and by how much each row of its cone is exceeded at each."""
         c, f = self._motion(u)
-        found: list[tuple[int, int]] = []
         for i, phase in enumerate(self.phases):
             looks = np.flatnonzero(self.look_of == i)
             w = np.concatenate([f[looks], np.cross(c[looks] - phase.wrenches.origin, f[looks])], axis=1)
-            excess = phase.wrenches.excess(w)
+            yield i, looks, phase.wrenches.excess(w)
+
+    def _exceeded(self, u: Array) -> list[tuple[int, int]]:
+        """(look, row) of each look at which some row of its cone is exceeded: the one that is most."""
+        found: list[tuple[int, int]] = []
+        for _, looks, excess in self._excess(u):
             worst = excess.argmax(axis=1)
             beyond = excess[np.arange(len(looks)), worst] > 0
             found += [(int(a), int(b)) for a, b in zip(looks[beyond], worst[beyond], strict=True)]

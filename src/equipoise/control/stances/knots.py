@@ -9,8 +9,11 @@ from math import ceil
 
 import numpy as np
 
+from ..qp import CompiledSolver
+
 Array = np.ndarray
 APART = 0.08  # s between knots, at most
+TINY = 1e-12  # m² s⁴: of squared accelerations in all costs, so that each has one minimum
 CALM = 0.15  # s, over which steps of a smooth motion are rounded
 
 
@@ -87,9 +90,10 @@ class Knots:
         E = np.vstack([self.places(end), self.velocities(end), np.eye(n)[[-1, 0][: 1 + from_rest]]])
         e = np.zeros(len(E))
         e[:2] = rests[-1] - start[0] - end[0] * start[1], -start[1]
-        H = P.T @ P + A.T @ A + 1e-9 * np.eye(n)
-        K = np.block([[H, E.T], [E, np.zeros((len(E), len(E)))]])
-        return np.linalg.solve(K, np.concatenate([P.T @ off, e]))[:n]
+        solver = CompiledSolver(n, (2 * len(P),), n_E=len(E), regularisation=TINY)
+        solver.data["R"][:], solver.data["r"][: len(P)] = np.vstack([P, A]), off
+        solver.data["E"][:], solver.data["e"][:] = E, e
+        return solver.solve().x
 
 
 def knots_of(seconds: Sequence[float]) -> Knots:
