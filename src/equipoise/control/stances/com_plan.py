@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -95,15 +96,29 @@ class CoMPlan:
         c, v, _ = self.at(t)[:, :2]
         return c + v / self.rate(t)
 
-    def left_from(self, t: float) -> tuple[Phase, ...]:
-        """The phases from then on, the first with what is left of it."""
-        left, begin = [], 0.0
-        for phase in self.phases:
-            end = begin + phase.seconds
-            if end - t > NOTHING:
-                left.append(replace(phase, seconds=end - max(t, begin)))
-            begin = end
-        return tuple(left)
+    @property
+    def ends(self) -> Array:
+        """s, of all phases."""
+        return np.cumsum([phase.seconds for phase in self.phases])
+
+    def phases_between(self, begin: float, end: float) -> tuple[Phase, ...]:
+        """The phases from one time to another, the first and the last with what is left of them."""
+        times = [0.0, *self.ends]
+        spans = [min(b, end) - max(a, begin) for a, b in pairwise(times)]
+        found = zip(self.phases, spans, strict=True)
+        return tuple(replace(phase, seconds=float(span)) for phase, span in found if span > NOTHING)
+
+    def after(self, head: CoMPlan, end: float) -> CoMPlan:
+        """Another plan, which ends where this one is at `end` (s), one of its knots, and what follows here."""
+        k = int(np.argmin(np.abs(self.times - end)))
+        phases = self.phases_between(float(self.times[k]), self.seconds)
+        later = self.times[k + 1 :] - self.times[k] + head.seconds
+        first = int(self.of[k]) if len(later) else 0
+        parts = ((getattr(head, name), getattr(self, name)[k + 1 :]) for name in ("com", "velocity", "acceleration"))
+        com, velocity, acceleration = (np.concatenate(pair) for pair in parts)
+        of = np.concatenate([head.of, self.of[k:] - first + len(head.phases)])
+        times = np.concatenate([head.times, later])
+        return CoMPlan((*head.phases, *phases), self.g, times, of, com, velocity, acceleration)
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,19 +39,40 @@ from .knots import TINY, knots_of
 Array = np.ndarray
 BETWEEN = 4  # looks from knot to knot
 SMOOTH = 0.06  # s, τ: a pressure that jumps by a metre costs as much as one that is a metre off for this long
+REJOIN = 0.6  # s, in which a plan is reached again at the soonest
 ROUNDS = 40  # of cutting planes
 CLOSE = 1e-3  # weights, by which rows are tighter than what counts as good
 
 
-def plan_com(phases: Sequence[Phase], motion: Array, g: float, *, from_rest: bool = True) -> CoMPlan:
+def plan_com(
+    phases: Sequence[Phase], motion: Array, g: float, *, from_rest: bool = True, end: Array | None = None
+) -> CoMPlan:
     """A motion of the centre of mass through all phases, to rest above the last.
 
     Args:
         motion: place and velocity of the centre of mass at the beginning, (2, 3) m, m/s.
         g: of gravity, m/s².
         from_rest: whether the acceleration is zero at the beginning.
+        end: place, velocity and acceleration to end with, (3, 3), instead of a rest.
     """
-    return _Program(tuple(phases), np.asarray(motion, dtype=float), g, from_rest).solve()
+    to = np.stack([phases[-1].rest, np.zeros(3), np.zeros(3)]) if end is None else end
+    return _Program(tuple(phases), np.asarray(motion, dtype=float), to, g, from_rest).solve()
+
+
+def replan_com(plan: CoMPlan, t: float, motion: Array) -> CoMPlan:
+    """A plan for a robot that at time t (s) of another one is elsewhere: back to that one at the end of one of its next
+    phases, or, where that is too soon, by its end. A short program is solved in milliseconds.
+
+    Args:
+        motion: place and velocity of the centre of mass, (2, 3) m, m/s.
+    """
+    later = plan.ends[plan.ends >= t + REJOIN]
+    for end in (*later[:1], plan.seconds):
+        phases = plan.phases_between(t, end)
+        head = plan_com(phases, motion, plan.g, from_rest=False, end=plan.at(end))
+        if head.converged:
+            return plan.after(head, end)
+    return head
 
 
 @dataclass(eq=False)
@@ -60,6 +81,7 @@ class _Program:
 
     phases: tuple[Phase, ...]
     start: Array
+    end: Array
     g: float
     from_rest: bool
 
@@ -67,7 +89,7 @@ class _Program:
         self.knots = knots_of([phase.seconds for phase in self.phases])
         k = self.knots
         rests = np.array([phase.rest[2] for phase in self.phases])
-        self.z = k.smooth(self.start[:, 2], rests, self.from_rest)
+        self.z = k.smooth(self.start[:, 2], rests, self.end[:, 2], self.from_rest)
         self.look_of = np.repeat(k.of, BETWEEN + 1)  # each interval with both of its ends: phases meet there
         at = (k.times[:-1, None] + k.steps[:, None] * np.linspace(0.0, 1.0, BETWEEN + 1)).ravel()
         self.P, self.A = k.places(at), k.accelerations(at)
@@ -110,12 +132,9 @@ class _Program:
         """Where the nearest that there is exceeds the cones most."""
         if not np.isfinite(result.x).all():
             return "it cannot come to rest in time"
-        found = [(float(excess.max()), i) for i, _, excess in self._excess(result.x)]
-        excess, phase = max(found)
-        told = self.phases[phase]
-        return (
-            f"contacts would have to give more than they can, in {told.name!r} ({told.seconds:.2f} s) by {excess:.2g} of the weight"
-        )
+        excess, i = max((float(excess.max()), i) for i, _, excess in self._excess(result.x))
+        phase, much = self.phases[i], f"{excess:.2g} of the weight" if excess < 1 else "more than the weight"
+        return f"contacts would have to give more than they can, in {phase.name!r} ({phase.seconds:.2f} s) by {much}"
 
     def _plan(self, u: Array, reason: str, rounds: int, cuts: int) -> CoMPlan:
         k, n = self.knots, len(self.knots.times)
@@ -142,14 +161,14 @@ class _Program:
         return np.kron(np.eye(2), np.vstack([weight * off, weight * rate])), r
 
     def _ends(self) -> tuple[Array, Array]:
-        """Rows of the end at rest, and of a beginning at rest."""
-        k, n, to = self.knots, len(self.knots.times), self.phases[-1].rest
+        """Rows of the end, and of a beginning at rest."""
+        k, n, to = self.knots, len(self.knots.times), self.end[:, :2]
         rows = [k.places(k.times[-1:])[0], k.velocities(k.times[-1:])[0], np.eye(n)[-1]]
         rows += [np.eye(n)[0]] if self.from_rest else []
         E = np.kron(np.eye(2), np.array(rows))
         e = np.zeros((2, len(rows)))
-        e[:, 0] = (to - self.start[0] - k.times[-1] * self.start[1])[:2]
-        e[:, 1] = -self.start[1, :2]
+        e[:, 0] = to[0] - self.start[0, :2] - k.times[-1] * self.start[1, :2]
+        e[:, 1], e[:, 2] = to[1] - self.start[1, :2], to[2]
         return E, e.ravel()
 
     # --- cones ----------------------------------------------------------------------------------------------------

@@ -56,30 +56,32 @@ class DynamicMotions:
         refused: list[tuple[str, str]] = []
         for first, last in _motions(plan):
             steps = [step for way in ways[first : last + 1] for step in way]
-            made = self._motion(steps, plan[first - 1].q)
-            if isinstance(made, str):
-                refused.append((plan[last].name, made))
+            made, why = self._motion(steps, plan[first - 1].q)
+            if not made:
+                refused.append((plan[last].name, why))
                 continue
             for k in range(first, last + 1):
                 ways[k], made = made[: len(ways[k])], made[len(ways[k]) :]
         return [replace(stance, way=tuple(way)) for stance, way in zip(plan, ways, strict=True)], refused
 
-    def _motion(self, steps: list[Step], q: Array) -> list[Step] | str:
-        """The steps with their times, or why there are none."""
+    def _motion(self, steps: list[Step], q: Array) -> tuple[list[Step], str]:
+        """The steps with their times; or none, and why."""
         com = self.robot.com(q)
         down = np.asarray(self.robot.model.gravity, dtype=float)
         if abs(down[0]) + abs(down[1]) > 1e-9 or not down[2] < 0:
-            return "gravity is not along −z"
+            return [], "gravity is not along −z"
         if not self._height(steps[0], com) > LOWEST:
-            return "the centre of mass is not above its contacts"
-        rate, why = sqrt(-down[2] / self._height(steps[0], com)), ""
+            return [], "the centre of mass is not above its contacts"
+        rate, reasons = sqrt(-down[2] / self._height(steps[0], com)), []
         for pace in PACES:
-            times = self._times(steps, q, rate, pace)
+            times, why = self._times(steps, q, rate, pace)
+            if why:
+                return [], why
             found = plan_com(self._phases(steps, times), np.stack([com, np.zeros(3)]), -float(down[2]))
             if found.converged:
-                return _clocked(steps, times, found)
-            why = why or found.reason
-        return why
+                return _clocked(steps, times, found), ""
+            reasons.append(found.reason)
+        return [], reasons[-1]
 
     def _height(self, step: Step, com: Array) -> float:
         return float(com[2]) - self._ground(step.q, step.contacts)
@@ -94,8 +96,8 @@ class DynamicMotions:
 
     # --- times --------------------------------------------------------------------------------------------------------
 
-    def _times(self, steps: list[Step], q: Array, rate: float, pace: float) -> list[float]:
-        """s of each step. A stance with `seconds` of its own takes just those, from the one before it."""
+    def _times(self, steps: list[Step], q: Array, rate: float, pace: float) -> tuple[list[float], str]:
+        """s of each step. A stance with `seconds` of its own takes just those, from the one before it; why it cannot."""
         times: list[float] = []
         begin = 0
         for k, step in enumerate(steps):
@@ -103,10 +105,15 @@ class DynamicMotions:
             q = step.q
             if step.arrives:
                 if step.seconds is not None:
-                    share = step.seconds / sum(times[begin:])
-                    times[begin:] = [share * seconds for seconds in times[begin:]]
+                    times[begin:] = _fitted(steps[begin : k + 1], times[begin:], step.seconds)
+                if min(times) < 0:
+                    least = step.seconds - min(times)
+                    return (
+                        [],
+                        f"the way to stance {step.stance} has {step.seconds:.2f} s, and needs {least:.2f} s at the pace of frames",
+                    )
                 begin = k + 1
-        return times
+        return times, ""
 
     def _time(self, step: Step, q: Array, rate: float, pace: float, by: bool) -> float:
         if step.kind.shifts_load:
@@ -145,7 +152,7 @@ class DynamicMotions:
             points.append(corners)
             edges.append(np.tile(pyramid @ contact.surface_axes(X).T, (len(corners), 1, 1)))
             largest.append(np.full(len(corners), min(SQUEEZE, contact.force_bounds[1] / weight)))
-        return contact_wrenches(*(np.concatenate(x) for x in (points, edges, largest)), origin)
+        return contact_wrenches(np.concatenate(points), np.concatenate(edges), np.concatenate(largest), origin)
 
 
 def _motions(plan: Sequence[Planned]) -> list[tuple[int, int]]:
@@ -161,6 +168,20 @@ def _motions(plan: Sequence[Planned]) -> list[tuple[int, int]]:
 def _passes_by(steps: list[Step], k: int) -> bool:
     """Whether a step only leads to a stance that the motion goes through: contacts were made, the next ones wait."""
     return steps[k].arrives and 0 < k < len(steps) - 1 and steps[k - 1].kind is StepKind.LOAD
+
+
+def _fitted(steps: Sequence[Step], times: Sequence[float], seconds: float) -> list[float]:
+    """Times that are `seconds` in all: all of them longer, or those shorter in which no frame goes to a contact. Where
+    these cannot be short enough, the first is negative by what is missing."""
+    total = sum(times)
+    if seconds >= total:
+        return [seconds / total * time for time in times]
+    free = [step.kind is StepKind.MOVE and not step.changed for step in steps]
+    spare = sum(time for time, is_free in zip(times, free, strict=True) if is_free)
+    left = 1 - (total - seconds) / spare if spare > 0 else -1.0
+    if left <= 0:
+        return [seconds - (total - spare), *times[1:]]
+    return [left * time if is_free else time for time, is_free in zip(times, free, strict=True)]
 
 
 def _clocked(steps: list[Step], times: list[float], plan: CoMPlan) -> list[Step]:

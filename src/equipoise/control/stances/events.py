@@ -128,6 +128,11 @@ class EventLog(list[Event]):
         """Something happened at time t (s); `fields` as of `Event`."""
         self.append(Event(kind, float(t), names, **fields))
 
+    def tell_note(self, kind: EventKind, t: float, note: str) -> None:
+        """The same of something in words, where there are any."""
+        if note:
+            self.tell(kind, t, note=note)
+
     def told_by(self, solution: Solution) -> Solution:
         """A solution that tells what is new as well."""
         new = tuple(self[self._told :])

@@ -74,13 +74,14 @@ class Knots:
         k = np.clip(np.searchsorted(self.times, at, side="right") - 1, 0, len(self.steps) - 1)
         return k, at - self.times[k]
 
-    def smooth(self, start: Array, rests: Array, from_rest: bool) -> Array:
-        """Accelerations (N,) of a motion of one coordinate that is near a place in each phase and at rest at the end.
+    def smooth(self, start: Array, rests: Array, to: Array, from_rest: bool) -> Array:
+        """Accelerations (N,) of a motion of one coordinate that is near a place in each phase and ends as given.
 
             minimise  Σ h (z − z_rest)² + CALM⁴ Σ h z̈²
 
         Args:
-            start: (2,) place and velocity at the beginning. rests: (phases,) m, the last is the end.
+            start: (2,) place and velocity at the beginning. rests: (phases,) m. to: (3,) place, velocity and
+                acceleration at the end.
             from_rest: whether the acceleration is zero at the beginning.
         """
         n, middle, end = len(self.times), (self.times[:-1] + self.times[1:]) / 2, self.times[-1:]
@@ -89,7 +90,7 @@ class Knots:
         off = weight[:, 0] * (rests[self.of] - start[0] - middle * start[1])
         E = np.vstack([self.places(end), self.velocities(end), np.eye(n)[[-1, 0][: 1 + from_rest]]])
         e = np.zeros(len(E))
-        e[:2] = rests[-1] - start[0] - end[0] * start[1], -start[1]
+        e[:3] = to[0] - start[0] - end[0] * start[1], to[1] - start[1], to[2]
         solver = CompiledSolver(n, (2 * len(P),), n_E=len(E), regularisation=TINY)
         solver.data["R"][:], solver.data["r"][: len(P)] = np.vstack([P, A]), off
         solver.data["E"][:], solver.data["e"][:] = E, e

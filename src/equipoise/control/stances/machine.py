@@ -85,8 +85,6 @@ class Stances(Progress):
     dt: float
     contacts: Sequence[Contact]
     controller: WholeBodyController
-    outcome: Outcome
-    log: EventLog
 
     def __init__(
         self,
@@ -120,16 +118,13 @@ class Stances(Progress):
         frames, self._aims = tracked_frames(contacts, stances)
         options = {"support": 0.4, "constraints": tuple(constraints), **(postures or {})}
         self.plan: list[Planned] = Planner(robot, by_name, options).plan(stances, start)
-        self.load_time, self.time_out, self.retries = load_time, time_out, retries
-        self.slip_limit = slip_limit
+        self.load_time, self.time_out, self.retries, self.slip_limit = load_time, time_out, retries, slip_limit
         every = task_weights(weights)
         self.controller = make_controller(robot, contacts, frames, every, tasks, constraints, dt, chart)
         pace = Pace(*speed, clearance, shortest, dt)
         self._track = Tracker(robot, self.controller, by_name, frames, pace, every[FRAMES])
-        self._refused: list[tuple[str, str]] = []
-        if dynamic:
-            motions = DynamicMotions(robot, by_name, self._track.pace_time, load_time)
-            self.plan, self._refused = motions.timed(self.plan)
+        motions = DynamicMotions(robot, by_name, self._track.pace_time, load_time)
+        self.plan, self._refused = motions.timed(self.plan) if dynamic else (self.plan, [])
         self._forces = ContactForces(self.controller, by_name, float(robot.mass * np.linalg.norm(robot.model.gravity)))
         self._contact_watch = ContactWatch(self._track, self._forces, slip_limit)
         self._anchors = Anchors(self._track, self._forces)
@@ -209,9 +204,9 @@ class Stances(Progress):
     def _advance(self, t: float, q: Array, v: Array) -> None:
         """End the step whose event came, begin the next."""
         if self._route.step is not None:
-            since, end = self._route.since, self._track.ends_at(self._route.step, self._route.since, self.load_time)
-            self._forces.shift(self._route.step, min((t - since) / (end - since), 1.0))
-            if self._ends(t, q, v, self._route.step):
+            step, since = self._route.step, self._route.since
+            self._forces.shift(step, self._track.part_of(t, step, since, self.load_time))
+            if self._ends(t, q, v, step):
                 self._close(t, q)
         if self._route.step is None and not self.done:
             if self._route.queue:
@@ -238,32 +233,26 @@ class Stances(Progress):
         self._route.step, self._route.since, self._felt = step, t, set()
         if step.kind is StepKind.MOVE:
             self._anchors.put(t, q, set(self._anchors) - (step.changed - step.contacts))
-            if step.timing is None or step.timing.seconds > 0:  # else it is only passed
-                self._track.follow(t, q, step, self._aims_of(step))
+            self._track.follow(t, q, step, self._aims_of(step))
         if step.kind is StepKind.UNLOAD:
             for name in sorted(step.changed):
                 self._forces.remember(name, self._anchors.place(name))
         if step.kind is StepKind.LOAD:
-            self._tell_plan(t, self._track.made(t, step))
+            self.log.tell_note(EventKind.REPLANNED, t, self._track.made(t, step))
             self._anchors.put(t, q, set(self._anchors) | step.changed)
             for name in sorted(step.changed):
                 self._track.release(name, q)
 
     def _aims_of(self, step: Step) -> set[str]:
         """Frames for which the stance has targets, where they do not touch."""
-        frames = self._track.frames
-        touching = {frames[name] for name in self._anchors}
-        return {name for name in self._aims[step.stance] if step.arrives and frames[name] not in touching}
+        return self._anchors.without_contact(self._aims[step.stance]) if step.arrives else set()
 
     def _ends(self, t: float, q: Array, v: Array, step: Step) -> bool:
         """Whether the event that this step waits for has come."""
-        late = t - self._track.ends_at(step, self._route.since, self.load_time)
-        if step.kind is StepKind.LOAD:
-            return late >= 0.0
-        if step.kind is StepKind.UNLOAD:
-            forces = self._forces
-            gone = forces.measured is None or all(abs(self._anchors.seen(name)) < forces.light for name in step.changed)
-            return late >= 0.0 and (gone or step.timing is not None or late >= self.time_out / 4)
+        if step.kind.shifts_load:
+            late = t - self._track.ends_at(step, self._route.since, self.load_time)
+            by_time = step.kind is StepKind.LOAD or step.timing is not None or late >= self.time_out / 4
+            return late >= 0.0 and (by_time or all(map(self._anchors.unloaded, step.changed)))
         if step.kind is StepKind.TOUCH:
             return self._touched(t, q, step)
         return self._arrived(t, q, v, step)
@@ -346,8 +335,6 @@ class Stances(Progress):
         if self._tries > self.retries:
             self._end(t, q, Reason.KEEPS_SLIPPING, name)
             return
-        shift = (self._track.pose(q, name) - self._anchors[name])[:3, 3]
-        self._track.offset = self._track.offset + shift / len(self._anchors)
         self._anchors.renew(q, name)
         self._again(t, q, v)
         self.log.tell(EventKind.HELD_HERE, t, name)
@@ -385,12 +372,8 @@ class Stances(Progress):
         self._track.follow(t, q, goal, self._aims_of(goal), from_here=True)
         if goal.timing is not None:
             here = np.stack([self.robot.com(q), self.robot.com_jacobian(q) @ v])
-            self._tell_plan(t, self._track.replan(t, here))
+            self.log.tell_note(EventKind.REPLANNED, t, self._track.replan(t, here))
         self._forces.settle(t)
-
-    def _tell_plan(self, t: float, note: str) -> None:
-        if note:
-            self.log.tell(EventKind.REPLANNED, t, note=note)
 
     def _give_up(self, t: float, q: Array, reason: Reason, *names: str) -> None:
         """Back to the last stance that was reached; where that fails too, the end."""

@@ -15,7 +15,7 @@ from ..controller.controller import WholeBodyController
 from ..item import Numbers
 from .capture import support_of
 from .com_plan import Course
-from .com_program import plan_com
+from .com_program import replan_com
 from .construction import BASE, COM, POSTURE, tracked_label
 from .references import PEAK, PoseTrajectory, StanceReference
 from .stance import Planned, StanceError, Step, StepKind
@@ -114,6 +114,8 @@ class Tracker:
             more: names of frames to track beside those that the step moves and those that are tracked already.
             from_here: whether references start at q, where the robot was pushed to; else where they are now.
         """
+        if step.timing is not None and step.timing.seconds == 0:
+            return  # a stance that the motion only passes: what comes leads on
         for name in sorted({*step.changed, *self.targets, *more}):
             self.targets[name] = self.pose(step.q, name)
         old, com_to = self.now, self.robot.com(step.q) + self.offset
@@ -147,6 +149,10 @@ class Tracker:
         on_time = self.course.start + step.timing.ends
         return since + step.timing.seconds if step.kind is StepKind.LOAD else max(on_time, since + self.pace.dt)
 
+    def part_of(self, t: float, step: Step, since: float, usual: float) -> float:
+        """The part of such a step that is over at time t, 0 to 1."""
+        return min((t - since) / (self.ends_at(step, since, usual) - since), 1.0)
+
     def replan(self, t: float, motion: Array, begins: float | None = None) -> str:
         """Another plan from a place and velocity of the centre of mass (2, 3) on; answers what came of it, in words.
 
@@ -156,12 +162,12 @@ class Tracker:
         course = self.course
         if course is None:
             return ""
-        phases = course.plan.left_from(t - course.since) if begins is None else course.motion.left_from(begins)
-        if not phases:
-            return ""
-        plan = plan_com(phases, motion - [course.offset, np.zeros(3)], course.motion.g, from_rest=False)
+        start = course.start if begins is None else t - begins
+        at = t - course.since - (start - course.start)
+        if course.plan.seconds - at < self.pace.dt:
+            return ""  # it is at its end
+        plan = replan_com(course.plan, at, motion - [course.offset, np.zeros(3)])
         if plan.converged:
-            start = course.start if begins is None else t - begins
             self.course = replace(course, start=start, plan=plan, since=t)
             self.reference = replace(self.now, course=self.course)
         return "it is followed from here" if plan.converged else f"there is none from here, {plan.reason}"
