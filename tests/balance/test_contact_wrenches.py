@@ -16,7 +16,10 @@ TO_X = rotation_about(np.array([0.0, 1.0, 0.0]), -np.pi / 2)  # normals along âˆ
 FROM_X = rotation_about(np.array([0.0, 1.0, 0.0]), np.pi / 2)  # along x: one behind
 
 
-def touching(place, R=np.eye(3), friction=0.6, corners=CORNERS):
+LEVEL = np.eye(3)
+
+
+def touching(place, R=LEVEL, friction=0.6, corners=CORNERS):
     """(points, edges) of a flat contact."""
     edges = np.column_stack([friction * np.cos(ANGLES), friction * np.sin(ANGLES), np.ones(4)]) @ R.T
     points = corners @ R.T + place
@@ -78,7 +81,7 @@ def test_rays_are_on_the_border(name):
 
 
 def test_what_two_points_cannot_give_is_outside():
-    """No moment about the line through them, whatever the forces: 0.01 of it is well beyond the 0.001 that is allowed."""
+    """No moment about the line through them, whatever the forces; 0.001 is allowed, 0.01 is not."""
     points, edges, _ = rays(SETS["two points"], largest := np.full(2, 3.0))
     found = contact_wrenches(points, edges, largest, ORIGIN)
     line = (points[0] - points[1]) / np.linalg.norm(points[0] - points[1])

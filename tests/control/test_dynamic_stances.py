@@ -24,14 +24,16 @@ from equipoise.simulate.scenario import load_scenario
 from equipoise.simulate.scenarios import prepare, run_built, verdict
 
 G = 9.80665
+UP = np.array([0.0, 0.0, 1.0])
 SOLE = np.array([[0.11, 0.05, 0.0], [0.11, -0.05, 0.0], [-0.09, -0.05, 0.0], [-0.09, 0.05, 0.0]])
 PALM = SOLE / 3
 WALL = rotation_about(np.array([0.0, 1.0, 0.0]), -np.pi / 2)  # its normal is −x
 ANGLES = np.pi / 4 + np.pi / 2 * np.arange(4)
+LEVEL = np.eye(3)
 USED = 0.8  # part of soles and of friction that plans are given here
 
 
-def touching(place, corners=SOLE, R=np.eye(3), part=USED):
+def touching(place, corners=SOLE, R=LEVEL, part=USED):
     """(points, edges) of a flat contact, of which a part may be used."""
     ring = 0.7 * part * np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
     return part * corners @ R.T + place, np.tile(np.column_stack([ring, np.ones(4)]) @ R.T, (4, 1, 1))
@@ -39,10 +41,10 @@ def touching(place, corners=SOLE, R=np.eye(3), part=USED):
 
 # a walk: the right foot goes 0.3 m ahead onto a tread of 4 cm, a hand to the wall, the left foot follows
 PLACES = {
-    "left": ((0.0, 0.1, 0.0), SOLE, np.eye(3)),
-    "right": ((0.0, -0.1, 0.0), SOLE, np.eye(3)),
-    "right ahead": ((0.3, -0.1, 0.04), SOLE, np.eye(3)),
-    "left ahead": ((0.3, 0.1, 0.04), SOLE, np.eye(3)),
+    "left": ((0.0, 0.1, 0.0), SOLE, LEVEL),
+    "right": ((0.0, -0.1, 0.0), SOLE, LEVEL),
+    "right ahead": ((0.3, -0.1, 0.04), SOLE, LEVEL),
+    "left ahead": ((0.3, 0.1, 0.04), SOLE, LEVEL),
     "hand": ((0.75, 0.2, 1.2), PALM, WALL),
 }
 WALK = [  # contacts, seconds, where the centre of mass rests
@@ -76,6 +78,11 @@ def plan():
     made = plan_com(phases_of(), START, G)
     assert made.converged, made.reason
     return made
+
+
+def elsewhere(plan, t, place=(0.0, 0.0, 0.0), velocity=(0.0, 0.0, 0.0)):
+    """Place and velocity by so much off those of the plan."""
+    return plan.at(t)[:2] + np.array([place, velocity])
 
 
 def looks(plan, rng):
@@ -119,13 +126,13 @@ def test_it_is_a_pendulum_about_its_pressure(rng):
 
 
 def test_contacts_give_what_it_asks_for_at_and_between_knots(plan, rng):
-    """Forces in the pyramids with Σ f = m (c̈ − g) and no moment about c, found by a linear program that knows nothing of
-    facets, linear yaws or knots."""
+    """Forces in the pyramids with Σ f = m (c̈ − g) and no moment about c, found by a linear program that knows nothing
+    of facets, linear yaws or knots."""
     moved = 0.0
     for t, i in looks(plan, rng):
         points, edges = contacts_of(WALK[i][0])
         c, _, a = plan.at(t)
-        force = (a + [0, 0, G]) / G
+        force = a / G + UP
         rays = np.concatenate([edges, np.cross((points - c)[:, None], edges)], axis=2).reshape(-1, 6).T
         found = linprog(np.ones(rays.shape[1]), A_eq=rays, b_eq=[*force, 0, 0, 0], bounds=(0, None))
         assert found.status == 0, (t, WALK[i][0])
@@ -146,26 +153,21 @@ def test_it_goes_where_a_motion_at_rest_could_not(plan):
 
 def test_from_every_knot_a_stop_exists_in_the_phases_left(plan):
     """The plan's own rest is one; and with whole soles, 1 cm of ξ to any side can still be stopped."""
-    whole = plan_phases = phases_of(part=1.0)
+    whole = phases_of(part=1.0)
     for t in plan.times[1:-6:5]:
-        here = plan.at(t)[:2]
-        left = [
-            replace(whole[i], seconds=phase.seconds)
-            for i, phase in zip(
-                range(len(plan_phases) - len(plan.phases_between(t, plan.seconds)), len(plan_phases)),
-                plan.phases_between(t, plan.seconds), strict=True,
-            )
-        ]  # fmt: skip
+        left = plan.phases_between(t, plan.seconds)
+        left = [replace(w, seconds=phase.seconds) for w, phase in zip(whole[-len(left) :], left, strict=True)]
         for way in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)):
-            pushed = here + [np.zeros(3), 0.01 * plan.rate(t) * np.array([*way, 0.0])]
-            stop = plan_com(left, pushed, G, from_rest=False)
+            stop = plan_com(
+                left, elsewhere(plan, t, velocity=0.01 * plan.rate(t) * np.array([*way, 0.0])), G, from_rest=False
+            )
             assert stop.converged, (t, way, stop.reason)
             assert_allclose(stop.at(stop.seconds)[1:], 0.0, atol=1e-6)
             assert stop.seconds == pytest.approx(plan.seconds - t)
 
 
 def test_a_push_that_no_contact_can_stop_is_not_planned(plan):
-    here = plan.at(1.0)[:2] + [np.zeros(3), [0.0, 1.0, 0.0]]
+    here = elsewhere(plan, 1.0, velocity=(0.0, 1.0, 0.0))
     assert not plan_com(plan.phases_between(1.0, plan.seconds), here, G, from_rest=False).converged
 
 
@@ -186,7 +188,7 @@ def test_impossible_times_are_refused_in_words(phases):
 
 @pytest.mark.parametrize("t", [0.2, 0.9, 1.4, 2.2])
 def test_another_plan_from_elsewhere_leads_back(plan, t):
-    here = plan.at(t)[:2] + [[0.01, -0.005, 0.004], [0.02, 0.02, 0.0]]
+    here = elsewhere(plan, t, (0.01, -0.005, 0.004), (0.02, 0.02, 0.0))
     found = replan_com(plan, t, here)
     assert found.converged
     assert_allclose(found.at(0.0)[:2], here, atol=1e-9)
@@ -199,7 +201,7 @@ def test_another_plan_from_elsewhere_leads_back(plan, t):
 
 
 def test_where_it_cannot_lead_back_it_says_so(plan):
-    found = replan_com(plan, 1.0, plan.at(1.0)[:2] + [np.zeros(3), [0.0, 1.0, 0.0]])
+    found = replan_com(plan, 1.0, elsewhere(plan, 1.0, velocity=(0.0, 1.0, 0.0)))
     assert not found.converged and "more than they can" in found.reason
 
 

@@ -97,21 +97,19 @@ class DynamicMotions:
     # --- times --------------------------------------------------------------------------------------------------------
 
     def _times(self, steps: list[Step], q: Array, rate: float, pace: float) -> tuple[list[float], str]:
-        """s of each step. A stance with `seconds` of its own takes just those, from the one before it; why it cannot."""
+        """(s of each step, why there are none). A stance with `seconds` of its own takes just those for its way."""
         times: list[float] = []
         begin = 0
         for k, step in enumerate(steps):
             times.append(self._time(step, q, rate, pace, _passes_by(steps, k)))
             q = step.q
             if step.arrives:
-                if step.seconds is not None:
-                    times[begin:] = _fitted(steps[begin : k + 1], times[begin:], step.seconds)
-                if min(times) < 0:
-                    least = step.seconds - min(times)
-                    return (
-                        [],
-                        f"the way to stance {step.stance} has {step.seconds:.2f} s, and needs {least:.2f} s at the pace of frames",
-                    )
+                given = step.seconds
+                if given is not None:
+                    times[begin:] = _fitted(steps[begin : k + 1], times[begin:], given)
+                    if min(times) < 0:
+                        needed = f"{given - min(times):.2f} s at the pace of its frames"
+                        return [], f"the way to stance {step.stance} has {given:.2f} s, and needs {needed}"
                 begin = k + 1
         return times, ""
 
