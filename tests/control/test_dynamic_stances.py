@@ -289,7 +289,10 @@ def test_the_option_makes_a_run_shorter(human, walks):
 
 @pytest.mark.parametrize(
     ("seconds", "why"),
-    [(0.3, "the way to stance 1 has 0.30 s, and needs "), (1.1, "contacts would have to give more than they can")],
+    [
+        (0.3, "the way to stance 1 has 0.30 s, and needs more than "),
+        (1.1, "contacts would have to give more than they can"),
+    ],
 )
 def test_impossible_times_of_a_stance_are_told_and_gone_from_rest_to_rest(human, seconds, why):
     walk = step_ahead(human, seconds=seconds)
@@ -313,6 +316,58 @@ def test_without_its_plan_a_motion_goes_from_rest_to_rest(walks):
     assert route.drop_times()
     assert route.step.timing is None and all(step.timing is None for step in route.queue)
     assert not route.drop_times()
+
+
+def test_plans_leave_a_reserve_of_soles(walks, human):
+    """At rest on one foot with the centre of mass above 0.6 of its sole is planned, above 0.8 is not."""
+    swing = next(step for step in walks[True].plan[1].way if step.kind is StepKind.MOVE and step.changed)
+    contact, X = hc.flat(human, "left_foot"), human.pose(swing.q, "left_foot")
+    corners = contact.points @ X[:3, :3].T + X[:3, 3]
+    phase = swing.timing.motion.phase_at((swing.timing.begins + swing.timing.ends) / 2)
+    for part, planned in ((0.6, True), (0.8, False)):
+        for corner in corners:
+            c = corners.mean(axis=0) + part * (corner - corners.mean(axis=0))
+            w = np.concatenate([UP, np.cross(c - phase.wrenches.origin, UP)])
+            assert (phase.wrenches.excess(w).max() <= 0) == planned
+
+
+@pytest.fixture
+def under_way(walks):
+    """The tracker of a walk that has just begun, and its steps."""
+    walk = walks[True]
+    walk.reset()
+    walk(0.0, walk.q0, np.zeros(walk.robot.nv))
+    yield walk._track, [step for stance in walk.plan for step in stance.way]
+    walk.reset()
+
+
+def test_a_contact_made_late_moves_the_clock(under_way):
+    """What comes is later by as much; the references go on from where they are."""
+    track, steps = under_way
+    k, load = next((k, step) for k, step in enumerate(steps) if step.kind is StepKind.LOAD)
+    t = track.course.start + load.timing.begins + 0.06
+    before, later = track.now.com_at(t), track.course.start + steps[k + 2].timing.ends + 0.06
+    assert "followed" in track.made(t, load)
+    assert_allclose(track.now.com_at(t)[:2], before[:2], atol=1e-9)
+    assert track.ends_at(steps[k + 2], t) == pytest.approx(later)
+    assert_allclose(track.now.com_at(later + 1.5), track.course.motion.at(later + 1.5 - 0.06), atol=1e-6)
+    assert track.ends_at(load, t) == pytest.approx(t + load.timing.seconds)
+    assert track.made(track.course.start + load.timing.begins, load) == ""  # in time
+
+
+def test_a_push_is_planned_from_where_the_robot_is(under_way):
+    track, steps = under_way
+    t, ends = 0.4, track.ends_at(steps[-1], 0.4)
+    here = track.now.com_at(t)[:2] + np.array([[0.01, 0.0, 0.0], [0.0, 0.02, 0.0]])
+    track.offset = np.array([0.03, 0.0, 0.0])  # of an earlier slip
+    track.follow(t, track.now.posture_at(t), steps[0])
+    assert "followed" in track.replan(t, here)
+    assert_allclose(track.now.com_at(t)[:2], here, atol=1e-9)
+    assert track.ends_at(steps[-1], t) == pytest.approx(ends)
+    assert_allclose(track.now.com_at(ends)[0], track.course.motion.at(ends)[0] + track.offset, atol=1e-6)
+    hopeless = here + np.array([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+    assert "there is none from here, contacts would have to" in track.replan(t, hopeless)
+    assert_allclose(track.now.com_at(t)[:2], here, atol=1e-9)  # it keeps the one it has
 
 
 @pytest.mark.slow

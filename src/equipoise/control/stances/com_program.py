@@ -1,17 +1,17 @@
 """A motion of the centre of mass over contacts that come and go at given times: one quadratic program.
 
-The robot is a point mass with a spin that does not change, and its contacts give what Newton and Euler ask for,
+The robot is a point mass whose spin does not change. Its contacts give what Newton and Euler ask for,
 
-    Σ f_i = m (c̈ − g),     Σ (p_i − c) × f_i = 0                                        [CK16, Eq. (1)–(2)]
+    Σ f_i = m (c̈ − g),     Σ (p_i − c) × f_i = 0                                                      [CK16]
 
-so that, about any origin o, the wrench w = ((c̈ − g), (c − o) × (c̈ − g)) must lie within the common wrench cone of the
-contacts of each phase. The height z(t) is chosen first. Level, the motion then is that of a pendulum
+so that, about any origin o, the wrench w = m (c̈ − g, (c − o) × (c̈ − g)) lies within the common wrench cone of the
+contacts of each phase: G w ≤ d [CPN15]. The height z(t) is planned first. Level, the motion is then that of a pendulum,
 
-    c̈ = ω² (c − p),    ω² = (g + z̈) / (z − z_ground),    ξ = c + ċ / ω,    ξ̇ ≈ ω (ξ − p)    [EOA15, Eq. (7), (10)]
+    c̈ = ω² (c − p),    ω² = (g + z̈) / (z − z_ground),    ξ = c + ċ / ω,    ξ̇ = ω (ξ − p)               [EOA15]
 
-and all of w but its yaw is linear in (c, c̈) [AHE14: level motion at a given height]; the yaw c_x c̈_y − c_y c̈_x
-is taken linear about the last solution. Unknowns are the accelerations at knots, linear in between: c is a cubic
-spline. The program draws the pressure p to where the centre of mass rests on each phase's contacts,
+the last at constant ω, and all of w but its yaw is linear in (c, c̈). Yaw, c_x c̈_y − c_y c̈_x, is taken linear about the
+last solution. Unknowns are the accelerations at knots, linear in between: c is a cubic spline. The program draws the
+pressure p to where the centre of mass rests on each phase's contacts,
 
     minimise   Σ h |p − p_rest|² + τ² Σ h |ṗ|²
     subject to G w ≤ d in every phase;   c, ċ given at the start;   c = c_rest, ċ = c̈ = 0 at the end
@@ -20,9 +20,7 @@ The end is the condition of capturability: what is left of a plan after any of i
 phases that are left. Rows of the cones come in as they are needed (cutting planes): after each solve the wrenches at
 and between all knots are looked at, and the row that is exceeded most at each time joins the program, until none is.
 
-[CK16] Caron, Kheddar: Multi-contact walking pattern generation based on model preview control of 3D COM accelerations,
-    Humanoids 2016. [AHE14] Audren, Vaillant, Kheddar, Escande, Kaneko, Yoshida: Model preview control in multi-contact
-    motion, IROS 2014. [EOA15] as in docs/walking.md.
+[AVK14], [CK16], [CPN15], [EOA15] as in docs/walking.md; numbers of their equations were not at hand.
 """
 
 from __future__ import annotations

@@ -106,10 +106,11 @@ class DynamicMotions:
             if step.arrives:
                 given = step.seconds
                 if given is not None:
-                    times[begin:] = _fitted(steps[begin : k + 1], times[begin:], given)
-                    if min(times) < 0:
-                        needed = f"{given - min(times):.2f} s at the pace of its frames"
-                        return [], f"the way to stance {step.stance} has {given:.2f} s, and needs {needed}"
+                    fitted, needed = _fitted(steps[begin : k + 1], times[begin:], given)
+                    if not fitted:
+                        why = f"has {given:.2f} s, and needs more than {needed:.2f} s at the pace of its frames"
+                        return [], f"the way to stance {step.stance} {why}"
+                    times[begin:] = fitted
                 begin = k + 1
         return times, ""
 
@@ -168,18 +169,18 @@ def _passes_by(steps: list[Step], k: int) -> bool:
     return steps[k].arrives and 0 < k < len(steps) - 1 and steps[k - 1].kind is StepKind.LOAD
 
 
-def _fitted(steps: Sequence[Step], times: Sequence[float], seconds: float) -> list[float]:
-    """Times that are `seconds` in all: all of them longer, or those shorter in which no frame goes to a contact. Where
-    these cannot be short enough, the first is negative by what is missing."""
+def _fitted(steps: Sequence[Step], times: Sequence[float], seconds: float) -> tuple[list[float], float]:
+    """Times that are `seconds` in all: all of them longer, or those shorter in which no frame goes to a contact; none
+    where that is not enough. And s, that the others need."""
     total = sum(times)
-    if seconds >= total:
-        return [seconds / total * time for time in times]
     free = [step.kind is StepKind.MOVE and not step.changed for step in steps]
     spare = sum(time for time, is_free in zip(times, free, strict=True) if is_free)
-    left = 1 - (total - seconds) / spare if spare > 0 else -1.0
-    if left <= 0:
-        return [seconds - (total - spare), *times[1:]]
-    return [left * time if is_free else time for time, is_free in zip(times, free, strict=True)]
+    if seconds >= total:
+        return [seconds / total * time for time in times], total - spare
+    left = seconds - (total - spare)
+    if not left > 0:
+        return [], total - spare
+    return [left / spare * time if is_free else time for time, is_free in zip(times, free, strict=True)], total - spare
 
 
 def _clocked(steps: list[Step], times: list[float], plan: CoMPlan) -> list[Step]:

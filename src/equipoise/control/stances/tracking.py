@@ -196,6 +196,7 @@ class Tracker:
         longer."""
         for name in tuple(self.targets):
             self.release(name, q)
+        self.course = None
         self.reference = StanceReference(self.robot, t, 1.0, q, q, self.robot.com(q), com_to, {})
 
     def release(self, name: str, q: Array) -> None:
