@@ -21,7 +21,7 @@ from .capture import LOWEST
 from .com_plan import NOTHING, CoMPlan, Phase
 from .com_program import plan_com
 from .places import middle, touching_points
-from .stance import Planned, Step, StepKind, Timing
+from .stance import Planned, Step, StepKind, StepTiming
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -187,6 +187,6 @@ def _clocked(steps: list[Step], times: list[float], plan: CoMPlan) -> list[Step]
     ends = np.cumsum(times).tolist()
     last = len(steps) - 1
     return [
-        replace(step, timing=Timing(plan, end - seconds, end, k < last))
+        replace(step, timing=StepTiming(plan, end - seconds, end, k < last))
         for k, (step, seconds, end) in enumerate(zip(steps, times, ends, strict=True))
     ]

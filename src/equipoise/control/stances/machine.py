@@ -35,7 +35,7 @@ from .initial_state import is_state, tell_contacts_off
 from .planner import Planner
 from .progress import Progress
 from .route import Route
-from .stance import Planned, Stance, Step, StepKind
+from .stance import Stance, Step, StepKind
 from .tracking import Pace, Tracker
 from .watch import FALLING, BalanceWatch, ContactWatch, Displacement, Trouble
 
@@ -111,20 +111,19 @@ class Stances(Progress):
         catch: Catcher | None = None,
         dynamic: bool = False,
     ) -> None:
-        self.robot, self.dt = robot, dt
         start = contacts.standing if start is None and isinstance(contacts, Body) else start
         self.contacts = contacts = named_contacts(contacts, [name for stance in stances for name in stance.contacts])
         by_name = {contact.label: contact for contact in contacts}
         frames, self._aims = tracked_frames(contacts, stances)
         options = {"support": 0.4, "constraints": tuple(constraints), **(postures or {})}
-        self.plan: list[Planned] = Planner(robot, by_name, options).plan(stances, start)
+        plan = Planner(robot, by_name, options).plan(stances, start)
         self.load_time, self.time_out, self.retries, self.slip_limit = load_time, time_out, retries, slip_limit
-        every = task_weights(weights)
+        self.robot, self.dt, every = robot, dt, task_weights(weights)
         self.controller = make_controller(robot, contacts, frames, every, tasks, constraints, dt, chart)
         pace = Pace(*speed, clearance, shortest, dt)
         self._track = Tracker(robot, self.controller, by_name, frames, pace, every[FRAMES])
         motions = DynamicMotions(robot, by_name, self._track.pace_time, load_time)
-        self.plan, self._refused = motions.timed(self.plan) if dynamic else (self.plan, [])
+        self.plan, self._refused = motions.timed(plan) if dynamic else (plan, [])
         self._forces = ContactForces(self.controller, by_name, float(robot.mass * np.linalg.norm(robot.model.gravity)))
         self._contact_watch = ContactWatch(self._track, self._forces, slip_limit)
         self._anchors = Anchors(self._track, self._forces)
@@ -260,7 +259,7 @@ class Stances(Progress):
     def _arrived(self, t: float, q: Array, v: Array, step: Step) -> bool:
         """Whether a motion is over: its references ended and the centre of mass rests there, or its contacts touch."""
         now = self._track.now
-        end = now.start + now.T
+        end = now.start + now.T if step.timing is None else self._track.ends_at(step, self._route.since)
         early = step.changed and t > now.start + EARLY * now.T
         if early and all(self._anchors.seen(name) > self._forces.light for name in step.changed):
             return True

@@ -63,7 +63,7 @@ class StepKind(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Timing:
+class StepTiming:
     """When a step of a dynamic motion takes place.
 
     Args:
@@ -107,7 +107,7 @@ class Step:
     arrives: bool = False
     seconds: float | None = None
     hold: float = 0.0
-    timing: Timing | None = None
+    timing: StepTiming | None = None
 
 
 @dataclass(frozen=True, eq=False)

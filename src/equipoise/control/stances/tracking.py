@@ -28,6 +28,7 @@ SMALL_STEP = 0.03  # m: a shorter way from contact to contact needs no lift
 DESCENT = 0.05  # m/s, of a frame that looks for the ground
 SEARCH = 0.05  # m, how far
 SETTLE = 0.05  # s, by which a motion is expected to end late
+BRIEF = 0.1  # s, at least for postures and frames to get to where a step of a dynamic motion has them
 LATE = 0.01  # s, by which a contact may be made after its time and a plan still counts
 TOUCHES = 0.1  # s, in which contacts are expected to be made
 
@@ -123,7 +124,8 @@ class Tracker:
         com = self.robot.com(q) if from_here else old.com_at(t)[0]
         frames = {name: self._trajectory(t, q, name, step, from_here) for name in self.targets}
         self.course = self._course_of(t, step)
-        T = self.time(step, q_from, com, com_to) if self.course is None else self.ends_at(step, t) - t
+        left = self.ends_at(step, t) - t
+        T = self.time(step, q_from, com, com_to) if self.course is None else max(left, BRIEF)
         self.reference = StanceReference(self.robot, t, T, q_from, step.q, com, com_to, frames, self.course)
         for name in frames:
             self.controller.set_weight(tracked_label(name), self.weight)
