@@ -66,10 +66,13 @@ def contacts_of(names, part=USED):
 def phases_of(walk=WALK, part=USED, times=1.0):
     made = []
     for names, seconds, rest in walk:
-        points, edges = contacts_of(names, part)
-        wrenches = contact_wrenches(points, edges, np.full(len(points), 3.0), np.array(rest))
+        points = contacts_of(names, part)[0]
+        planned, whole = (
+            contact_wrenches(*contacts_of(names, part), np.full(len(points), 3.0), np.array(rest))
+            for part in (part, 1.0)
+        )
         ground = float(points[:, 2].min())
-        made.append(Phase(" and ".join(names), times * seconds, wrenches, np.array(rest), ground))
+        made.append(Phase(" and ".join(names), times * seconds, planned, whole, np.array(rest), ground))
     return made
 
 
@@ -198,6 +201,17 @@ def test_another_plan_from_elsewhere_leads_back(plan, t):
         assert found.phase_at(later - 0.01).name == plan.phase_at(t + later - 0.01).name
     assert len(found.of) == len(found.times) - 1 and max(found.of) == len(found.phases) - 1
     assert sum(phase.seconds for phase in found.phases) == pytest.approx(found.seconds)
+
+
+def test_after_a_push_contacts_give_all_they_can(plan):
+    """At a push too large for plans, there is one by whole soles."""
+    for speed in np.arange(0.3, 0.7, 0.04):
+        here = elsewhere(plan, 1.0, velocity=(0.0, speed, 0.0))
+        if not plan_com(plan.phases_between(1.0, plan.seconds), here, G, from_rest=False).converged:
+            break
+    found = replan_com(plan, 1.0, here)
+    assert 0.3 < speed < 0.6 and found.converged
+    assert_allclose(found.at(found.seconds), plan.at(plan.seconds), atol=1e-6)
 
 
 def test_where_it_cannot_lead_back_it_says_so(plan):

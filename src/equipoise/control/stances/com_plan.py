@@ -22,7 +22,7 @@ class Phase:
 
     Args:
         name: for people. seconds: how long.
-        wrenches: that its contacts can give.
+        wrenches: that its contacts can give, less a reserve. whole: without that.
         rest: (3,) m, centre of mass of a posture at rest on them.
         ground: m, height of what it stands on.
     """
@@ -30,8 +30,14 @@ class Phase:
     name: str
     seconds: float
     wrenches: ContactWrenches
+    whole: ContactWrenches
     rest: Array
     ground: float
+
+    @property
+    def without_reserve(self) -> Phase:
+        """The same, where contacts give all they can."""
+        return replace(self, wrenches=self.whole)
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,14 +59,16 @@ def plan_com(
 
 def replan_com(plan: CoMPlan, t: float, motion: Array) -> CoMPlan:
     """A plan for a robot that at time t (s) of another one is elsewhere: back to that one at the end of one of its next
-    phases, or, where that is too soon, by its end. A short program is solved in milliseconds.
+    phases, then by all that contacts can give, then by its end. A short program is solved in milliseconds.
 
     Args:
         motion: place and velocity of the centre of mass, (2, 3) m, m/s.
     """
     later = plan.ends[plan.ends >= t + REJOIN]
-    for end in (*later[:1], plan.seconds):
+    soon = float(later[0]) if len(later) else plan.seconds
+    for end, reserve in ((soon, True), (soon, False), (plan.seconds, False)):
         phases = plan.phases_between(t, end)
+        phases = phases if reserve else tuple(phase.without_reserve for phase in phases)
         head = plan_com(phases, motion, plan.g, from_rest=False, end=plan.at(end))
         if head.converged:
             return plan.after(head, end)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ...robot import Robot
 
 Array = np.ndarray
-ROOM = 0.7  # part of the contacts' size, from their middles, that plans count on
-GRIP = 0.8  # part of their friction
+# parts of the contacts' size, from their middles, and of their friction: that plans count on, and after a push
+ROOM, GRIP = (0.7, 0.95), (0.8, 1.0)
 SQUEEZE = 3.0  # weights: what contacts bear in all
 SHIFT = 0.6  # 1/ω: the shortest time in which weight goes to other contacts
 LOADING = 0.3  # 1/ω: in which load goes to or from a contact, at most
@@ -134,20 +134,19 @@ class DynamicMotions:
             carrying = step.contacts - (step.changed if step.kind.shifts_load else frozenset())
             com = self.robot.com(step.q)
             name = f"{step.kind.name.lower()} on {', '.join(sorted(carrying))}"
-            made.append(
-                Phase(name, seconds, self._wrenches(step.q, carrying, com), com, self._ground(step.q, carrying))
-            )
+            planned, whole = (self._wrenches(step.q, carrying, com, *parts) for parts in zip(ROOM, GRIP, strict=True))
+            made.append(Phase(name, seconds, planned, whole, com, self._ground(step.q, carrying)))
         return made
 
-    def _wrenches(self, q: Array, names: Iterable[str], origin: Array) -> ContactWrenches:
-        """What the contacts give together, less a reserve for feedback."""
+    def _wrenches(self, q: Array, names: Iterable[str], origin: Array, room: float, grip: float) -> ContactWrenches:
+        """What the contacts give together."""
         weight = float(self.robot.mass * np.linalg.norm(self.robot.model.gravity))
         points, edges, largest = [], [], []
         for name in sorted(names):
             contact = self.contacts[name]
             X = self.robot.pose(q, contact.frame)
-            centre, pyramid = middle(contact, X), contact.pyramid(GRIP * float(at_first(contact.friction)))
-            corners = centre + ROOM * (self._points(q, name) - centre)
+            centre, pyramid = middle(contact, X), contact.pyramid(grip * float(at_first(contact.friction)))
+            corners = centre + room * (self._points(q, name) - centre)
             points.append(corners)
             edges.append(np.tile(pyramid @ contact.surface_axes(X).T, (len(corners), 1, 1)))
             largest.append(np.full(len(corners), min(SQUEEZE, contact.force_bounds[1] / weight)))
