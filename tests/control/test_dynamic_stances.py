@@ -386,8 +386,8 @@ def test_a_push_is_planned_from_where_the_robot_is(under_way):
 
 @pytest.mark.slow
 def test_ground_that_comes_late_moves_the_plan(human):
-    """The foot finds the ground 1 cm lower than planned: the plan waits for it."""
-    walk = step_ahead(human, sunk=0.01)
+    """The foot finds the ground 2 cm lower than planned: the plan waits for it."""
+    walk = step_ahead(human, sunk=0.02)
     eq.simulate(human, walk, q0=walk.q0, duration=walk.seconds + 1.5, plant="mujoco")
     assert any(event.kind is EventKind.REPLANNED and "followed" in event.text for event in walk.log)
     assert walk.outcome == "completed"

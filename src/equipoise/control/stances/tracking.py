@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 SMALL_STEP = 0.03  # m: a shorter way from contact to contact needs no lift
-DESCENT = 0.05  # m/s, of a frame that looks for the ground
+DESCENT, QUICK = 0.05, 0.15  # m/s, of a frame that looks for the ground: at rest, and in motion
 SEARCH = 0.05  # m, how far
 SETTLE = 0.05  # s, by which a motion is expected to end late
 BRIEF = 0.1  # s, at least for postures and frames to get to where a step of a dynamic motion has them
@@ -211,8 +211,9 @@ class Tracker:
         """A tracked frame looks for the ground below its place."""
         trajectory = self.now.frames[name]
         if trajectory.since > t:
-            down = -DESCENT * self.contacts[name].normal_at(trajectory.Y)
-            self.now.frames[name] = replace(trajectory, descent=down, since=t, until=t + SEARCH / DESCENT)
+            speed = DESCENT if self.course is None else QUICK
+            down = -speed * self.contacts[name].normal_at(trajectory.Y)
+            self.now.frames[name] = replace(trajectory, descent=down, since=t, until=t + SEARCH / speed)
 
     def time(self, step: Step, q: Array, com: Array, com_to: Array) -> float:
         """How long the motion of a step takes from q, s: no faster than its pace, and than ankles can shift the
