@@ -15,7 +15,7 @@ import equipoise as eq
 from equipoise.algebra.rigid import rotation_about
 from equipoise.balance.contact_wrenches import contact_wrenches
 from equipoise.control.stances.com_plan import Course, Phase
-from equipoise.control.stances.com_program import plan_com, replan_com
+from equipoise.control.stances.com_program import CLOSE, CoMProgram, plan_com, replan_com
 from equipoise.control.stances.events import EventKind
 from equipoise.control.stances.knots import knots_of
 from equipoise.control.stances.route import Route
@@ -105,6 +105,27 @@ def test_rates_are_those_of_the_motion(plan, rng):
         # jerks of up to 30 m/s³ change at knots: 30 h for rates of accelerations, less below
         assert_allclose(here[1:], (after - before)[:2] / (2 * h), atol=1e-3)
         assert_allclose(here[1], (after - before)[0] / (2 * h), atol=1e-7)
+    for t in plan.times[1:]:
+        assert_allclose(plan.at(t - 1e-9), plan.at(t), atol=1e-6)  # no jump from piece to piece
+
+
+def test_rows_of_the_program_are_slopes_of_the_wrenches(rng):
+    """Far from any plan, where yaw counts: each row is the tangent of what it says, and the motion is the plan's."""
+    program = CoMProgram(tuple(phases_of()), START, np.array([WALK[-1][2], np.zeros(3), np.zeros(3)]), G, True)
+    u, way, h = (*rng.normal(size=(2, 2 * len(program.knots.times))), 1e-6)
+    cuts = [(int(look), int(rng.integers(len(program.phases[i].wrenches.h)))) for look, i in enumerate(program.look_of)]
+    slopes, bounds = program.rows(cuts, u)
+
+    def excess(u):
+        at_look = {look: rows for _, looks, found in program.excess(u) for look, rows in zip(looks, found, strict=True)}
+        return np.array([at_look[look][row] for look, row in cuts])
+
+    assert_allclose(slopes @ way, (excess(u + h * way) - excess(u - h * way)) / (2 * h), atol=1e-6)
+    assert_allclose(bounds - slopes @ u, -excess(u) - CLOSE, atol=1e-9)
+    plan, (c, f) = program.plan(u), program.motion(u)
+    for t, place, force in zip(program.at, c, f, strict=True):
+        assert_allclose(plan.at(t)[0], place, atol=1e-9)
+        assert_allclose(plan.at(t)[2] / G + UP, force, atol=1e-9)
 
 
 def test_it_begins_and_ends_at_rest(plan):

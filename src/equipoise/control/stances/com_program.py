@@ -54,7 +54,7 @@ def plan_com(
         end: place, velocity and acceleration to end with, (3, 3), instead of a rest.
     """
     to = np.stack([phases[-1].rest, np.zeros(3), np.zeros(3)]) if end is None else end
-    return _Program(tuple(phases), np.asarray(motion, dtype=float), to, g, from_rest).solve()
+    return CoMProgram(tuple(phases), np.asarray(motion, dtype=float), to, g, from_rest).solve()
 
 
 def replan_com(plan: CoMPlan, t: float, motion: Array) -> CoMPlan:
@@ -76,8 +76,12 @@ def replan_com(plan: CoMPlan, t: float, motion: Array) -> CoMPlan:
 
 
 @dataclass(eq=False)
-class _Program:
-    """The quadratic program of one plan. Its unknowns are level accelerations at the knots, all x before all y."""
+class CoMProgram:
+    """The quadratic program of one plan. Its unknowns u are level accelerations at the knots, all x before all y.
+
+    Attributes:
+        at: (L,) s, when wrenches are looked at: each knot, on both sides, and in between. look_of: (L,) their phases.
+    """
 
     phases: tuple[Phase, ...]
     start: Array
@@ -91,7 +95,7 @@ class _Program:
         rests = np.array([phase.rest[2] for phase in self.phases])
         self.z = k.smooth(self.start[:, 2], rests, self.end[:, 2], self.from_rest)
         self.look_of = np.repeat(k.of, BETWEEN + 1)  # each interval with both of its ends: phases meet there
-        at = (k.times[:-1, None] + k.steps[:, None] * np.linspace(0.0, 1.0, BETWEEN + 1)).ravel()
+        self.at = at = (k.times[:-1, None] + k.steps[:, None] * np.linspace(0.0, 1.0, BETWEEN + 1)).ravel()
         self.P, self.A = k.places(at), k.accelerations(at)
         self.free = self.start[0, :2] + at[:, None] * self.start[1, :2]
         self.height = self.start[0, 2] + at * self.start[1, 2] + self.P @ self.z
@@ -115,11 +119,11 @@ class _Program:
             cuts |= dict.fromkeys(new)
         else:
             reason = f"no plan after {ROUNDS} rounds of cutting planes"
-        return self._plan(u, reason, rounds, len(cuts))
+        return self.plan(u, reason, rounds, len(cuts))
 
     def _solved(self, cuts: list[tuple[int, int]], u: Array) -> Result:
         """The program with some rows of the cones, yaw linear about u."""
-        rows, bounds = self._rows(cuts, u)
+        rows, bounds = self.rows(cuts, u)
         solver = CompiledSolver(
             len(u), (len(self.r),), n_E=len(self.e), n_A=len(rows), classes_A=np.ones(len(rows)), regularisation=TINY
         )
@@ -132,11 +136,12 @@ class _Program:
         """Where the nearest that there is exceeds the cones most."""
         if not np.isfinite(result.x).all():
             return "it cannot come to rest in time"
-        excess, i = max((float(excess.max()), i) for i, _, excess in self._excess(result.x))
+        excess, i = max((float(excess.max()), i) for i, _, excess in self.excess(result.x))
         phase, much = self.phases[i], f"{excess:.2g} of the weight" if excess < 1 else "more than the weight"
         return f"contacts would have to give more than they can, in {phase.name!r} ({phase.seconds:.2f} s) by {much}"
 
-    def _plan(self, u: Array, reason: str, rounds: int, cuts: int) -> CoMPlan:
+    def plan(self, u: Array, reason: str = "", rounds: int = 0, cuts: int = 0) -> CoMPlan:
+        """The motion with accelerations u."""
         k, n = self.knots, len(self.knots.times)
         a = np.column_stack([u[:n], u[n:], self.z])
         com = self.start[0] + k.times[:, None] * self.start[1] + k.places(k.times) @ a
@@ -173,7 +178,7 @@ class _Program:
 
     # --- cones ----------------------------------------------------------------------------------------------------
 
-    def _motion(self, u: Array) -> tuple[Array, Array]:
+    def motion(self, u: Array) -> tuple[Array, Array]:
         """Places (L, 3) and forces by the weight (L, 3) at all looks."""
         a = u.reshape(2, -1).T
         return (
@@ -181,9 +186,9 @@ class _Program:
             np.column_stack([self.A @ a / self.g, self.push]),
         )
 
-    def _excess(self, u: Array) -> Iterator[tuple[int, Array, Array]]:
+    def excess(self, u: Array) -> Iterator[tuple[int, Array, Array]]:
         """Of each phase its index, its looks, and by how much each row of its cone is exceeded at each."""
-        c, f = self._motion(u)
+        c, f = self.motion(u)
         for i, phase in enumerate(self.phases):
             looks = np.flatnonzero(self.look_of == i)
             w = np.concatenate([f[looks], np.cross(c[looks] - phase.wrenches.origin, f[looks])], axis=1)
@@ -192,13 +197,13 @@ class _Program:
     def _exceeded(self, u: Array) -> list[tuple[int, int]]:
         """(look, row) of each look at which some row of its cone is exceeded: the one that is most."""
         found: list[tuple[int, int]] = []
-        for _, looks, excess in self._excess(u):
+        for _, looks, excess in self.excess(u):
             worst = excess.argmax(axis=1)
             beyond = excess[np.arange(len(looks)), worst] > 0
             found += [(int(a), int(b)) for a, b in zip(looks[beyond], worst[beyond], strict=True)]
         return found
 
-    def _rows(self, cuts: list[tuple[int, int]], u: Array) -> tuple[Array, Array]:
+    def rows(self, cuts: list[tuple[int, int]], u: Array) -> tuple[Array, Array]:
         """Rows of the program for cuts, the yaw linear about u, and their upper bounds.
 
         With d = c − o and f the force, moments are d_y f_z − d_z f_y, d_z f_x − d_x f_z and d_x f_y − d_y f_x.
@@ -211,7 +216,7 @@ class _Program:
         G = np.array([cone.G[j] for cone, j in zip(cones, rows, strict=True)])
         h = np.array([cone.h[j] for cone, j in zip(cones, rows, strict=True)])
         o = np.array([cone.origin for cone in cones])
-        c, f = (x[looks] for x in self._motion(u))
+        c, f = (x[looks] for x in self.motion(u))
         d, fz = c - o, self.push[looks]
         # slopes of G w along c_x, c_y, f_x, f_y
         cx, cy = -G[:, 4] * fz + G[:, 5] * f[:, 1], G[:, 3] * fz - G[:, 5] * f[:, 0]
