@@ -4,6 +4,7 @@ from .aerodynamics import Aerodynamic
 from .chains import EquivalentChain, all_chains, equivalent_chain
 from .com_dynamics import ConstrainedMotion, gravity_torques, kinetic_jacobian, projected_dynamics, reduced_dynamics
 from .contact_analysis import ContactAnalysis, analyse_contacts
+from .contact_wrenches import ContactWrenches, contact_wrenches
 from .contacts import RigidContact, contact_bias, contact_jacobian, point_jacobian
 from .coordinates import base_turn, coordinate_rates, velocity_from_rates
 from .impacts import Impact, impact, resolve_impact
@@ -27,6 +28,7 @@ __all__ = [
     "Aerodynamic",
     "ConstrainedMotion",
     "ContactAnalysis",
+    "ContactWrenches",
     "EquivalentChain",
     "Impact",
     "LoopConstraints",
@@ -43,6 +45,7 @@ __all__ = [
     "closure",
     "contact_bias",
     "contact_jacobian",
+    "contact_wrenches",
     "coordinate_rates",
     "equivalent_chain",
     "four_point_area",

@@ -223,6 +223,7 @@ class ControlTable:
     capture_margin: float | None = entry(not_negative, None)
     off_limit: float | None = entry(positive, None)
     retries: int | None = entry(whole, None)
+    dynamic: bool | None = entry(yes_or_no, None)
     place: TomlPlace | None = None
 
 

@@ -51,7 +51,7 @@ Array = np.ndarray
 SURE = 5.0  # standard deviations of an encoder's noise
 LENGTHS = "position centre a b point radius size offset safe margin polygon at by"  # keys whose numbers are metres
 STANCE_OPTIONS = (
-    "speed weights postures clearance load_time shortest time_out slip_limit capture_margin off_limit retries"
+    "speed weights postures clearance load_time shortest time_out slip_limit capture_margin off_limit retries dynamic"
 )
 
 

@@ -43,7 +43,9 @@ class Anchors(dict[str, Array]):
         self.forces.settle(t)
 
     def renew(self, q: Array, name: str) -> None:
-        """A contact is made anew where it is at q."""
+        """A contact that slipped is made anew where it is at q; what comes moves with the middle of all contacts."""
+        shift = (self.track.pose(q, name) - self[name])[:3, 3]
+        self.track.offset = self.track.offset + shift / len(self)
         self.track.controller.set_contacts(sorted(set(self) - {name}), q)
         self.track.controller.set_contacts(sorted(self), q)
         self[name] = self.track.pose(q, name)
@@ -65,6 +67,15 @@ class Anchors(dict[str, Array]):
             return np.inf
         com, velocity, _ = self.track.now.com_at(t)
         return self.support.margin(com, velocity)
+
+    def without_contact(self, names: Iterable[str]) -> set[str]:
+        """Those of tracked frames that no contact in force holds."""
+        touching = {self.track.frames[name] for name in self}
+        return {name for name in names if self.track.frames[name] not in touching}
+
+    def unloaded(self, name: str) -> bool:
+        """Whether a contact bears no load, as far as one can tell."""
+        return self.forces.measured is None or abs(self.seen(name)) < self.forces.light
 
     def place(self, name: str) -> Array | None:
         """Where a contact was made, or where its frame goes, 4×4."""

@@ -61,6 +61,9 @@ class EventKind(Enum):
     PUSHED = "pushed: the capture point has a margin of {distance:.3g} m within the support"
     MOVED = "pushed: the centre of mass is {distance:.3g} m from its reference"
     ENDED = "motion ended: {reason}"
+    NO_PLAN = "no dynamic motion to {stance!r}: {note}; it goes there from rest to rest"
+    RESTS = "the dynamic motion is given up: it goes on from rest to rest"
+    REPLANNED = "new plan of the centre of mass: {note}"
     STANDS = "the robot stands"
     FAILED = "failed: {reason}"
     ELSEWHERE = "{names} is {distance:.3g} m from where the first stance has it"
@@ -124,6 +127,11 @@ class EventLog(list[Event]):
     def tell(self, kind: EventKind, t: float, *names: str, **fields: Any) -> None:
         """Something happened at time t (s); `fields` as of `Event`."""
         self.append(Event(kind, float(t), names, **fields))
+
+    def tell_note(self, kind: EventKind, t: float, note: str) -> None:
+        """The same of something in words, where there are any."""
+        if note:
+            self.tell(kind, t, note=note)
 
     def told_by(self, solution: Solution) -> Solution:
         """A solution that tells what is new as well."""

@@ -29,12 +29,13 @@ from .anchors import Anchors
 from .catching import Catcher, Catching
 from .construction import FRAMES, make_controller, task_weights, tracked_frames
 from .contact_forces import PATIENCE, ContactForces, damped
+from .dynamic import DynamicMotions
 from .events import ENDINGS, EventKind, EventLog, Outcome, Reason
 from .initial_state import is_state, tell_contacts_off
 from .planner import Planner
 from .progress import Progress
 from .route import Route
-from .stance import Planned, Stance, Step, StepKind
+from .stance import Stance, Step, StepKind
 from .tracking import Pace, Tracker
 from .watch import FALLING, BalanceWatch, ContactWatch, Displacement, Trouble
 
@@ -73,6 +74,9 @@ class Stances(Progress):
         postures: options of `find_posture`.
         weights: of the tasks "centre of mass", "base", "posture", "momentum" (angular, about it) and "frames".
         chart: as of `WholeBodyController`.
+        dynamic: whether the centre of mass goes from rest to rest as a plan says that knows the contacts' times, and
+            passes stances without `hold`; the first of `speed` then does not count. Where there is no plan it says so
+            and goes as ever (`fallbacks`).
         catch: `eq.Walking` of the same robot; where the feet alone carry and cannot hold a push, it steps instead of
             falling. What was under way is then given up.
     """
@@ -81,8 +85,6 @@ class Stances(Progress):
     dt: float
     contacts: Sequence[Contact]
     controller: WholeBodyController
-    outcome: Outcome
-    log: EventLog
 
     def __init__(
         self,
@@ -107,20 +109,21 @@ class Stances(Progress):
         weights: Mapping[str, float] | None = None,
         chart: Chart | type[Chart] | None = None,
         catch: Catcher | None = None,
+        dynamic: bool = False,
     ) -> None:
-        self.robot, self.dt = robot, dt
         start = contacts.standing if start is None and isinstance(contacts, Body) else start
         self.contacts = contacts = named_contacts(contacts, [name for stance in stances for name in stance.contacts])
         by_name = {contact.label: contact for contact in contacts}
         frames, self._aims = tracked_frames(contacts, stances)
         options = {"support": 0.4, "constraints": tuple(constraints), **(postures or {})}
-        self.plan: list[Planned] = Planner(robot, by_name, options).plan(stances, start)
-        self.load_time, self.time_out, self.retries = load_time, time_out, retries
-        self.slip_limit = slip_limit
-        every = task_weights(weights)
+        plan = Planner(robot, by_name, options).plan(stances, start)
+        self.load_time, self.time_out, self.retries, self.slip_limit = load_time, time_out, retries, slip_limit
+        self.robot, self.dt, every = robot, dt, task_weights(weights)
         self.controller = make_controller(robot, contacts, frames, every, tasks, constraints, dt, chart)
         pace = Pace(*speed, clearance, shortest, dt)
         self._track = Tracker(robot, self.controller, by_name, frames, pace, every[FRAMES])
+        motions = DynamicMotions(robot, by_name, self._track.pace_time, load_time)
+        self.plan, self._refused = motions.timed(plan) if dynamic else (plan, [])
         self._forces = ContactForces(self.controller, by_name, float(robot.mass * np.linalg.norm(robot.model.gravity)))
         self._contact_watch = ContactWatch(self._track, self._forces, slip_limit)
         self._anchors = Anchors(self._track, self._forces)
@@ -136,7 +139,7 @@ class Stances(Progress):
         self.outcome = Outcome.RUNNING
         self.log = EventLog()
         self._route = Route(self.plan)
-        self._tries, self._failing = 0, 0.0
+        self._tries, self._failing, self.fallbacks = 0, 0.0, len(self._refused)
         self._felt: set[str] = set()
         self._stopped = False  # whether the motion was ended
         self._holds_since: float | None = None  # s: since when it only has to stand
@@ -191,6 +194,8 @@ class Stances(Progress):
         self._track.begin(t, q, self.plan[0].q)
         self._forces.settle(t)
         self._anchors.start(self.plan[0].contacts, q)
+        for stance, why in self._refused:
+            self.log.tell(EventKind.NO_PLAN, t, stance=stance, note=why)
         tell_contacts_off(self.log, t, self._anchors, self.q0)
 
     # --- steps --------------------------------------------------------------------------------------------------------
@@ -198,8 +203,9 @@ class Stances(Progress):
     def _advance(self, t: float, q: Array, v: Array) -> None:
         """End the step whose event came, begin the next."""
         if self._route.step is not None:
-            self._forces.shift(self._route.step, min((t - self._route.since) / self.load_time, 1.0))
-            if self._ends(t, q, v, self._route.step):
+            step, since = self._route.step, self._route.since
+            self._forces.shift(step, self._track.part_of(t, step, since, self.load_time))
+            if self._ends(t, q, v, step):
                 self._close(t, q)
         if self._route.step is None and not self.done:
             if self._route.queue:
@@ -231,25 +237,21 @@ class Stances(Progress):
             for name in sorted(step.changed):
                 self._forces.remember(name, self._anchors.place(name))
         if step.kind is StepKind.LOAD:
+            self.log.tell_note(EventKind.REPLANNED, t, self._track.made(t, step))
             self._anchors.put(t, q, set(self._anchors) | step.changed)
             for name in sorted(step.changed):
                 self._track.release(name, q)
 
     def _aims_of(self, step: Step) -> set[str]:
         """Frames for which the stance has targets, where they do not touch."""
-        frames = self._track.frames
-        touching = {frames[name] for name in self._anchors}
-        return {name for name in self._aims[step.stance] if step.arrives and frames[name] not in touching}
+        return self._anchors.without_contact(self._aims[step.stance]) if step.arrives else set()
 
     def _ends(self, t: float, q: Array, v: Array, step: Step) -> bool:
         """Whether the event that this step waits for has come."""
-        late = t - self._route.since
-        if step.kind is StepKind.LOAD:
-            return late >= self.load_time
-        if step.kind is StepKind.UNLOAD:
-            forces = self._forces
-            gone = forces.measured is None or all(abs(self._anchors.seen(name)) < forces.light for name in step.changed)
-            return late >= self.load_time and (gone or late >= self.load_time + self.time_out / 4)
+        if step.kind.shifts_load:
+            late = t - self._track.ends_at(step, self._route.since, self.load_time)
+            by_time = step.kind is StepKind.LOAD or step.timing is not None or late >= self.time_out / 4
+            return late >= 0.0 and (by_time or all(map(self._anchors.unloaded, step.changed)))
         if step.kind is StepKind.TOUCH:
             return self._touched(t, q, step)
         return self._arrived(t, q, v, step)
@@ -257,12 +259,12 @@ class Stances(Progress):
     def _arrived(self, t: float, q: Array, v: Array, step: Step) -> bool:
         """Whether a motion is over: its references ended and the centre of mass rests there, or its contacts touch."""
         now = self._track.now
-        end = now.start + now.T
+        end = now.start + now.T if step.timing is None else self._track.ends_at(step, self._route.since)
         early = step.changed and t > now.start + EARLY * now.T
         if early and all(self._anchors.seen(name) > self._forces.light for name in step.changed):
             return True
-        if t < end:
-            return False
+        if t < end or (step.timing is not None and step.timing.passes):
+            return t >= end
         error, speed = self._track.com_error(t, q), length(self.robot.com_jacobian(q) @ v)
         arrived = error < ARRIVED and speed < SLOW
         if not arrived and t > end + self.time_out:
@@ -317,25 +319,23 @@ class Stances(Progress):
         trouble = self._contact_watch.trouble(t, q, self._anchors, self._route.shifting)
         if trouble is not None:
             if trouble.slipped:
-                self._slipped(t, q, trouble)
+                self._slipped(t, q, v, trouble)
             else:
                 self._lose(t, q, trouble.contact)
             return
         push = self._balance.push(t, q, margin) if t > self._forces.quiet_until else None
         if push is not None:
-            self._pushed(t, q, push)
+            self._pushed(t, q, v, push)
 
-    def _slipped(self, t: float, q: Array, trouble: Trouble) -> None:
+    def _slipped(self, t: float, q: Array, v: Array, trouble: Trouble) -> None:
         self._tries += 1
         name = trouble.contact
         self.log.tell(EventKind.SLIPPED, t, name, distance=trouble.distance, angle=trouble.angle)
         if self._tries > self.retries:
             self._end(t, q, Reason.KEEPS_SLIPPING, name)
             return
-        shift = (self._track.pose(q, name) - self._anchors[name])[:3, 3]
-        self._track.offset = self._track.offset + shift / len(self._anchors)
         self._anchors.renew(q, name)
-        self._again(t, q)
+        self._again(t, q, v)
         self.log.tell(EventKind.HELD_HERE, t, name)
 
     def _lose(self, t: float, q: Array, name: str) -> None:
@@ -347,6 +347,9 @@ class Stances(Progress):
         if self._tries > self.retries or not self._anchors:
             self._end(t, q, Reason.CONTACT_LOST, name)
             return
+        if self._route.drop_times():
+            self.fallbacks += 1
+            self.log.tell(EventKind.RESTS, t)
         goal = self._route.make_again(name, self.in_force)
         self._track.targets[name] = place
         here = Step(StepKind.MOVE, q, self.in_force, frozenset(), goal.stance, seconds=self.dt)
@@ -354,18 +357,21 @@ class Stances(Progress):
         self.outcome, self._holds_since = Outcome.RUNNING, None
         self.log.tell(EventKind.SEARCHING, t, name)
 
-    def _pushed(self, t: float, q: Array, push: Displacement) -> None:
+    def _pushed(self, t: float, q: Array, v: Array, push: Displacement) -> None:
         self._tries += 1
         self.log.tell(push.kind, t, distance=push.distance)
         if self._tries > self.retries or push.too_far:
             self._end(t, q, Reason.PUSHED)
         else:
-            self._again(t, q)
+            self._again(t, q, v)
 
-    def _again(self, t: float, q: Array) -> None:
+    def _again(self, t: float, q: Array, v: Array) -> None:
         """References from where the robot is to where the present step, or the stance reached, wants it."""
         goal = self._route.goal
         self._track.follow(t, q, goal, self._aims_of(goal), from_here=True)
+        if goal.timing is not None:
+            here = np.stack([self.robot.com(q), self.robot.com_jacobian(q) @ v])
+            self.log.tell_note(EventKind.REPLANNED, t, self._track.replan(t, here))
         self._forces.settle(t)
 
     def _give_up(self, t: float, q: Array, reason: Reason, *names: str) -> None:

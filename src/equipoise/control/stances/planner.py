@@ -50,7 +50,7 @@ class Planner:
             way, back = self._way(done[-1], stance, contacts, here, k) if done else ((), ())
             if done:
                 done[-1] = replace(done[-1], back=back)
-            done.append(Planned(name, contacts, here, way, ()))
+            done.append(Planned(name, contacts, here, way, (), stance.com is not None))
             q = here
         return done
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .anchors import Anchors
-from .events import Outcome
+from .events import EventLog, Outcome
 from .route import Route
 from .stance import Planned
 
@@ -17,6 +17,8 @@ class Progress:
 
     plan: list[Planned]
     outcome: Outcome
+    log: EventLog
+    fallbacks: int  # motions without a dynamic plan, or whose plan was given up
     _route: Route
     _anchors: Anchors
 

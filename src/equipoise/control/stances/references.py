@@ -12,6 +12,7 @@ from ...algebra.arrays import length
 from ...algebra.quaternions import from_rotation
 from ...algebra.rigid import skew
 from ..item import Numbers
+from .com_plan import Course
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -112,6 +113,7 @@ class StanceReference:
     com: Array
     com_to: Array
     frames: dict[str, PoseTrajectory]
+    course: Course | None = None  # that the centre of mass follows instead of a way from rest to rest
     base: PoseTrajectory = field(init=False)  # stands still at the origin where the base is fixed
     way: Array = field(init=False)
     _com_way: Array = field(init=False)  # start and way, (2, 3)
@@ -133,6 +135,8 @@ class StanceReference:
 
     def com_at(self, t: float) -> Array:
         """Place, velocity and acceleration of the centre of mass, (3, 3)."""
+        if self.course is not None:
+            return self.course.at(t)
         s, ds, dds = self._parts(t)
         return np.array([[1.0, s], [0.0, ds], [0.0, dds]]) @ self._com_way
 

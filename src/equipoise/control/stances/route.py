@@ -79,6 +79,17 @@ class Route:
         self.step, self._passed = None, self._passed - 2
         return goal
 
+    def drop_times(self) -> bool:
+        """What comes goes from rest to rest, up to the next rest that was planned; whether there was another plan."""
+        steps = [self.step, *self.queue]
+        motion = next((step.timing.motion for step in steps if step is not None and step.timing is not None), None)
+        for k, step in enumerate(self.queue):
+            if step.timing is not None and step.timing.motion is motion:
+                self.queue[k] = replace(step, timing=None)
+        if self.step is not None:
+            self.step = replace(self.step, timing=None)
+        return motion is not None
+
     def turn_back(self, in_force: frozenset[str]) -> None:
         """To the last stance that was reached."""
         self.returning, self.step, self.queue = True, None, self.stance.way_back(self.reached, in_force)

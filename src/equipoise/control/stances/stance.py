@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import EquipoiseError
 from ..body_contacts import Place
+from .com_plan import CoMPlan
 
 Array = np.ndarray
 Posture = ArrayLike | Mapping[str, float] | None  # q, or joints by name
@@ -32,7 +33,8 @@ class Stance:
             move here; the others stay.
         targets: frames with poses or places that the posture must meet; out of contact they are tracked themselves.
         com: where its centre of mass must be, m; NaN leaves a coordinate free.
-        seconds: for the last motion into it; None takes the time that distance, speed and ankle torques say.
+        seconds: for the last motion into it, and for all of the way from the stance before in a dynamic motion; None
+            takes the time that distance, speed and ankle torques say.
         hold: s, to stay there before going on.
     """
 
@@ -61,6 +63,27 @@ class StepKind(Enum):
 
 
 @dataclass(frozen=True, eq=False)
+class StepTiming:
+    """When a step of a dynamic motion takes place.
+
+    Args:
+        motion: plan of the centre of mass for all steps of the motion.
+        begins, ends: s on the motion's clock; the same where a stance is only passed.
+        passes: whether the motion goes on at its end, without a rest.
+    """
+
+    motion: CoMPlan
+    begins: float
+    ends: float
+    passes: bool
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes."""
+        return self.ends - self.begins
+
+
+@dataclass(frozen=True, eq=False)
 class Step:
     """One step of the way.
 
@@ -73,6 +96,7 @@ class Step:
         arrives: whether it completes that stance.
         seconds: for the motion; None takes what distance and speed say.
         hold: s, to stay at its end.
+        timing: in a dynamic motion; None where each step is from rest to rest.
     """
 
     kind: StepKind
@@ -83,6 +107,7 @@ class Step:
     arrives: bool = False
     seconds: float | None = None
     hold: float = 0.0
+    timing: StepTiming | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +119,7 @@ class Planned:
     q: Array
     way: tuple[Step, ...]  # from the stance before
     back: tuple[Step, ...]  # the end of a way back to this stance, with only what is kept in force
+    rests: bool = False  # whether its centre of mass was given, so that no motion goes on through it
 
     def staying(self, k: int) -> Step:
         """The motion of a robot that is at this stance, which is the k-th, or should be."""

@@ -14,6 +14,8 @@ from ..contacts import Contact
 from ..controller.controller import WholeBodyController
 from ..item import Numbers
 from .capture import support_of
+from .com_plan import Course
+from .com_program import replan_com
 from .construction import BASE, COM, POSTURE, tracked_label
 from .references import PEAK, PoseTrajectory, StanceReference
 from .stance import Planned, StanceError, Step, StepKind
@@ -23,9 +25,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 SMALL_STEP = 0.03  # m: a shorter way from contact to contact needs no lift
-DESCENT = 0.05  # m/s, of a frame that looks for the ground
+DESCENT, QUICK = 0.05, 0.15  # m/s, of a frame that looks for the ground: at rest, and in motion
 SEARCH = 0.05  # m, how far
 SETTLE = 0.05  # s, by which a motion is expected to end late
+BRIEF = 0.1  # s, at least for postures and frames to get to where a step of a dynamic motion has them
+LATE = 0.01  # s, by which a contact may be made after its time and a plan still counts
 TOUCHES = 0.1  # s, in which contacts are expected to be made
 
 
@@ -72,10 +76,11 @@ class Tracker:
         self.targets: dict[str, Array] = {}  # of tracked frames
         self.offset = np.zeros(3)  # how far slips carried the robot from its plan
         self.reference: StanceReference | None = None
+        self.course: Course | None = None  # of the dynamic motion under way
 
     def reset(self, q: Array) -> None:
         """Nothing is tracked; q is where frames are."""
-        self.targets, self.offset, self.reference = {}, np.zeros(3), None
+        self.targets, self.offset, self.reference, self.course = {}, np.zeros(3), None, None
         for name in self.frames:
             self.release(name, q)
 
@@ -110,18 +115,71 @@ class Tracker:
             more: names of frames to track beside those that the step moves and those that are tracked already.
             from_here: whether references start at q, where the robot was pushed to; else where they are now.
         """
+        if step.timing is not None and step.timing.seconds == 0:
+            return  # a stance that the motion only passes: what comes leads on
         for name in sorted({*step.changed, *self.targets, *more}):
             self.targets[name] = self.pose(step.q, name)
         old, com_to = self.now, self.robot.com(step.q) + self.offset
         q_from = q if from_here else old.posture_at(t)
         com = self.robot.com(q) if from_here else old.com_at(t)[0]
         frames = {name: self._trajectory(t, q, name, step, from_here) for name in self.targets}
-        self.reference = StanceReference(
-            self.robot, t, self.time(step, q_from, com, com_to), q_from, step.q, com, com_to, frames
-        )
+        self.course = self._course_of(t, step)
+        left = self.ends_at(step, t) - t
+        T = self.time(step, q_from, com, com_to) if self.course is None else max(left, BRIEF)
+        self.reference = StanceReference(self.robot, t, T, q_from, step.q, com, com_to, frames, self.course)
         for name in frames:
             self.controller.set_weight(tracked_label(name), self.weight)
             self.controller.set_target(tracked_label(name), partial(self._tracked, name))
+
+    # --- dynamic motions ----------------------------------------------------------------------------------------------
+
+    def _course_of(self, t: float, step: Step) -> Course | None:
+        """The plan that a step follows: the one under way, or its own from now on."""
+        timing, course = step.timing, self.course
+        if timing is None:
+            return None
+        if course is None or course.motion is not timing.motion:
+            start = t - timing.begins
+            return Course(timing.motion, start, timing.motion, start, self.offset)
+        return replace(course, offset=self.offset)
+
+    def ends_at(self, step: Step, since: float, usual: float = 0.0) -> float:
+        """When a step that began at `since` (s) ends; it takes `usual` where it has no time of its own. A contact is
+        loaded for as long as planned, whenever it was made."""
+        if step.timing is None or self.course is None:
+            return since + usual
+        on_time = self.course.start + step.timing.ends
+        return since + step.timing.seconds if step.kind is StepKind.LOAD else max(on_time, since + self.pace.dt)
+
+    def part_of(self, t: float, step: Step, since: float, usual: float) -> float:
+        """The part of such a step that is over at time t, 0 to 1."""
+        return min((t - since) / (self.ends_at(step, since, usual) - since), 1.0)
+
+    def replan(self, t: float, motion: Array, begins: float | None = None) -> str:
+        """Another plan from a place and velocity of the centre of mass (2, 3) on; answers what came of it, in words.
+
+        Args:
+            begins: s on the motion's clock, which is set to it; where not given the clock goes on.
+        """
+        course = self.course
+        if course is None:
+            return ""
+        start = course.start if begins is None else t - begins
+        at = t - course.since - (start - course.start)
+        if course.plan.seconds - at < self.pace.dt:
+            return ""  # it is at its end
+        plan = replan_com(course.plan, at, motion - [course.offset, np.zeros(3)])
+        if plan.converged:
+            self.course = replace(course, start=start, plan=plan, since=t)
+            self.reference = replace(self.now, course=self.course)
+        return "it is followed from here" if plan.converged else f"there is none from here, {plan.reason}"
+
+    def made(self, t: float, step: Step) -> str:
+        """A contact was made: where that was late, what comes is later by as much; answers as `replan`."""
+        if step.timing is None or self.course is None:
+            return ""
+        late = t - self.course.start - step.timing.begins
+        return self.replan(t, self.now.com_at(t)[:2], step.timing.begins) if late > LATE else ""
 
     def _tracked(self, name: str, t: float) -> Numbers:
         """Where a frame should be at time t."""
@@ -140,6 +198,7 @@ class Tracker:
         longer."""
         for name in tuple(self.targets):
             self.release(name, q)
+        self.course = None
         self.reference = StanceReference(self.robot, t, 1.0, q, q, self.robot.com(q), com_to, {})
 
     def release(self, name: str, q: Array) -> None:
@@ -152,34 +211,39 @@ class Tracker:
         """A tracked frame looks for the ground below its place."""
         trajectory = self.now.frames[name]
         if trajectory.since > t:
-            down = -DESCENT * self.contacts[name].normal_at(trajectory.Y)
-            self.now.frames[name] = replace(trajectory, descent=down, since=t, until=t + SEARCH / DESCENT)
+            speed = DESCENT if self.course is None else QUICK
+            down = -speed * self.contacts[name].normal_at(trajectory.Y)
+            self.now.frames[name] = replace(trajectory, descent=down, since=t, until=t + SEARCH / speed)
 
     def time(self, step: Step, q: Array, com: Array, com_to: Array) -> float:
         """How long the motion of a step takes from q, s: no faster than its pace, and than ankles can shift the
         weight."""
         if step.seconds is not None:
             return max(step.seconds, self.pace.dt)
+        support = support_of(
+            self.robot, self.contacts, ((name, self.pose(step.q, name)) for name in sorted(step.contacts))
+        )
+        ankles = 0.0 if support is None else support.shortest_time(com, com_to)
+        return max(PEAK * length(com_to - com) / self.pace.com, ankles, self.pace_time(step, q))
+
+    def pace_time(self, step: Step, q: Array) -> float:
+        """What frames and joints need for a step from q, s."""
         joints = np.abs(self.robot.difference(q, step.q)[6 if self.robot.floating else 0 :]).max(initial=0.0)
         way = max(
             (length(self.pose(q, name)[:3, 3] - self.pose(step.q, name)[:3, 3]) for name in step.changed), default=0.0
         )
         if way > SMALL_STEP:
             way += 2 * self.pace.clearance
-        ways = (length(com_to - com), self.pace.com), (way, self.pace.frames), (float(joints), self.pace.joints)
-        support = support_of(
-            self.robot, self.contacts, ((name, self.pose(step.q, name)) for name in sorted(step.contacts))
-        )
-        ankles = 0.0 if support is None else support.shortest_time(com, com_to)
-        return max(
-            [PEAK * distance / speed for distance, speed in ways] + [10 * self.pace.dt, self.pace.shortest, ankles]
-        )
+        moves = PEAK * max(way / self.pace.frames, float(joints) / self.pace.joints)
+        return max(moves, 10 * self.pace.dt, self.pace.shortest)
 
     def seconds(self, plan: Sequence[Planned], load_time: float) -> float:
         """How long a plan should take, s, with `load_time` for load to go to or from a contact."""
         q, total = plan[0].q, 0.0
         for step in (step for stance in plan for step in stance.way):
-            if step.kind.shifts_load:
+            if step.timing is not None:
+                total += step.timing.seconds + (0.0 if step.timing.passes else SETTLE + step.hold)
+            elif step.kind.shifts_load:
                 total += load_time
             elif step.kind is StepKind.TOUCH:
                 total += TOUCHES
