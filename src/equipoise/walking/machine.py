@@ -47,6 +47,7 @@ STOPPED = 3e-3
 SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes down faster
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
+PELVIS = 4.0  # how much more the pelvis weighs meanwhile: hips that tilt bring feet down late and askew
 # of the usual time and weight of a step to a tread; of the clearance, that makes it one
 CLIMB, FIRM, STAIR = 1.5, 300.0, 0.3
 HIGH = 0.11  # of the height: higher treads are climbed with the weight over one foot
@@ -145,7 +146,7 @@ class Machine:
             s.since = seen.t
         if seen.t - s.since < REST / self.gait.rate or np.abs(self._apart(seen)).max() < TOGETHER * width:
             return []
-        s.mode, s.since = SHIFT, seen.t
+        s.mode, s.since, s.tidies = SHIFT, seen.t, True
         return ["brings its feet together"]
 
     def _apart(self, seen: Seen) -> Array:
@@ -189,12 +190,12 @@ class Machine:
             if self.footing.jolted(s, seen):
                 s.shove = np.zeros(2)
             s.pushed = seen.t if self._push > 0.0 else s.pushed
-        if self._hurried(seen.t) != s.braced:
-            s.braced = not s.braced
-            self.whole_body.brace(s.braced)
-        if (s.mode != STAND and not s.braced) != s.firm:
-            s.firm = not s.firm
-            self.whole_body.stiffen(self.firm if s.firm else 1.0)
+        braced = self._hurried(seen.t)
+        firm = s.mode != STAND and not braced
+        if (braced, firm) != (s.braced, s.firm):
+            s.braced, s.firm = braced, firm
+            self.whole_body.brace(braced)
+            self.whole_body.stiffen(self.firm if firm else 1.0, PELVIS if braced else 1.0)
         s.last = seen.xi
 
     def _catch(self, seen: Seen) -> list[str]:
@@ -202,7 +203,7 @@ class Machine:
         s, (left, right) = self.state, (seen.place(0).xy, seen.place(1).xy)
         falls = float((self._soon(seen) - (left + right) / 2) @ (left - right))
         self._begin(seen, 0 if falls > 0 else 1)
-        s.transfer = 0.0
+        s.transfer, s.tidies = 0.0, False
         return [f"the capture point leaves the soles: a step with the {self.whole_body.steppers[1 - s.stance]}"]
 
     def _shifting(self, seen: Seen, command: Command) -> list[str]:
@@ -244,7 +245,7 @@ class Machine:
             xi = before(xi, place.xy, gait.rate, s.period)
         s.goal_yaw = places[1].yaw
         back = stance.R.T
-        firm = FIRM if self._rises(seen) else 1.0
+        firm = FIRM if self._rises(seen) or s.tidies else 1.0
         return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy), firm)
 
     def _rises(self, seen: Seen) -> bool:
@@ -380,7 +381,7 @@ class Machine:
         self.whole_body.land(landed)
         if s.settling is not None:
             self.whole_body.doubt(landed)
-        s.swing, s.bumps, s.landed = None, 0, landed
+        s.swing, s.bumps, s.landed, s.tidies = None, 0, landed, False
         took = min(max(seen.t - s.since, self.gait.shortest), self.gait.longest)
         s.pace += PACE * (took / s.period - s.pace)
         self._measure(seen, command)

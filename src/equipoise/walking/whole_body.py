@@ -295,10 +295,11 @@ class WholeBody:
             X[:3, :3] = rotation_from_rpy(0.0, LEANS[part] * lean, yaw) @ self._home[part]
             numbers[:16], numbers[21] = X.ravel(), rate
 
-    def stiffen(self, times: float) -> None:
-        """The weight of torso and pelvis, as a multiple of the usual one."""
+    def stiffen(self, times: float, pelvis: float = 1.0) -> None:
+        """The weights of torso and pelvis, as a multiple of the usual one, and the pelvis's by so much more."""
+        usual = self.weights["trunk"] * self.body.gains.torso_weight
         for part in self.upright:
-            self.controller.set_weight(part, times * self.weights["trunk"] * self.body.gains.torso_weight)
+            self.controller.set_weight(part, times * usual * (pelvis if part == "pelvis" else 1.0))
 
     def calm(self, times: float) -> None:
         """The weight of the momentum about the centre of mass, as a multiple of the usual one."""
