@@ -98,7 +98,7 @@ def test_low_treads_are_walked_and_four_feet_never_climb():
     for rise, due in ((0.05, False), (RISE, True)):
         walker().follow(steps(rise))
         assert walker().climber.due(seen) is due
-        assert len(walker().machine._given(seen, 0)) == (0 if due else 2)
+        assert len(walker().machine.preview.given(walker().machine.state, seen, 0)) == (0 if due else 2)
     walker().forget_commands()
     trotter = eq.Walking(eq.load("quadruped"))
     trotter.follow(steps(RISE))

@@ -13,8 +13,9 @@ from snapshots import require_same_after_restore
 import equipoise as eq
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
 from equipoise.walking.gait import Command, Gait
-from equipoise.walking.machine import CATCH_UP, Machine, Seen
+from equipoise.walking.machine import Machine, Seen
 from equipoise.walking.pendulum import within
+from equipoise.walking.preview import CATCH_UP
 from equipoise.walking.reach import Reach
 from equipoise.walking.resistance import Resistance, ResistedTorques
 from equipoise.walking.state import STEP
@@ -194,9 +195,9 @@ def test_a_walk_that_is_slow_is_asked_for_more(machine):
     command, s = Command(0.4, 0.0, 0.0), machine.state
     s.heading = np.pi / 2
     for k in range(3):
-        machine._measure(standing(t=0.5 * k, com=(0.0, 0.15 * k)), command)
+        machine.preview.measure(s, standing(t=0.5 * k, com=(0.0, 0.15 * k)), command)
     assert_allclose(s.lag, [CATCH_UP * 0.1, 0.0], atol=1e-12)
-    machine._measure(standing(t=1.5, com=(0.0, 0.45)), Command())
+    machine.preview.measure(s, standing(t=1.5, com=(0.0, 0.45)), Command())
     assert_allclose(s.lag, 0.0, atol=0)
 
 

@@ -86,7 +86,7 @@ class Climber:
     def due(self, seen: Seen) -> bool:
         """Whether the next step that was given is a high one."""
         queue, heights = self.machine.state.queue, [float(X[2, 3]) for X in seen.poses]
-        return bool(queue) and self.machine.high(queue[0], heights)
+        return bool(queue) and self.machine.preview.high(queue[0], heights)
 
     def begin(self, seen: Seen) -> None:
         """Start the step from a stand."""

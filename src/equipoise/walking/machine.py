@@ -10,24 +10,21 @@ A step begins when its stance foot touches. During the transfer both feet carry;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from ..balance.support import support_polygon
 from .footing import EARLY, Footing
-from .footsteps import Footstep, before_high, climbs
-from .gait import Command, Gait, Place, next_place
+from .gait import Command, Gait, Place
 from .pendulum import after_shift, before, within
+from .preview import STAIR, Preview
 from .state import SHIFT, STAND, STEP, Seen, State, wrapped
-from .step_plan import Flight, StepPlan, StepPlanner, Wish
+from .step_plan import Flight, StepPlan, StepPlanner
 from .swing import Swing
 from .whole_body import WholeBody
 
 Array = np.ndarray
-PREVIEW = 5  # steps
 USED = 1.0  # of the sole, that the plan may use for pressure
 STILL = 1.5  # gain of the capture point when standing, in ω
 SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and the filter of its rate
@@ -35,7 +32,6 @@ PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
 QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when feet apart are brought together
 STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
 LAST = 0.01  # s: the nearest future that is planned for
-LAG, CATCH_UP = 0.25, 0.35  # of the speed asked for, at most; of what is missing, in each step
 # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
 SHOVE, AHEAD = 0.35, 0.14
 LATE = 0.1  # 1/ω: how much longer a foot is taken to need that has not found the ground in time
@@ -48,9 +44,7 @@ SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes 
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PELVIS = 4.0  # how much more the pelvis weighs meanwhile: hips that tilt bring feet down late and askew
-# of the usual time and weight of a step to a tread; of the clearance, that makes it one
-CLIMB, FIRM, STAIR = 1.5, 300.0, 0.3
-HIGH = 0.11  # of the height: higher treads are climbed with the weight over one foot
+CLIMB = 1.5  # of the usual time of a step, that one to a tread takes
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
@@ -68,6 +62,7 @@ class Machine:
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
         self.planners = [StepPlanner(gait, side, USED * soles[1 - k]) for k, side in enumerate((1.0, -1.0))]
+        self.preview = Preview(gait, self.climbs)
         self.footing = Footing(gait, whole_body, soles)
         self.state = State()
 
@@ -75,7 +70,7 @@ class Machine:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
         command = s.command = self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt)
-        s.period = self.gait.period_of(command) * (CLIMB if self._rises(seen) else 1.0)
+        s.period = self.gait.period_of(command) * (CLIMB if self.preview.rises(s, seen) else 1.0)
         self._watch(seen, dt)
         self.footing.feel(s, seen, dt)
         if s.mode != STAND:
@@ -116,7 +111,7 @@ class Machine:
         s, middle = self.state, self._hold(seen)
         if self._leaves(seen):
             return self._catch(seen)
-        if self._given(seen, s.queue[0].foot if s.queue else 0):
+        if self.preview.given(s, seen, s.queue[0].foot if s.queue else 0):
             s.mode, s.since, s.stance = SHIFT, seen.t, 1 - s.queue[0].foot
             return ["starts to walk"]
         if command.still:
@@ -211,7 +206,7 @@ class Machine:
         s, gait = self.state, self.gait
         stance, side = seen.place(s.stance), 1.0 if s.stance == 1 else -1.0
         period = min(s.period, gait.period)  # for a slower one ξ would have to come to a halt over the stance foot
-        wish = self._wish(seen, command, period, period)
+        wish = self.preview.wish(s, seen, command, period, period)
         start = before(wish.place + wish.offset, np.zeros(2), gait.rate, period - gait.transfer / 2)
         assert s.hull is not None
         s.pressure = within(*s.hull, stance.xy, seen.place(1 - s.stance).xy)
@@ -231,57 +226,6 @@ class Machine:
         s.origin, s.steps = s.pressure, s.steps + 1
         s.transfer = self.gait.hurried if self._hurried(seen.t) else self.gait.transfer
 
-    def _wish(self, seen: Seen, command: Command, seconds: float, whole: float) -> Wish:
-        """The step by the command, and ξ when it ends, from a preview of steps that ends at rest.
-
-        Args:
-            seconds: until weight changes feet. whole: s, of this step from touchdown to touchdown.
-        """
-        s, gait = self.state, self.gait
-        stance = seen.place(s.stance)
-        places = self._places(seen, command, max(whole - seconds, 0.0))
-        xi = (places[-1].xy + places[-2].xy) / 2
-        for place in reversed(places[1:-1]):
-            xi = before(xi, place.xy, gait.rate, s.period)
-        s.goal_yaw = places[1].yaw
-        back = stance.R.T
-        firm = FIRM if self._rises(seen) or s.tidies else 1.0
-        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy), firm)
-
-    def _rises(self, seen: Seen) -> bool:
-        """Whether the step that is given goes to another height: it is taken slower, and just where it was given."""
-        s, foot = self.state, 1 - self.state.stance
-        if not s.queue or s.queue[0].foot != foot:
-            return False
-        start = float(seen.poses[foot][2, 3] if s.swing is None else s.swing.start[2])
-        return climbs(s.queue[0], (start, float(seen.poses[s.stance][2, 3])), STAIR * self.gait.clearance)
-
-    def _given(self, seen: Seen, foot: int) -> list[Footstep]:
-        """Steps that were given for a foot and those after it, up to the first that must be climbed."""
-        queue, least = self.state.queue[:PREVIEW], HIGH * self.gait.height if self.climbs else np.inf
-        if not queue or queue[0].foot != foot:
-            return []
-        return before_high(queue, float(seen.poses[1 - foot][2, 3]), least)
-
-    def high(self, step: Footstep, heights: Sequence[float]) -> bool:
-        """Whether a step is one for the `Climber`, from feet at some heights, m."""
-        return self.climbs and climbs(step, heights, HIGH * self.gait.height)
-
-    def _places(self, seen: Seen, command: Command, since: float) -> list[Place]:
-        """The stance foot and the places after it, those that were given or those of the command, `since` s into the
-        step."""
-        s, swing, stance = self.state, 1 - self.state.stance, seen.place(self.state.stance)
-        if given := self._given(seen, swing):
-            s.goal_height = given[0].height
-            return [stance, *(step.place for step in given)]
-        s.goal_height = None
-        fast = replace(command, forward=command.forward + float(s.lag[0]), left=command.left + float(s.lag[1]))
-        places, foot, heading = [stance], swing, s.heading - command.turn * since
-        for _ in range(1 if command.still else PREVIEW):
-            places.append(next_place(places[-1], foot, fast, self.gait, heading, s.pace * s.period))
-            foot, heading = 1 - foot, places[-1].yaw
-        return places
-
     def _planned(self, seen: Seen, command: Command) -> StepPlan | None:
         """The plan from here on; None where there is none."""
         s, gait, stance = self.state, self.gait, seen.place(self.state.stance)
@@ -292,7 +236,7 @@ class Machine:
             ahead = after_shift(ahead, s.pressure, to, gait.rate, wait)
         half, now = s.transfer / 2, max(since, s.transfer)
         left = max(s.period - now, LAST) + half
-        wish = self._wish(seen, command, left, s.period)
+        wish = self.preview.wish(s, seen, command, left, s.period)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
         least = max(LATE / gait.rate if self._late(seen.t) else LAST, self.footing.least_left(s, seen.t))
         shortest = gait.shortest if self._hurried(seen.t) else max(gait.shortest, CALM / gait.rate)
@@ -384,30 +328,15 @@ class Machine:
         s.swing, s.bumps, s.landed, s.tidies = None, 0, landed, False
         took = min(max(seen.t - s.since, self.gait.shortest), self.gait.longest)
         s.pace += PACE * (took / s.period - s.pace)
-        self._measure(seen, command)
+        self.preview.measure(s, seen, command)
         if s.queue and s.queue[0].foot == landed:
             s.heading = s.queue.pop(0).place.yaw
-        if command.still and not self._given(seen, 1 - landed) and self._can_stand(seen):
+        if command.still and not self.preview.given(s, seen, 1 - landed) and self._can_stand(seen):
             s.mode, s.hull, s.plan, s.steps, s.since = STAND, None, None, 0, seen.t
             return ["stands"]
         self._begin(seen, landed)
         self.whole_body.share(landed, 0.0)
         return []
-
-    def _measure(self, seen: Seen, command: Command) -> None:
-        """How far the walk lags behind what was asked for, from one stride to the next."""
-        s = self.state
-        asked = np.array([command.forward, command.left])
-        s.trail = [*s.trail[-2:], (seen.t, seen.com[:2].copy())]
-        if command.still or not np.array_equal(asked, s.asked):  # while it changes, what came of it says little
-            s.trail, s.lag, s.asked = s.trail[-1:], np.zeros(2), asked
-        if len(s.trail) < 3:
-            return
-        (start, old), (end, new) = s.trail[0], s.trail[-1]
-        turn = s.heading - command.turn * (end - start) / 2
-        came = Place(0.0, 0.0, turn).R.T @ (new - old) / (end - start)
-        most = LAG * np.hypot(*asked)
-        s.lag = np.clip(s.lag + CATCH_UP * (asked - came), -most, most)
 
     def _can_stand(self, seen: Seen) -> bool:
         """Whether pressure alone can bring the capture point to rest between the feet."""

@@ -55,7 +55,8 @@ class State:
         last, drift: the capture point in the last call, and its rate, m/s. shove: m/s, what the pendulum does not
             explain of it.
         pushed: s, when there last was a shove; braced: whether arms are held for it. firm: whether the trunk is, for a
-            walk. tidies: whether the step brings the feet together. transfer: s, in which weight goes to the stance foot.
+            walk. tidies: whether the step brings the feet together. transfer: s, in which weight goes to the stance
+            foot.
         pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
         command: what it follows now. queue: steps that were given. heading: rad.
         period: s, of a step, that the command asks for. pace: of it, the mean time of steps so far.

@@ -1,0 +1,95 @@
+"""Where the next steps should go: the steps that were given, or those of the command; and how far the walk lags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .footsteps import Footstep, before_high, climbs
+from .gait import Command, Gait, Place, next_place
+from .pendulum import before
+from .state import Seen, State
+from .step_plan import Wish
+
+PREVIEW = 5  # steps
+LAG, CATCH_UP = 0.25, 0.35  # of the speed asked for, at most; of what is missing, in each step
+FIRM, STAIR = 300.0, 0.3  # weight of the place of a step to a tread, of the usual; of the clearance, that makes it one
+HIGH = 0.11  # of the height: higher treads are climbed with the weight over one foot
+
+
+class Preview:
+    """Steps ahead, from a state of the walk.
+
+    Args:
+        gait: of the body. climbs: whether steps to another height are left to a `Climber`.
+    """
+
+    def __init__(self, gait: Gait, climbs: bool) -> None:
+        self.gait, self.climbs = gait, climbs
+
+    def wish(self, s: State, seen: Seen, command: Command, seconds: float, whole: float) -> Wish:
+        """The step by the command, and ξ when it ends, from a preview of steps that ends at rest.
+
+        Args:
+            seconds: until weight changes feet. whole: s, of this step from touchdown to touchdown.
+        """
+        gait = self.gait
+        stance = seen.place(s.stance)
+        places = self.places(s, seen, command, max(whole - seconds, 0.0))
+        xi = (places[-1].xy + places[-2].xy) / 2
+        for place in reversed(places[1:-1]):
+            xi = before(xi, place.xy, gait.rate, s.period)
+        s.goal_yaw = places[1].yaw
+        back = stance.R.T
+        firm = FIRM if self.rises(s, seen) or s.tidies else 1.0
+        return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy), firm)
+
+    def places(self, s: State, seen: Seen, command: Command, since: float) -> list[Place]:
+        """The stance foot and the places after it, those that were given or those of the command, `since` s into the
+        step."""
+        swing, stance = 1 - s.stance, seen.place(s.stance)
+        if given := self.given(s, seen, swing):
+            s.goal_height = given[0].height
+            return [stance, *(step.place for step in given)]
+        s.goal_height = None
+        fast = replace(command, forward=command.forward + float(s.lag[0]), left=command.left + float(s.lag[1]))
+        places, foot, heading = [stance], swing, s.heading - command.turn * since
+        for _ in range(1 if command.still else PREVIEW):
+            places.append(next_place(places[-1], foot, fast, self.gait, heading, s.pace * s.period))
+            foot, heading = 1 - foot, places[-1].yaw
+        return places
+
+    def given(self, s: State, seen: Seen, foot: int) -> list[Footstep]:
+        """Steps that were given for a foot and those after it, up to the first that must be climbed."""
+        queue, least = s.queue[:PREVIEW], HIGH * self.gait.height if self.climbs else np.inf
+        if not queue or queue[0].foot != foot:
+            return []
+        return before_high(queue, float(seen.poses[1 - foot][2, 3]), least)
+
+    def rises(self, s: State, seen: Seen) -> bool:
+        """Whether the step that is given goes to another height: it is taken slower, and just where it was given."""
+        foot = 1 - s.stance
+        if not s.queue or s.queue[0].foot != foot:
+            return False
+        start = float(seen.poses[foot][2, 3] if s.swing is None else s.swing.start[2])
+        return climbs(s.queue[0], (start, float(seen.poses[s.stance][2, 3])), STAIR * self.gait.clearance)
+
+    def high(self, step: Footstep, heights: Sequence[float]) -> bool:
+        """Whether a step is one for the `Climber`, from feet at some heights, m."""
+        return self.climbs and climbs(step, heights, HIGH * self.gait.height)
+
+    def measure(self, s: State, seen: Seen, command: Command) -> None:
+        """How far the walk lags behind what was asked for, from one stride to the next."""
+        asked = np.array([command.forward, command.left])
+        s.trail = [*s.trail[-2:], (seen.t, seen.com[:2].copy())]
+        if command.still or not np.array_equal(asked, s.asked):  # while it changes, what came of it says little
+            s.trail, s.lag, s.asked = s.trail[-1:], np.zeros(2), asked
+        if len(s.trail) < 3:
+            return
+        (start, old), (end, new) = s.trail[0], s.trail[-1]
+        turn = s.heading - command.turn * (end - start) / 2
+        came = Place(0.0, 0.0, turn).R.T @ (new - old) / (end - start)
+        most = LAG * np.hypot(*asked)
+        s.lag = np.clip(s.lag + CATCH_UP * (asked - came), -most, most)
