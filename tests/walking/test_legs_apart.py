@@ -99,6 +99,15 @@ def test_capsules_that_are_too_wide_to_stand_with_are_narrower(walker, monkeypat
     assert pairs[3][0].radius == pytest.approx(0.048)
 
 
+def test_a_shin_is_little_wider_than_the_sole_and_in_the_middle_of_its_shapes(walker, monkeypatch):
+    for sides, radius, middle in (((0.05, 0.11), 0.03, 0.08), ((0.0, 0.3), 1.25 * 0.048, 0.15)):
+        monkeypatch.setattr(legs_apart, "_sides", lambda *_, sides=sides: sides)
+        made = legs_apart.shin(walker.body, FEET[0])
+        X = walker.robot.pose(walker.q0, "left_shank")
+        assert made.radius == pytest.approx(radius)
+        assert [(X[:3, :3] @ p + X[:3, 3])[1] for p in (made.a, made.b)] == pytest.approx([middle, middle])
+
+
 # --- steps ------------------------------------------------------------------------------------------------------------
 
 

@@ -35,6 +35,9 @@ STANDING = 0.02  # m, that capsules at least have to spare where the robot stand
 RATES = 18.0, 60.0
 QUICKEST = 0.5  # of one over the step of control: no rate is higher
 BARE = 0.5  # of the sole's width: that of a shin without shapes
+# of the sole's width, that of a shin at most: wider ones are so at their knees, and round all the way down they would
+# be in each other in turns that the links walk well
+WIDEST = 1.25
 # of half the sole's width: by which its capsule's axis is shorter than the sole at each end; corners stick out by 0.02
 ROUNDED = 0.2
 ROUNDING = 1e-6  # m
@@ -93,7 +96,7 @@ def shin(body: Body, role: str) -> Capsule:
     radius = BARE * half
     if (sides := _sides(body, knee, float(b[2]), float(a[2]))) is not None:
         a[1] = b[1] = sum(sides) / 2
-        radius = (sides[1] - sides[0]) / 2
+        radius = min((sides[1] - sides[0]) / 2, WIDEST * half)
     # where it is wider than the foot its round end reaches no farther below the ankle than the foot is wide
     b += min(max(radius - half, 0.0) / float(np.linalg.norm(a - b)), 0.5) * (a - b)
     X = robot.pose(q, knee)
