@@ -93,6 +93,15 @@ def test_what_two_points_cannot_give_is_outside():
         assert found.excess(tipped).max() > 0.005
 
 
+def test_a_point_without_friction_pushes_up_and_no_more():
+    points, edges = touching(np.zeros(3), friction=0.0, corners=np.zeros((1, 3)))
+    found = contact_wrenches(points, edges, np.array([2.0]), np.zeros(3))
+    up = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    assert found.excess(up).max() <= 1e-9 and found.excess(1.999 * up).max() <= 1e-9
+    for beyond in (2.1 * up, -0.1 * up, np.array([0.1, 0, 1, 0, 0, 0]), np.array([0, 0, 1, 0, 0.01, 0])):
+        assert found.excess(beyond).max() > 0.01
+
+
 def test_a_weak_contact_gives_little():
     points, edges, _ = rays(SETS["feet, and a hand on a wall"], np.ones(12))
     push = np.concatenate([edges[-1].mean(axis=0), np.cross(points[8:].mean(axis=0) - ORIGIN, edges[-1].mean(axis=0))])

@@ -16,10 +16,11 @@ from equipoise.algebra.rigid import rotation_about
 from equipoise.balance.contact_wrenches import contact_wrenches
 from equipoise.control.stances.com_plan import Course, Phase
 from equipoise.control.stances.com_program import CLOSE, CoMProgram, plan_com, replan_com
+from equipoise.control.stances.dynamic import motions_of
 from equipoise.control.stances.events import EventKind
 from equipoise.control.stances.knots import knots_of
 from equipoise.control.stances.route import Route
-from equipoise.control.stances.stance import StepKind
+from equipoise.control.stances.stance import Planned, Step, StepKind
 from equipoise.simulate.scenario import load_scenario
 from equipoise.simulate.scenarios import prepare, run_built, verdict
 
@@ -178,7 +179,7 @@ def test_it_goes_where_a_motion_at_rest_could_not(plan):
 def test_from_every_knot_a_stop_exists_in_the_phases_left(plan):
     """The plan's own rest is one; and with whole soles, 1 cm of ξ to any side can still be stopped."""
     whole = phases_of(part=1.0)
-    for t in plan.times[1:-6:5]:
+    for t in plan.times[1:-6:7]:
         left = plan.phases_between(t, plan.seconds)
         left = [replace(w, seconds=phase.seconds) for w, phase in zip(whole[-len(left) :], left, strict=True)]
         for way in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)):
@@ -306,6 +307,16 @@ def test_contacts_come_and_go_at_the_times_of_the_plan(walks):
     assert all(step.timing is None for stance in walks[False].plan for step in stance.way)
 
 
+def test_motions_go_from_rest_to_rest():
+    """Stances with a hold or a centre of mass of their own are rests, and so is the last."""
+    plan = [Planned("start", frozenset(), np.zeros(1), (), ())]
+    for hold, rests in ((0.0, False), (0.2, False), (0.0, False), (0.0, True), (0.0, False)):
+        way = Step(StepKind.MOVE, np.zeros(1), frozenset(), frozenset(), len(plan), True, hold=hold)
+        plan.append(Planned("", frozenset(), np.zeros(1), (way,), (), rests))
+    assert motions_of(plan) == [(1, 2), (3, 4), (5, 5)]
+    assert motions_of(plan[:1]) == []
+
+
 def test_the_option_makes_a_run_shorter(human, walks):
     """In MuJoCo; it goes through the stance in the middle without a rest, and stands in the end."""
     walk = walks[True]
@@ -388,6 +399,7 @@ def test_a_contact_made_late_moves_the_clock(under_way):
     assert_allclose(track.now.com_at(later + 1.5), track.course.motion.at(later + 1.5 - 0.06), atol=1e-6)
     assert track.ends_at(load, t) == pytest.approx(t + load.timing.seconds)
     assert track.made(track.course.start + load.timing.begins, load) == ""  # in time
+    assert track.ends_at(load, early := t - 0.3) == pytest.approx(early + load.timing.seconds)  # before its time
 
 
 def test_a_push_is_planned_from_where_the_robot_is(under_way):
@@ -400,6 +412,13 @@ def test_a_push_is_planned_from_where_the_robot_is(under_way):
     assert_allclose(track.now.com_at(t)[:2], here, atol=1e-9)
     assert track.ends_at(steps[-1], t) == pytest.approx(ends)
     assert_allclose(track.now.com_at(ends)[0], track.course.motion.at(ends)[0] + track.offset, atol=1e-6)
+    last = ends - 0.01
+    track.follow(last, track.now.posture_at(last), steps[-1])
+    assert_allclose(track.now.T, 0.1)  # postures do not jump where little time is left
+    track.follow(t, track.now.posture_at(t), steps[0])
+    now, passed = track.now, next(step for step in steps if step.timing.seconds == 0)
+    track.follow(t, track.now.posture_at(t), passed)
+    assert track.now is now  # a stance that is passed has no references of its own
     hopeless = here + np.array([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
     assert "there is none from here, contacts would have to" in track.replan(t, hopeless)
     assert_allclose(track.now.com_at(t)[:2], here, atol=1e-9)  # it keeps the one it has

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ShapeError
+from ..model.types import frozen
 
 Array = np.ndarray
 LEVER = 0.3  # m: a moment of one weight × this is as large as a force of one weight
@@ -68,7 +69,7 @@ def contact_wrenches(points: Array, edges: Array, largest: Array, origin: Array)
     rays = largest[:, None, None] * np.concatenate([edges, moments], axis=2)
     G, h = _facets(rays.reshape(-1, 6))
     G[:, 3:] /= LEVER
-    return ContactWrenches(np.array(origin, dtype=float), G, h)
+    return ContactWrenches(frozen(np.array(origin, dtype=float)), frozen(G), frozen(h))
 
 
 def _facets(vertices: Array) -> tuple[Array, Array]:
@@ -82,6 +83,7 @@ def _facets(vertices: Array) -> tuple[Array, Array]:
     places = np.vstack([np.zeros(len(span)), vertices @ span.T])
     # rays of one sole lie in common planes, which Qhull cannot always merge: it may move them by rounding (QJ). Each
     # facet then is moved back onto the vertices themselves
-    normals = np.unique(np.round(ConvexHull(places, qhull_options="QJ").equations[:, :-1], 9), axis=0)
+    hull = np.array([[1.0], [-1.0]]) if len(span) == 1 else ConvexHull(places, qhull_options="QJ").equations[:, :-1]
+    normals = np.unique(np.round(hull, 9), axis=0)
     G = np.vstack([normals @ span, flat, -flat])
     return G, np.concatenate([(places @ normals.T).max(axis=0), np.full(2 * len(flat), THIN)])

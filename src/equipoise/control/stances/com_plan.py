@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...balance.contact_wrenches import ContactWrenches
+from ...model.types import frozen
 
 Array = np.ndarray
 NOTHING = 1e-6  # s: less is no phase
@@ -62,6 +63,11 @@ class CoMPlan:
     reason: str = ""
     rounds: int = 0
     cuts: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("times", "com", "velocity", "acceleration"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+        self.of.flags.writeable = False
 
     @property
     def converged(self) -> bool:

@@ -54,7 +54,7 @@ class DynamicMotions:
         """The same stances with times where there is a plan, and (stance, reason) of motions without."""
         ways: list[list[Step]] = [list(stance.way) for stance in plan]
         refused: list[tuple[str, str]] = []
-        for first, last in _motions(plan):
+        for first, last in motions_of(plan):
             steps = [step for way in ways[first : last + 1] for step in way]
             made, why = self._motion(steps, plan[first - 1].q)
             if not made:
@@ -153,7 +153,7 @@ class DynamicMotions:
         return contact_wrenches(np.concatenate(points), np.concatenate(edges), np.concatenate(largest), origin)
 
 
-def _motions(plan: Sequence[Planned]) -> list[tuple[int, int]]:
+def motions_of(plan: Sequence[Planned]) -> list[tuple[int, int]]:
     """(first, last) stance of each motion from rest to rest."""
     found, first = [], 1
     for k in range(1, len(plan)):
