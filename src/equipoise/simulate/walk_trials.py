@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..walking.gait import Command
 from .conditions import Noise, Push
 from .estimated import driven, on_estimates
 from .loop import simulate
@@ -113,7 +112,7 @@ def walk_course(walker: Walking, seed: int, duration: float = 30.0, pushes: tupl
     )  # fmt: skip
     ends = [start for start, _ in parts[1:]]
     legs = [
-        _leg(walker, run, start, end, asked)
+        _leg(run, start, end, asked)
         for (start, asked), end in zip(parts, ends, strict=False)
         if run.t[-1] >= end - 0.1
     ]
@@ -140,7 +139,7 @@ def pushed_trot(walker: Walking, seed: int, speed: float = 0.5, push: float = 0.
         walker.robot, walker, varied_plant(walker, seed), duration, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY,
         pushes=pushes,
     )  # fmt: skip
-    leg = _leg(walker, run, 0.3, float(run.t[-1]), (speed, 0.0, 0.0))
+    leg = _leg(run, 0.3, float(run.t[-1]), (speed, 0.0, 0.0))
     return WalkTrial(seed, (leg,), run, _effort(run), _excess(run))
 
 
@@ -168,12 +167,16 @@ def estimated_walk(walker: Walking, seed: int, metres: float = 5.0, forces: bool
     return run, float(off / np.linalg.norm(run.q[-1, :2] - run.q[0, :2]))
 
 
-def _leg(walker: Walking, run: Run, start: float, end: float, asked: tuple[float, float, float]) -> Leg:
-    """The mean over as many whole strides as there are: a walk aside goes by every second step."""
-    stride = 2 * walker.gait.period_of(Command(*asked))
-    settled = start + SETTLING
-    whole = stride * int((end - settled) / stride) or end - settled
-    return Leg(start, end, asked, mean_velocity(run, settled, settled + whole))
+def _leg(run: Run, start: float, end: float, asked: tuple[float, float, float]) -> Leg:
+    return Leg(start, end, asked, mean_velocity(run, *whole_strides(run, start + SETTLING, end)))
+
+
+def whole_strides(run: Run, start: float, end: float) -> tuple[float, float]:
+    """The part of a time that whole strides take, from a lift of a foot to a later one of the same: a walk aside goes
+    by every second step. All of it where there is no stride."""
+    swings = [(t, phase) for t, phase in run.phases if start <= t <= end and phase.endswith(" swings")]
+    same = [t for t, phase in swings if phase == swings[0][1]]
+    return (same[0], same[-1]) if len(same) > 1 else (start, end)
 
 
 def mean_velocity(run: Run, start: float, end: float) -> tuple[float, float, float]:

@@ -1,0 +1,47 @@
+"""What courses measure: velocities on average of whole strides."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from equipoise.simulate.walk_trials import Leg, mean_velocity, whole_strides
+
+STRIDE = 0.9
+
+
+def walked_aside(turn: float = 0.6) -> SimpleNamespace:
+    """0.125 m/s to the left of a heading, all of it in every second step, of 0.45 s."""
+    t = np.arange(0.0, 6.0, 1e-3)
+    left = np.where(t % STRIDE < STRIDE / 2, 0.25, 0.0)
+    q, v = np.zeros((len(t), 7)), np.zeros((len(t), 6))
+    q[:, 3], q[:, 6] = np.cos(turn / 2), np.sin(turn / 2)
+    v[:, 0], v[:, 1] = -np.sin(turn) * left, np.cos(turn) * left
+    feet = [(STRIDE / 2 * k + 0.05, f"{('left', 'right')[k % 2]} foot swings") for k in range(13)]
+    return SimpleNamespace(t=t, q=q, v=v, phases=((0.0, "shift"), *feet))
+
+
+@pytest.mark.parametrize(("start", "end"), [(1.5, 5.5), (1.9, 5.5), (1.5, 5.0), (1.0, 3.1)])
+def test_a_walk_aside_is_measured_over_whole_strides(start, end):
+    """Wherever the time begins and ends; over all of it the mean would be up to 11 % off."""
+    run = walked_aside()
+    assert_allclose(mean_velocity(run, *whole_strides(run, start, end)), [0.0, 0.125, 0.0], atol=1e-3)
+
+
+def test_over_parts_of_strides_the_mean_is_another():
+    assert abs(mean_velocity(walked_aside(), 1.8, 4.05)[1] - 0.125) > 0.01
+
+
+def test_without_two_steps_of_a_foot_all_of_the_time_counts():
+    run = walked_aside()
+    assert whole_strides(run, 1.5, 1.9) == (1.5, 1.9)
+    assert whole_strides(SimpleNamespace(phases=()), 0.0, 2.0) == (0.0, 2.0)
+
+
+def test_a_leg_is_good_within_fifteen_percent_of_what_is_asked():
+    assert Leg(0.0, 1.0, (0.4, 0.0, 0.0), (0.35, 0.1, 0.0)).good
+    assert not Leg(0.0, 1.0, (0.4, 0.0, 0.0), (0.33, 0.0, 0.0)).good
+    assert not Leg(0.0, 1.0, (0.0, 0.0, 0.5), (0.0, 0.0, np.nan)).good
