@@ -112,9 +112,7 @@ def walk_course(walker: Walking, seed: int, duration: float = 30.0, pushes: tupl
     )  # fmt: skip
     ends = [start for start, _ in parts[1:]]
     legs = [
-        _leg(run, start, end, asked)
-        for (start, asked), end in zip(parts, ends, strict=False)
-        if run.t[-1] >= end - 0.1
+        _leg(run, start, end, asked) for (start, asked), end in zip(parts, ends, strict=False) if run.t[-1] >= end - 0.1
     ]
     return WalkTrial(seed, tuple(legs), run, _effort(run), _excess(run))
 
