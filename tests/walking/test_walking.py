@@ -13,9 +13,9 @@ from snapshots import require_same_after_restore
 import equipoise as eq
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
 from equipoise.walking.gait import Command, Gait
-from equipoise.walking.machine import Machine, Seen
+from equipoise.walking.machine import PELVIS, Machine, Seen
 from equipoise.walking.pendulum import within
-from equipoise.walking.preview import CATCH_UP
+from equipoise.walking.preview import CATCH_UP, FIRM
 from equipoise.walking.reach import Reach
 from equipoise.walking.resistance import Resistance, ResistedTorques
 from equipoise.walking.state import STEP
@@ -135,7 +135,16 @@ SQUARE = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
 
 
 class Told:
-    """Remembers the last heading, swing and height."""
+    """Remembers the last heading, swing and height, and how trunk and arms are held."""
+
+    steppers = feet = "left foot", "right foot"
+    weight = 300.0
+
+    def brace(self, pushed):
+        self.braced = pushed
+
+    def stiffen(self, times, pelvis=1.0):
+        self.stiff = times, pelvis
 
     def set_heading(self, yaw, rate):
         self.heading = yaw, rate
@@ -211,6 +220,67 @@ def test_the_body_follows_a_foot_that_misses_the_ground(machine, pushed, low):
     for _ in range(500):
         machine._rise(standing(t=9.0), 1e-3)
     assert_allclose(machine.whole_body.height, machine.gait.height - low, atol=1e-6)
+
+
+def test_long_steps_are_walked_as_much_lower_as_a_straight_leg_is_on_average(machine):
+    """Over a step of 0.5 s at 0.5 m/s, the hip from half of it behind the foot to half of it ahead."""
+    gait = machine.gait
+    x = np.linspace(-0.125, 0.125, 20001)
+    mean = np.mean(x**2 / (2 * gait.height))
+    assert_allclose(gait.drop(Command(0.3, 0.4, 0.7)), mean, rtol=1e-3)
+    machine.state.command = Command(0.3, 0.4, 0.7)
+    machine._rise(standing(), 1e-3)
+    assert_allclose(machine.whole_body.height, gait.height - mean, rtol=1e-6)
+
+
+@pytest.mark.parametrize("period", [0.5, 0.35])
+def test_steps_are_as_long_as_the_time_that_they_take(machine, period):
+    """Steps have taken 1.1 of their time so far: at once, when the command asks for quicker ones, they are shorter."""
+    s = machine.state
+    s.mode, s.stance, s.pace, s.period = STEP, 1, 1.1, period
+    places = machine.preview.places(s, standing(), Command(0.4, 0.0, 0.0), 0.0)
+    assert_allclose(np.diff([place.x for place in places]), 0.4 * 1.1 * period, rtol=1e-12)
+
+
+def test_the_trunk_is_held_while_it_walks_and_the_pelvis_after_a_push(machine):
+    s, body = machine.state, machine.whole_body
+    machine._watch(standing(), 1e-3)
+    assert not hasattr(body, "stiff")  # as it stands, as usual
+    s.mode = STEP
+    machine._watch(standing(t=0.001), 1e-3)
+    assert body.stiff == (machine.firm, 1.0) and not body.braced and machine.firm > 1
+    s.pushed = 0.001
+    machine._watch(standing(t=0.002), 1e-3)
+    assert body.stiff == (1.0, PELVIS) and body.braced and PELVIS > 1
+    machine._watch(standing(t=9.0), 1e-3)
+    assert body.stiff == (machine.firm, 1.0) and not body.braced
+
+
+def test_torso_and_pelvis_are_held_by_their_weights(human):
+    weights = {}
+    human.whole_body.controller.set_weight = lambda part, weight: weights.update({part: weight})
+    try:
+        human.whole_body.stiffen(2.0)
+        usual = dict(weights)
+        human.whole_body.stiffen(2.0, 3.0)
+    finally:
+        del human.whole_body.controller.set_weight
+    assert set(usual) == {"torso", "pelvis"}
+    assert_allclose(weights["pelvis"], 3 * usual["pelvis"], rtol=1e-12)
+    assert_allclose(weights["torso"], usual["torso"], rtol=1e-12)
+
+
+def test_feet_are_brought_together_just_there(machine):
+    """The step that tidies weighs its place as much as one to a tread; no other does."""
+    s = machine.state
+    s.period = 0.5
+    apart = standing()
+    apart.poses[0][0, 3] = 0.1
+    s.hull, s.since = (SQUARE, np.ones(4)), -9.0
+    assert machine._tidied(apart, np.zeros(2)) == ["brings its feet together"]
+    assert machine.preview.wish(s, apart, Command(), 0.5, 0.5).firm == FIRM
+    machine._catch(apart)
+    assert machine.preview.wish(s, apart, Command(), 0.5, 0.5).firm == 1.0
 
 
 def test_pressure_is_cut_at_the_edge_and_never_goes_the_other_way():
