@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numpy as np
 import pytest
 import support
+
+
+def pytest_collection_finish() -> None:
+    """What pytest has collected stays to the end: `gc.collect()` in a test need not walk over all of it."""
+    gc.freeze()
 
 
 @pytest.fixture

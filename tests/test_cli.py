@@ -74,7 +74,7 @@ def test_reproduce_fails_when_a_row_does(monkeypatch):
     assert report.reproduce(Console(quiet=True), [], quiet=True) is False
 
 
-# Seconds and more. Fast tests: B5 control/test_chart_programs, H3 simulate/test_plants, Q4 control/test_vfi,
+# Seconds and more. Fast tests: B5 control/test_controller, H3 simulate/test_plants, Q4 control/test_vfi,
 # Q9 forms/test_principles, E3 balance/test_chains. B7, Q5, Q6 and E9 are run by the fast ones of their breakages.
 SLOW = {"B5", "B6", "B7", "Q4", "Q5", "Q6", "Q8", "Q9", "Q11", "H3", "E3", "E9"}
 ROWS = [

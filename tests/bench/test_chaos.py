@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from equipoise.bench import chaos, latency
 from equipoise.control.controller import solution
 from equipoise.control.controller.commands import Commands
+from equipoise.control.controller.solution import ControlStatus
 from equipoise.control.qp import Status
 
 
@@ -43,6 +46,38 @@ def test_the_linear_program_tells_feasible_from_not():
     assert chaos.violation(A, np.array([1.0, -np.inf]), np.array([np.inf, 0.5])) == pytest.approx(0.25)
 
 
+class Answers:
+    """A controller's face without a program: every fourth step is relaxed, every second has a limit active."""
+
+    def __init__(self):
+        self.calls, self.targets = -1, []  # the first call is before the clock starts
+
+    def set_target(self, label, target):
+        self.targets.append((label, target))
+
+    def __call__(self, t, q, v):
+        self.calls += 1
+        status = ControlStatus.RELAXED if self.calls % 4 == 0 else ControlStatus.OPTIMAL
+        return SimpleNamespace(status=status, active=("torques",) if self.calls % 2 else ())
+
+
+def test_steps_are_counted_by_status(monkeypatch):
+    made = []
+    monkeypatch.setattr(latency, "_controller", lambda robot, strict: made.append(Answers()) or made[-1])
+    rows = {(row.problem, row.status): row for row in latency.run("arm6", steps=400)}
+    shares = {key: (row.steps, row.share) for key, row in rows.items()}
+    assert shares == {
+        ("hard centre of mass", "relaxed"): (100, 0.25),
+        ("hard centre of mass", "optimal"): (300, 0.75),
+        ("three strict levels", "relaxed"): (25, 0.25),
+        ("three strict levels", "optimal"): (25, 0.25),
+        ("three strict levels", "optimal, limits active"): (50, 0.5),
+    }
+    assert all(0 < row.median <= row.p999 <= row.most for row in rows.values())
+    assert [len(one.targets) for one in made] == [8, 2]  # one every 50 steps
+
+
+@pytest.mark.slow
 def test_latencies_are_counted_by_status():
     rows = list(latency.run(steps=400))
     assert {row.problem for row in rows} == {"hard centre of mass", "three strict levels"}

@@ -14,8 +14,15 @@ from equipoise.body import names
 from equipoise.body.anatomy import anatomy_of
 from equipoise.body.skeleton import Skeleton
 
+LONG = ("icub", "simple_humanoid", "thormang3", "thormang3_27", "g1_with_hands", "human_36", "jvrc1_file")  # searches
 
-@pytest.mark.parametrize("name", zoo.ALL)
+
+def slowly(names):
+    """The names as parameters, those whose posture is searched for seconds marked slow."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in names]
+
+
+@pytest.mark.parametrize("name", slowly(zoo.ALL))
 def test_feet_sides_and_front_are_those_that_people_see(name):
     body, known = zoo.body(name), zoo.ALL[name]
     assert {role: part.link for role, part in body.feet.items()} == known.feet
@@ -33,7 +40,7 @@ def test_robots_without_feet_say_so(name):
     assert_allclose(body.standing, body.robot.standing(), atol=0)
 
 
-@pytest.mark.parametrize("name", ["g1", "jvrc1", "icub", "go2", "solo12", "poppy"])
+@pytest.mark.parametrize("name", slowly(["g1", "jvrc1", "icub", "go2", "solo12", "poppy"]))
 def test_names_are_the_last_argument(name):
     """With every name of links and joints made meaningless, feet and sides are the same; the front where soles or x
     tell."""
@@ -97,7 +104,7 @@ def test_left_and_right_are_mirror_images(name):
             assert_allclose(mirror @ left[:3, 3], right[:3, 3], atol=5e-3)
 
 
-@pytest.mark.parametrize("name", ["g1", "talos_full", "jvrc1", "icub", "go2", "hyq"])
+@pytest.mark.parametrize("name", slowly(["g1", "talos_full", "jvrc1", "icub", "go2", "hyq"]))
 @pytest.mark.parametrize("depth", [0.3, 0.8])
 def test_another_zero_posture_is_the_same_robot(name, depth):
     """Joints count from a crouch: knees far bent, feet tilted, the trunk leaning."""

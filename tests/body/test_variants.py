@@ -47,7 +47,7 @@ def stands(body, *, sure=True):
 
 
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("name", some(["talos", "go2"], ["g1", "icub", "anymal_c"]))
+@pytest.mark.parametrize("name", some(["go2"], ["talos", "g1", "icub", "anymal_c"]))
 def test_frames_of_links_say_nothing(name, base, rng):
     """All link frames turned at random; the front turns with the base, up as well where the legs show it."""
     known, robot = zoo.ALL[name], zoo.robot(name)

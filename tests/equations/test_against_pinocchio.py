@@ -39,19 +39,11 @@ EXAMPLES = (
 )
 OTHERS = [name for name in _EXAMPLE_ROBOTS if name not in EXAMPLES]
 VARIANTS = ("jvrc1 (shared)", "g1 23 joints", "g1 with hands", "thormang3 sheet", "thormang3 raw", "snake", *OTHERS)
-# with joints of the kinds that smaller ones have
+# large, with joints of the kinds that smaller ones have, or like another one
 LARGE = (
-    "talos_full",
-    "jvrc1",
-    "romeo",
-    "simple_humanoid",
-    "baxter",
-    "pr2",
-    "g1 (shared)",
-    "hrp2",
-    "hrp4c",
-    "thormang3",
-)
+    "talos_full", "g1", "jvrc1", "icub", "romeo", "simple_humanoid", "anymal_b", "tiago", "baxter", "pr2", "poppy",
+    "hrp2", "hrp4c", "thormang3", "g1 (shared)", "anymal_c (shared)", "solo12 (shared)", "ur5 (shared)",
+)  # fmt: skip
 ALL = (*EXAMPLES, *OTHERS, *SHARED_URDFS, *BUILT_IN)
 ILL_CONDITIONED = ("icub",)  # joints that feel 1e-7 kg m² and, in some states, none: cond(M) goes from 1e8 to 1e16
 

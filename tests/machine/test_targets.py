@@ -74,7 +74,8 @@ def ran(name: str) -> dict:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("name", WIDTHS)
+# where there is AVX-512, all other tests run on it
+@pytest.mark.parametrize("name", ["sse", "avx2", pytest.param("avx512", marks=pytest.mark.slow)])
 def test_every_instruction_set_of_this_machine_gives_the_same(name):
     if not has(name):
         pytest.skip(f"this processor has no {name}; its code is compiled in the next test")

@@ -172,7 +172,7 @@ def _posture(robot: Robot, rest: Array, rng: np.random.Generator) -> Array:
 
 
 def _nearest(every: PairSet, which: Array, q: Array, reach: float) -> Array:
-    """Least distance of each pair on its way towards each other from a posture of its own, within joint limits."""
+    """Least distance of each pair as it moves together from a posture of its own, within joint limits."""
     robot, limits = every.robot, every.robot.limits
     turn = robot.kernel("integrate").program
     single = [j for j in robot.joints.values() if j.type.nq == 1 and j.mimic is None]

@@ -231,7 +231,7 @@ def _fault(model: Model, body: MovingBody, D: Array, scale: Array, alike: Sequen
         )
     why = "The inertia of that link, or of those it carries, is not physical."
     if body.mass == 0:
-        why = "The link has no mass of its own, and the joints beyond give way to the motion. Give it an inertia."
+        why = "The link has no mass of its own, and the joints beyond yield to the motion. Give it an inertia."
     why = f"{why} {_ways_out(model, body, alike)}"
     return (
         f"joint {body.name!r} feels no positive inertia when it moves link {link!r} (pivot "

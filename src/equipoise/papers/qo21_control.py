@@ -148,7 +148,7 @@ def _into_the_limit(robot: Robot, joint: str, measured: Any, safe: SafeAngle) ->
 
 
 def _upright(robot: Robot, q: Array) -> Iterator[Figure]:
-    """A cup on its way, upright as the tool is now; then about an axis that turns in the world while the cone
+    """A cup that is carried, upright as the tool is now; then about an axis that turns in the world while the cone
     closes."""
     up = ReferenceState(robot, q).frame("tool").R[:, 2]
     for what, turning, closing in (
@@ -250,7 +250,7 @@ def _along(robot: Robot, at: Callable[[float], Array], t: float) -> float:
 
 
 def _around(level: Level) -> Iterator[Figure]:
-    """A tool on its way past a ball: with the constraint it keeps off, and it needs to; without it goes through."""
+    """A tool that passes a ball: with the constraint it keeps off, and it needs to; without it goes through."""
     (free, _), (held, off) = (pass_by(level, constrained) for constrained in (False, True))
     good = bool(free < 0.0 and -1e-6 < held < 0.02)
     ours = f"{free:.3f}, {held:.4f}"

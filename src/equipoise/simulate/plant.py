@@ -102,7 +102,7 @@ def checked_state(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
 
 
 def require_finite(v: Array) -> None:
-    """The motion is still one; numbers beyond 1e12 are on their way to infinity."""
+    """The motion is still one; numbers beyond 1e12 grow to infinity."""
     if not np.all(np.abs(v) < 1e12):
         raise StateError("the motion is no longer finite")
 
