@@ -25,7 +25,7 @@ from .swing import Swing
 from .whole_body import WholeBody
 
 Array = np.ndarray
-USED = 1.0  # of the sole, that the plan may use for pressure
+USED = 0.85  # of the sole, that the plan may use for pressure where nothing has pushed: on edges of treads soles tip
 STILL = 1.5  # gain of the capture point when standing, in ω
 SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and the filter of its rate
 PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
@@ -61,7 +61,7 @@ class Machine:
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
-        self.planners = [StepPlanner(gait, side, USED * soles[1 - k]) for k, side in enumerate((1.0, -1.0))]
+        self.planners = [StepPlanner(gait, side, soles[1 - k]) for k, side in enumerate((1.0, -1.0))]
         self.preview = Preview(gait, self.climbs)
         self.footing = Footing(gait, whole_body, soles)
         self.state = State()
@@ -239,9 +239,10 @@ class Machine:
         wish = self.preview.wish(s, seen, command, left, s.period)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
         least = max(LATE / gait.rate if self._late(seen.t) else LAST, self.footing.least_left(s, seen.t))
+        used = 1.0 if self._hurried(seen.t) else USED
         shortest = gait.shortest if self._hurried(seen.t) else max(gait.shortest, CALM / gait.rate)
         times = max(shortest - now, least) + half, max(gait.longest - now, 2 * least) + half
-        return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot)
+        return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot, used)
 
     def _hurried(self, t: float) -> bool:
         """Whether something has pushed a short while ago."""

@@ -124,10 +124,9 @@ class StepPlanner:
         data["lower"][:n], data["upper"][:n] = -np.inf, offsets
         edges = np.roll(sole, -1, axis=0) - sole
         outward = np.stack([edges[:, 1], -edges[:, 0]], axis=1) / np.linalg.norm(edges, axis=1)[:, None]
-        distances = (outward * sole).sum(axis=1)
+        self._edges = (outward * sole).sum(axis=1)
         data["A"][self._sole, YX : YY + 1] = outward
-        data["A"][self._sole, SIGMA] = -distances
-        data["lower"][self._sole], data["upper"][self._sole] = -np.inf, -distances
+        data["lower"][self._sole] = -np.inf
         data["A"][self._sigma, SIGMA] = 1.0
         data["A"][self._offset, BX : BY + 1] = np.eye(2)
         data["lower"][self._offset], data["upper"][self._offset] = capturable(gait, side)
@@ -135,15 +134,18 @@ class StepPlanner:
         data["lower"][self._near] = -np.inf
         data["E"][:, [UX, UY]] = data["E"][:, [BX, BY]] = data["E"][:, [YX, YY]] = np.eye(2)
 
-    def plan(self, xi: Array, wish: Wish, earliest: float, latest: float, foot: Flight) -> StepPlan | None:
+    def plan(
+        self, xi: Array, wish: Wish, earliest: float, latest: float, foot: Flight, used: float = 1.0
+    ) -> StepPlan | None:
         """The step from here on.
 
         Args:
             xi: (2,) m, seen from the stance foot. wish: what it should be.
             earliest, latest: s, from now, of the change of weight.
-            foot: that swings.
+            foot: that swings. used: part of the sole for pressure.
         """
         data, rate = self.solver.data, self.gait.rate
+        data["A"][self._sole, SIGMA] = data["upper"][self._sole] = -used * self._edges
         braking = BRAKING * float(np.max(np.abs(foot.velocity) / self.gait.push_off)) + foot.wait
         earliest = min(max(earliest, braking), latest)
         sigma_to = exp(rate * min(max(wish.seconds, earliest, 1e-3), latest))
