@@ -369,6 +369,3 @@ def _three(what: str, value: ArrayLike) -> Array:
     if array.shape != (3,) or not np.isfinite(array).all():
         raise ShapeError(f"{what} is three finite numbers in m, got {value!r}")
     return array
-
-
-Standing = StandingController  # the name by which walking/standing.py extends it

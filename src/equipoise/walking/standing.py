@@ -21,7 +21,7 @@ from ..control.constraints import Constraint
 from ..control.controller.settings import time_as_number
 from ..control.controller.solution import Solution
 from ..control.stances.initial_state import as_numbers, is_state
-from ..control.standing import Standing as Still
+from ..control.standing import StandingController
 from .state import STAND
 from .walking import FRICTION as UNKNOWN_GROUND
 from .walking import Walking
@@ -33,8 +33,8 @@ Array = np.ndarray
 REST = 3.0  # 1/ω, for which the walker has stood before the standing goes on
 
 
-class Standing(Still):
-    """`control.standing.Standing`, that also steps.
+class Standing(StandingController):
+    """`control.standing.StandingController`, that also steps.
 
     Args:
         steps: whether it steps when it is pushed farther than its soles can hold; it then needs two flat feet. All
