@@ -274,6 +274,18 @@ def test_the_trunk_is_held_while_it_walks_and_the_pelvis_after_a_push(machine):
     assert body.stiff == (machine.firm, 1.0) and not body.braced
 
 
+@pytest.mark.parametrize("pushed", [-np.inf, 0.0])
+def test_after_a_hop_or_a_climb_the_trunk_is_let_go(machine, pushed):
+    """A stand that begins anew knows what the body was told, and takes it back in its first call."""
+    body = machine.whole_body
+    machine.state.mode, machine.state.pushed = STEP, pushed
+    machine._watch(standing(), 1e-3)
+    assert body.stiff != (1.0, 1.0) and body.braced == (pushed == 0.0)
+    machine.state = machine.state.anew()
+    machine._watch(standing(t=1e-3), 1e-3)
+    assert body.stiff == (1.0, 1.0) and not body.braced
+
+
 def test_torso_and_pelvis_are_held_by_their_weights(human):
     weights = {}
     human.whole_body.controller.set_weight = lambda part, weight: weights.update({part: weight})
