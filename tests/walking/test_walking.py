@@ -300,7 +300,11 @@ def test_torso_and_pelvis_are_held_by_their_weights(human):
     assert_allclose(weights["torso"], usual["torso"], rtol=1e-12)
 
 
-@pytest.mark.parametrize("end", ["caught", "touched"])
+@pytest.mark.parametrize(
+    "end",
+    [lambda machine, seen: machine._catch(seen), lambda machine, seen: machine._touch_down(seen, Command())],
+    ids=["a catch", "touchdown"],
+)
 def test_feet_are_brought_together_just_there(machine, end):
     """The step that tidies weighs its place as much as one to a tread; no step after it does, nor one that catches."""
     s = machine.state
@@ -310,7 +314,7 @@ def test_feet_are_brought_together_just_there(machine, end):
     s.hull, s.since = (SQUARE, np.ones(4)), -9.0
     assert machine._tidied(apart, np.zeros(2)) == ["brings its feet together"]
     assert machine.preview.wish(s, apart, Command(), 0.5, 0.5).firm == FIRM
-    machine._catch(apart) if end == "caught" else machine._touch_down(apart, Command())
+    end(machine, apart)
     assert machine.preview.wish(s, apart, Command(), 0.5, 0.5).firm == 1.0
 
 
