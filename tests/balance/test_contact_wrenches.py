@@ -119,6 +119,7 @@ def test_a_weak_contact_gives_little():
         {"edges": np.ones((3, 4, 3))},
         {"largest": np.ones(2)},
         {"points": np.full((4, 3), np.nan)},
+        {"edges": np.full((4, 4, 3), np.nan)},
         {"largest": np.full(4, np.inf)},
     ],
 )

@@ -16,7 +16,7 @@ from equipoise.algebra.rigid import rotation_about
 from equipoise.balance.contact_wrenches import contact_wrenches
 from equipoise.control.stances.com_plan import Course, Phase
 from equipoise.control.stances.com_program import CLOSE, CoMProgram, plan_com, replan_com
-from equipoise.control.stances.dynamic import motions_of
+from equipoise.control.stances.dynamic import DynamicMotions, motions_of
 from equipoise.control.stances.events import EventKind
 from equipoise.control.stances.knots import knots_of
 from equipoise.control.stances.route import Route
@@ -375,6 +375,17 @@ def test_plans_leave_a_reserve_of_soles(walks, human):
             c = corners.mean(axis=0) + part * (corner - corners.mean(axis=0))
             w = np.concatenate([UP, np.cross(c - phase.wrenches.origin, UP)])
             assert (phase.wrenches.excess(w).max() <= 0) == planned
+
+
+def test_plans_ask_a_contact_for_no_more_than_it_bears(human):
+    """A sole that bears 0.6 of the weight, given in N: 0.59 of the weight above its middle is within, 0.61 is not."""
+    corners, weight = hc.flat(human, "left_foot").points[:, :2], human.mass * np.linalg.norm(human.model.gravity)
+    sole = eq.FlatContact("left_foot", corners=corners, friction=0.7, max_force=0.6 * weight)
+    motions, q = DynamicMotions(human, {"left_foot": sole}, lambda step, q: 0.0, 0.1), human.standing()
+    X = human.pose(q, "left_foot")
+    found = motions._wrenches(q, ["left_foot"], X[:3, :3] @ sole.points.mean(axis=0) + X[:3, 3], 1.0, 1.0)
+    for part, within in ((0.59, True), (0.61, False)):
+        assert (found.excess(np.array([0.0, 0.0, part, 0.0, 0.0, 0.0])).max() <= 0) == within
 
 
 @pytest.fixture

@@ -147,6 +147,22 @@ def test_outlines_and_phases_are_recorded_and_shown(tmp_path):
     assert small_run().outlines == {} and small_run().phases == ()
 
 
+def test_a_controllers_own_attributes_are_no_phase_and_no_outlines(tmp_path):
+    """A gait's phase that is a number, and outlines that are data, are not recorded, and the run can be saved."""
+
+    class Own:
+        phase, outlines = 0.3, np.zeros((4, 3))
+
+        def __call__(self, t, q, v):
+            return talkative(t, q, v)
+
+    q = crate().neutral()
+    q[2] = 0.1
+    run = eq.simulate(crate(), Own(), plant="hard", duration=0.01, q0=q, v0=np.full(6, 0.1), **CRATE)
+    assert run.phases == () and run.outlines == {}
+    assert_same(eq.Run.load(run.save(tmp_path / "run.npz")), run)
+
+
 @pytest.mark.parametrize(
     ("changes", "what"),
     [

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
+from equipoise.geometry.capsules import Cloud
 from equipoise.geometry.pairs import PairSet
 from equipoise.simulate.mujoco_plant import MujocoPlant
 from equipoise.walking import legs_apart, whole_body
@@ -106,6 +107,31 @@ def test_a_shin_is_little_wider_than_the_sole_and_in_the_middle_of_its_shapes(wa
         X = walker.robot.pose(walker.q0, "left_shank")
         assert made.radius == pytest.approx(radius)
         assert [(X[:3, :3] @ p + X[:3, 3])[1] for p in (made.a, made.b)] == pytest.approx([middle, middle])
+
+
+@pytest.mark.parametrize("radius", [0.03, 0.055])
+def test_a_shin_wider_than_the_foot_ends_higher_by_as_much(walker, monkeypatch, radius):
+    """So that its round end is no lower than that of one as wide as the foot, 0.048 m to each side."""
+    ends = []
+    for r in (0.048, radius):
+        monkeypatch.setattr(legs_apart, "_sides", lambda *_, r=r: (0.08 - r, 0.08 + r))
+        ends.append(legs_apart.shin(walker.body, FEET[0]))
+    usual, made = ends
+    along = (usual.a - usual.b) / np.linalg.norm(usual.a - usual.b)
+    assert_allclose(made.a, usual.a, atol=1e-12)
+    assert_allclose(made.b - usual.b, max(radius - 0.048, 0.0) * along, atol=1e-12)
+
+
+def test_a_shin_is_as_wide_as_its_shapes_are_between_knee_and_ankle(walker, monkeypatch):
+    """Not as what is above or below, unless there is nothing else."""
+    X = walker.robot.pose(walker.q0, "left_shank")
+    low, high = X[2, 3] - 0.1, X[2, 3] + 0.1
+    places = np.array([[0.0, y, z] for y, z in ((0.2, high + 0.01), (0.05, low), (0.11, high), (-0.3, low - 0.01))])
+    radii = np.array([0.0, 0.01, 0.02, 0.0])
+    for rows, sides in (([0, 1, 2, 3], (0.04, 0.13)), ([0, 3], (-0.3, 0.2))):
+        cloud = Cloud((places[rows] - X[:3, 3]) @ X[:3, :3], radii[rows], np.zeros((0, 2), dtype=int))
+        monkeypatch.setattr(legs_apart, "cloud_of", lambda _, cloud=cloud: cloud)
+        assert legs_apart._sides(walker.body, "left_shank", low, high) == pytest.approx(sides, abs=1e-9)
 
 
 # --- steps ------------------------------------------------------------------------------------------------------------

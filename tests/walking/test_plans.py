@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from equipoise.walking.gait import ASIDE, FASTEST, Command, Gait, Place, next_place, slowest_joint
+from equipoise.walking.gait import ASIDE, FASTEST, HASTE, STEADY, Command, Gait, Place, next_place, slowest_joint
 from equipoise.walking.pendulum import after, after_shift, before, divergent
 from equipoise.walking.reach import Reach
 from equipoise.walking.step_plan import BRAKING, NEAREST, QUINTIC, Flight, StepPlanner, Wish, capturable, growths
@@ -249,6 +249,19 @@ def test_the_largest_speeds_ahead_and_aside_differ():
     for sign in (1, -1):
         new = g.towards(Command(), Command(sign * 9.0, sign * 9.0, 0.0), 1e3)
         assert_allclose([new.forward, new.left], [sign * FASTEST * speed, sign * ASIDE * speed], rtol=1e-12)
+
+
+@pytest.mark.parametrize("part", [-1.0, -0.5, 0.0, 0.5, 1.0])
+def test_speeds_change_more_slowly_the_faster_it_walks(part):
+    """By up to 0.3 of 0.06 g less, ahead and back alike; speeds aside and of the turn, too."""
+    g, dt = gait(), 1e-3
+    speed = g.rate * g.height
+    now = Command(part * FASTEST * speed, 0.0, 0.0)
+    new = g.towards(now, Command(9.0 if part <= 0 else -9.0, 9.0, -9.0), dt)
+    changes = np.abs([new.forward - now.forward, new.left, new.turn])
+    least = HASTE * (1 - STEADY * abs(part)) * g.rate * dt
+    assert 0 < STEADY < 1
+    assert_allclose(changes, least * np.array([speed, speed, g.rate]), rtol=1e-9)
 
 
 def test_a_largest_rate_of_zero_is_none():

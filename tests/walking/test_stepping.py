@@ -44,6 +44,35 @@ def test_a_home_that_moved_is_the_old_one_where_the_feet_are():
     assert_allclose(standing.reference(COM, 9.0), home, atol=1e-12)
 
 
+def turned(q, yaw, by):
+    """A configuration, upright and straight ahead, turned about the origin's z and moved."""
+    q = q.copy()
+    q[:3] = rotation_from_rpy(0.0, 0.0, yaw) @ q[:3] + by
+    q[3:7] = np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)
+    return q
+
+
+def test_what_waits_while_the_home_moves_is_as_if_asked_for_afterwards():
+    """From one place beside the origin to another: of the centre of mass, a hand, and the head."""
+    standing, found = made(False), []
+    first, second = turned(standing.q0, 0.5, (0.3, -0.1, 0.0)), turned(standing.q0, -0.4, (0.1, 0.6, 0.0))
+    for early in (True, False):
+        standing.reset()
+        standing.move_home(0.0, first)
+        if not early:
+            standing.move_home(0.5, second)
+        standing.squat(0.05, at=1.0, seconds=0.1).look(0.3, 0.1, at=1.0, seconds=0.1)
+        standing.reach("left hand", by=(0.0, 0.0, 0.1), at=1.0, seconds=0.1)
+        if early:
+            standing.move_home(0.5, second)
+        standing(1.0, second, np.full(standing.robot.nv, 0.01))
+        found.append([standing.reference(name, 9.0) for name in (COM, "left hand", "head orientation")])
+    for before, after in zip(*found, strict=True):
+        assert_allclose(before, after, atol=1e-9)
+    assert_allclose(found[0][2], [0.3, 0.1], atol=1e-12)
+    standing.reset()
+
+
 def test_a_push_beyond_the_soles_makes_it_step():
     """The state after a push of 0.6 m/s: standing alone holds on, standing that steps lifts a foot at once."""
     standing, walker = made(True), made(True).walker
