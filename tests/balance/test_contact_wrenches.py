@@ -120,6 +120,8 @@ def test_a_weak_contact_gives_little():
         {"largest": np.ones(2)},
         {"points": np.full((4, 3), np.nan)},
         {"edges": np.full((4, 4, 3), np.nan)},
+        {"origin": np.full(3, np.nan)},
+        {"origin": np.zeros(2)},
         {"largest": np.full(4, np.inf)},
     ],
 )

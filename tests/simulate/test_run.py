@@ -17,6 +17,7 @@ import equipoise as eq
 from equipoise.model.types import DeclaredLimits
 from equipoise.simulate.archive import RunError, decoded, encoded
 from equipoise.simulate.conditions import Fall
+from equipoise.simulate.planned import outline_columns
 from equipoise.simulate.plant import PlantState
 from equipoise.simulate.run_format import ARRAYS, MAPPINGS
 
@@ -161,6 +162,12 @@ def test_a_controllers_own_attributes_are_no_phase_and_no_outlines(tmp_path):
     run = eq.simulate(crate(), Own(), plant="hard", duration=0.01, q0=q, v0=np.full(6, 0.1), **CRATE)
     assert run.phases == () and run.outlines == {}
     assert_same(eq.Run.load(run.save(tmp_path / "run.npz")), run)
+
+
+def test_an_outline_without_corners_is_none():
+    columns = outline_columns({0: {"reach": np.zeros((0, 3))}, 2: {"reach": np.ones((3, 3))}}, 4)
+    assert np.isnan(columns["reach"][[0, 1, 3]]).all()
+    np.testing.assert_array_equal(columns["reach"][2], np.ones((3, 3)))
 
 
 @pytest.mark.parametrize(

@@ -62,14 +62,19 @@ def test_what_waits_while_the_home_moves_is_as_if_asked_for_afterwards():
         if not early:
             standing.move_home(0.5, second)
         standing.squat(0.05, at=1.0, seconds=0.1).look(0.3, 0.1, at=1.0, seconds=0.1)
-        standing.reach("left hand", by=(0.0, 0.0, 0.1), at=1.0, seconds=0.1)
+        standing.sway(0.02, 0.01, at=1.0, seconds=0.1)
+        standing.reach("left hand", by=(0.05, 0.02, 0.1), at=1.0, seconds=0.1)
+        standing.reach("right hand", (0.4, 0.5, 1.1), at=1.0, seconds=0.1)
         if early:
             standing.move_home(0.5, second)
         standing(1.0, second, np.full(standing.robot.nv, 0.01))
-        found.append([standing.reference(name, 9.0) for name in (COM, "left hand", "head orientation")])
+        found.append([standing.reference(name, 9.0) for name in (COM, "left hand", "head orientation", "right hand")])
     for before, after in zip(*found, strict=True):
         assert_allclose(before, after, atol=1e-9)
     assert_allclose(found[0][2], [0.3, 0.1], atol=1e-12)
+    assert_allclose(found[0][3], [0.4, 0.5, 1.1], atol=1e-12)  # a place in the world stays there
+    ahead = standing.robot.pose(second, standing.body.frames["left foot"])[:2, :2] @ [0.02, 0.01]
+    assert_allclose(found[0][0][:2] - standing.robot.com(second)[:2], ahead, atol=1e-3)
     standing.reset()
 
 

@@ -56,15 +56,17 @@ def contact_wrenches(points: Array, edges: Array, largest: Array, origin: Array)
         largest: (n,) most normal force of each, weights; a part of it leaves the same part less to the others.
         origin: (3,) m, about which moments are.
     """
-    points, edges, largest = (np.asarray(x, dtype=float) for x in (points, edges, largest))
+    points, edges, largest, origin = (np.asarray(x, dtype=float) for x in (points, edges, largest, origin))
     n = len(points)
     if points.shape != (n, 3) or edges.ndim != 3 or edges.shape[::2] != (n, 3) or largest.shape != (n,) or not n:
         raise ShapeError(
             f"wanted points (n, 3), edges (n, e, 3) and n largest forces, n ≥ 1; got {points.shape}, {edges.shape} and "
             f"{largest.shape}"
         )
-    if not all(np.isfinite(x).all() for x in (points, edges, largest)):
-        raise ShapeError("points, edges and largest forces must be finite")
+    if origin.shape != (3,):
+        raise ShapeError(f"wanted an origin (3,), got {origin.shape}")
+    if not all(np.isfinite(x).all() for x in (points, edges, largest, origin)):
+        raise ShapeError("points, edges, largest forces and origin must be finite")
     moments = np.cross((points - origin)[:, None], edges) / LEVER
     rays = largest[:, None, None] * np.concatenate([edges, moments], axis=2)
     G, h = _facets(rays.reshape(-1, 6))

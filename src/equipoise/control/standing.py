@@ -86,6 +86,7 @@ class _Command:
     name: str = field(compare=False)  # of the reference
     goal: Array = field(compare=False)
     seconds: float = field(compare=False)
+    in_world: bool = field(compare=False, default=False)  # a place that does not move along where the robot steps
 
 
 class StandingController:
@@ -179,7 +180,8 @@ class StandingController:
     def sway(self, ahead: float, left: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Self:
         """The centre of mass ahead and to the left (m) of where it stands."""
         goal = self._last(COM).copy()
-        goal[:2] = self._home[COM][:2] + np.array([_number("ahead", ahead), _number("left", left)])
+        by = np.array([_number("ahead", ahead), _number("left", left), 0.0])
+        goal[:2] = (self._home[COM] + self._heading() @ by)[:2]
         return self._ask(COM, goal, at, seconds)
 
     def look(self, left: float, up: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Self:
@@ -199,17 +201,17 @@ class StandingController:
         at: float | None = None,
         seconds: float | None = None,
     ) -> Self:
-        """A hand ("left hand", "right hand") to a place in the world (3 numbers, m), or `by` so much from where it
-        stands."""
+        """A hand ("left hand", "right hand") to a place in the world (3 numbers, m), or `by` so much ahead, to the left
+        and up from where it is while the robot stands."""
         if hand not in self.body.hands:
             raise unknown_name("hand", hand, self.body.hands)
         if target is not None and by is None:
             goal = _three("target", target)
         elif by is not None and target is None:
-            goal = self._home[hand] + _three("by", by)
+            goal = self._home[hand] + self._heading() @ _three("by", by)
         else:
             raise ShapeError("reach: give either a target or `by`, three numbers in m")
-        return self._ask(hand, goal, at, seconds)
+        return self._ask(hand, goal, at, seconds, in_world=target is not None)
 
     @property
     def waiting(self) -> bool:
@@ -222,14 +224,14 @@ class StandingController:
             raise unknown_name("reference", name, self._ways)
         return self._ways[name].at(t)[0]
 
-    def _ask(self, name: str, goal: Array, at: float | None, seconds: float | None) -> Self:
+    def _ask(self, name: str, goal: Array, at: float | None, seconds: float | None, in_world: bool = False) -> Self:
         begin = self._t if at is None else _number("at", at)
         far = float(np.linalg.norm(goal - self._last(name)))
         longest = max(far / (0.25 * self.body.gains.speed), 1.5 / self.body.gains.rate)
         took = longest if seconds is None else _number("seconds", seconds)
         if not took > 0:
             raise ShapeError(f"seconds is positive, got {seconds!r}")
-        self._commands = sorted([*self._commands, _Command(begin, name, goal, took)])
+        self._commands = sorted([*self._commands, _Command(begin, name, goal, took, in_world)])
         return self
 
     def _last(self, name: str) -> Array:
@@ -279,8 +281,13 @@ class StandingController:
         self._go_home(home)
         self._goals[COM] = self._home[COM] + off
         for command in self._commands:  # what was asked for and has not begun moves along
-            command.goal = command.goal if command.name == HEAD else turn @ (command.goal - old) + new
+            if command.name != HEAD and not command.in_world:
+                command.goal = turn @ (command.goal - old) + new
         self._ways[COM] = _Way.still(self.robot.com(q)).to(t, self._goals[COM], 3.0 / self.body.gains.rate)
+
+    def _heading(self) -> Array:
+        """(3, 3) from the axes of the feet of the standing posture, seen from above, to the world's."""
+        return rotation_from_rpy(0.0, 0.0, self._feet_at(self._posture)[1])
 
     def _feet_at(self, q: Array) -> tuple[Array, float]:
         """(3,) m, the middle of the feet, and their mean yaw, rad."""

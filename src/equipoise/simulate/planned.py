@@ -29,6 +29,8 @@ def outline_columns(told: Mapping[int, Mapping[str, Array]], rows: int) -> dict[
     result = {name: np.full((rows, most[name], 3), np.nan) for name in names}
     for row, outlines in told.items():
         for name, corners in outlines.items():
+            if not len(corners):
+                continue
             result[name][row, : len(corners)] = corners
             result[name][row, len(corners) :] = corners[-1]  # a corner twice does not change an outline
     return result
