@@ -16,7 +16,7 @@ from .step_plan import Wish
 PREVIEW = 5  # steps
 LAG, CATCH_UP = 0.25, 0.35  # of the speed asked for, at most; of what is missing, in each step
 FIRM, STAIR = 300.0, 0.3  # weight of the place of a step to a tread, of the usual; of the clearance, that makes it one
-HIGH = 0.11  # of the height: higher treads are climbed with the weight over one foot
+HIGH = 0.1  # of the height: higher treads are climbed with the weight over one foot
 
 
 class Preview:
