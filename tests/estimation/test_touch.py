@@ -340,10 +340,10 @@ def test_a_time_that_is_none_leaves_no_trace(hand):
     disturbed, spared = (eq.TouchObserver(robot, {"hand": frame}) for _ in range(2))
     zero, bad = np.zeros(robot.nv), (np.nan, -1.0, np.inf)
     for k in range(20):
-        said, plain = (watcher(k * 1e-3, q, zero, torques(60.0)) for watcher in (disturbed, spared))
+        answer, plain = (watcher(k * 1e-3, q, zero, torques(60.0)) for watcher in (disturbed, spared))
         for t in bad:
-            assert disturbed(t, q, zero, torques(60.0)) is said
-        assert_allclose(said.wrenches["hand"], plain.wrenches["hand"], rtol=1e-12)
+            assert disturbed(t, q, zero, torques(60.0)) is answer
+        assert_allclose(answer.wrenches["hand"], plain.wrenches["hand"], rtol=1e-12)
     assert disturbed.rejected == 20 * len(bad) and spared.rejected == 0
     assert plain.wrenches["hand"][2] > 30
 

@@ -239,8 +239,7 @@ class Machine:
         wish = self.preview.wish(s, seen, command, left, s.period)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
         least = max(LATE / gait.rate if self._late(seen.t) else LAST, self.footing.least_left(s, seen.t))
-        used = 1.0 if self._hurried(seen.t) else USED
-        shortest = gait.shortest if self._hurried(seen.t) else max(gait.shortest, CALM / gait.rate)
+        shortest, used = (gait.shortest, 1.0) if s.braced else (max(gait.shortest, CALM / gait.rate), USED)
         times = max(shortest - now, least) + half, max(gait.longest - now, 2 * least) + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot, used)
 
