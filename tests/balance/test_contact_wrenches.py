@@ -117,6 +117,8 @@ def test_a_weak_contact_gives_little():
     [
         {"points": np.zeros((0, 3)), "edges": np.zeros((0, 4, 3)), "largest": np.zeros(0)},
         {"edges": np.ones((3, 4, 3))},
+        {"edges": np.ones((4, 4, 3, 3))},
+        {"points": np.ones((4, 1))},
         {"largest": np.ones(2)},
         {"points": np.full((4, 3), np.nan)},
         {"edges": np.full((4, 4, 3), np.nan)},

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from equipoise.simulate.walk_trials import Leg, mean_velocity, whole_strides
+from equipoise.simulate.walk_trials import Leg, WalkTrial, mean_velocity, whole_strides
 
 STRIDE = 0.9
 
@@ -45,3 +46,22 @@ def test_a_leg_is_good_within_fifteen_percent_of_what_is_asked():
     assert Leg(0.0, 1.0, (0.4, 0.0, 0.0), (0.35, 0.1, 0.0)).good
     assert not Leg(0.0, 1.0, (0.4, 0.0, 0.0), (0.33, 0.0, 0.0)).good
     assert not Leg(0.0, 1.0, (0.0, 0.0, 0.5), (0.0, 0.0, np.nan)).good
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"run": SimpleNamespace(outcome="fell")},
+        {"legs": (Leg(0.0, 1.0, (0.4, 0.0, 0.0), (0.4, 0.0, 0.0)), Leg(1.0, 2.0, (0.4, 0.0, 0.0), (0.2, 0.0, 0.0)))},
+        {"effort": 1.001},
+        {"effort": np.nan},
+        {"excess": 1e-6},
+        {"excess": np.nan},
+    ],
+)
+def test_a_trial_is_good_if_nothing_is_wrong(wrong):
+    """Whether it fell, was slow in some leg, asked for more torque than there is or went beyond a joint's end."""
+    right = WalkTrial(
+        0, (Leg(0.0, 1.0, (0.4, 0.0, 0.0), (0.4, 0.0, 0.0)),), SimpleNamespace(outcome="completed"), 1.0, 0.0
+    )
+    assert right.good and not replace(right, **wrong).good

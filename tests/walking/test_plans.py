@@ -100,6 +100,17 @@ def test_every_plan_obeys_the_pendulum_the_legs_the_sole_and_the_clock(x):
     assert 0.15 - 1e-7 <= plan.seconds <= 0.7 + 1e-7
 
 
+@pytest.mark.parametrize("used", [1.0, 0.85, 0.5])
+@pytest.mark.parametrize("push, axis", [(0.3, 0), (-0.3, 0), (0.3, 1), (-0.3, 1)])
+def test_pressure_uses_as_much_of_the_sole_as_it_may(used, push, axis):
+    """ξ far to any side of the foot draws it to that edge, at just that part of the sole."""
+    xi, wish, foot = question(np.zeros(7))
+    xi[axis] += push
+    plan = planner(1.0).plan(xi, wish, 0.15, 0.7, foot, used)
+    assert_allclose(plan.pressure[axis], np.sign(push) * used * SOLE[0, axis], atol=1e-6)
+    assert (np.abs(plan.pressure) <= used * SOLE[0] + 1e-6).all()
+
+
 @given(st.lists(numbers, min_size=7, max_size=7), st.sampled_from([1.0, -1.0]))
 @settings(max_examples=80, deadline=None)
 def test_a_plan_without_excess_can_be_stopped(x, side):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from snapshots import require_same_after_restore
 import equipoise as eq
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
 from equipoise.walking.gait import Command, Gait
-from equipoise.walking.machine import PACE, PELVIS, Machine, Seen
+from equipoise.walking.machine import PACE, PELVIS, USED, Machine, Seen
 from equipoise.walking.pendulum import within
 from equipoise.walking.preview import CATCH_UP, FIRM
 from equipoise.walking.reach import Reach
@@ -226,6 +227,16 @@ def test_the_body_follows_a_foot_that_misses_the_ground(machine, pushed, low):
     for _ in range(500):
         machine._rise(standing(t=9.0), 1e-3)
     assert_allclose(machine.whole_body.height, machine.gait.height - low, atol=1e-6)
+
+
+@pytest.mark.parametrize("pushed, used", [(-np.inf, USED), (0.1, 1.0)])
+def test_the_whole_sole_is_used_after_a_push_and_a_part_of_it_else(machine, pushed, used):
+    """ξ is half a foot ahead of the toes: pressure goes as far as it may."""
+    s = machine.state
+    s.mode, s.stance, s.pushed, s.period = STEP, 1, pushed, 0.5
+    seen = replace(standing(t=0.2), xi=np.array([0.2, 0.0]))
+    assert_allclose(machine._planned(seen, Command()).pressure[0], used * SOLE[0, 0], atol=1e-6)
+    assert 0 < USED < 1
 
 
 def test_long_steps_are_walked_as_much_lower_as_a_straight_leg_is_on_average(machine):
