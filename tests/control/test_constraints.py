@@ -172,6 +172,7 @@ def test_barriers_measure_what_they_say(rng):
         (eq.CoMInSupport(POLYGON[::-1]), "counter-clockwise"),
         (eq.TorqueLimits(limits=(1.0, 2.0)), "one number or 8"),
         (eq.JointLimits(acceleration=-1.0), "acceleration must be positive"),
+        (eq.JointLimits(most=np.nan), "most must be positive"),
         (eq.JointLimits(margin=3.0), "no room"),
         (eq.MomentumLimits(linear=-1.0), "must be positive"),
         (
@@ -407,6 +408,20 @@ def test_the_rate_of_torques_bounds_both_ways():
     assert np.isinf(rows_of(controller(0.0, q, v), "torque rate")).all()  # the first step is free
     lower, upper = rows_of(controller(0.001, q, v), "torque rate")
     assert_allclose(upper - lower, 2 * 500.0 * 1e-3, rtol=1e-9)
+
+
+@pytest.mark.parametrize("most, free", [(None, 20.0), (300.0, 300.0), (5.0, 20.0), (np.full(7, 300.0), 300.0)])
+def test_where_no_end_is_near_joints_are_accelerated_by_more_than_they_brake_with(most, free):
+    robot = load("arm7")
+    limits = eq.JointLimits(acceleration=20.0, most=most)
+    controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[limits])
+    middle = (robot.limits.lower + robot.limits.upper) / 2
+    lower, upper = rows_of(controller(0.0, middle, np.full(7, 0.01)), "joint limit")
+    assert_allclose((lower, upper), (np.full(7, -free), np.full(7, free)))
+    speed = np.sqrt(2 * 20.0 * 0.01)  # from which 20 rad/s² stop in 0.01 rad
+    lower, upper = rows_of(controller(0.001, robot.limits.upper - 0.01, np.full(7, 1.001 * speed)), "joint limit")
+    assert_allclose(upper, -20.0)
+    assert_allclose(lower, -free)
 
 
 def test_a_jump_raises_the_bound_of_velocities_by_half_a_step_of_it():

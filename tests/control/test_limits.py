@@ -142,6 +142,21 @@ def test_a_joint_that_is_pressed_against_its_end_rests_there():
     assert abs(q[0] - 1) < 1e-9 and abs(v[0]) < 1e-6
 
 
+def test_limits_hold_under_accelerations_that_are_larger_than_those_they_brake_with(rng):
+    n, dt, A, most = 300, 2e-3, 10.0, 200.0
+    q, v, ends = rng.uniform(-0.9, 0.9, n), rng.uniform(-0.2, 0.2, n), (-1.0, 1.0, 2.0)
+    most_used = 0.0
+    for k in range(600):
+        low, high = acceleration_interval(q, v, *ends, A, dt, most=most)
+        assert (low <= high + 1e-9 * A).all() and low.min() >= -most and high.max() <= most
+        a = np.clip(most * np.where(rng.random(n) < 0.1, rng.uniform(-1, 1, n), (-1) ** (k // 100)), low, high)
+        most_used = max(most_used, float(np.abs(a).max()))
+        q, v = q + v * dt + a * dt**2 / 2, v + a * dt
+        assert np.abs(q).max() <= 1 + 1e-10 and np.abs(v).max() <= 2 + 1e-9
+        assert viable(q, v, *ends, A, 1e-9).all()
+    assert most_used > 0.9 * most
+
+
 def test_joints_without_limits_are_free():
     with np.errstate(all="raise"):
         bounds = acceleration_bounds(0.3, 5.0, -np.inf, np.inf, np.inf, 10.0, 1e-3)

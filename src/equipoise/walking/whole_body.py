@@ -43,7 +43,9 @@ EDGEWISE = 0.7  # of half a sole: how near to its edges the middle of what is tr
 STIFF = 100.0  # 1/s²: with which slip of soles is undone
 INSIDE = 0.02  # rad, that joints keep from their ends
 FOLLOWING = 8.0  # ω: gain with which a foot follows its swing
-QUICK = 1000.0  # rad/s²: what joints of a walker may count on
+# rad/s²: what joints count on for braking at their ends, and the most elsewhere. More than a motor gives to what hangs
+# on it has to come from the rest of the body, at once: a swinging knee that was to be stopped so threw the robot up
+BRAKING, QUICK = 120.0, 1000.0
 
 
 class Held(NamedTuple):
@@ -87,7 +89,7 @@ class WholeBody:
         self._apart = self._legs_apart(dt)
         constraints = [*constraints, *self._soles(), *self._apart]
         self._legs, self._ends, speeds = self._ranges()
-        limits = [TorqueLimits(), JointLimits(acceleration=QUICK, velocity=speeds, name=LIMIT)]
+        limits = [TorqueLimits(), JointLimits(acceleration=BRAKING, velocity=speeds, most=QUICK, name=LIMIT)]
         self.controller = WholeBodyController(
             self.robot,
             self._tasks(),

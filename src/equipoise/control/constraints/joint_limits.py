@@ -33,12 +33,15 @@ class JointLimits(Constraint):
         position: True for the robot's own limits, False for none, or (lower, upper), one each per joint rate.
         velocity: the same; or one number per joint rate.
         margin: kept from the ends, rad or m.
+        most: largest acceleration where no end is near, one number or one per joint rate, where that is more than what
+            joints count on for braking.
     """
 
     acceleration: Setting = 100.0
     position: Setting = True
     velocity: Setting = True
     margin: Setting = 0.0
+    most: Setting = None
 
     @property
     def label(self) -> str:
@@ -48,17 +51,18 @@ class JointLimits(Constraint):
         return [f"{self.label} of {context.rate_names[k]}" for k in context.joint_rates]
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
-        shapes = dict.fromkeys(("lower", "upper", "velocity", "acceleration"), (len(context.joint_rates),))
-        settings = ("acceleration", "position", "velocity", "margin")
+        shapes = dict.fromkeys(("lower", "upper", "velocity", "acceleration", "most"), (len(context.joint_rates),))
+        settings = ("acceleration", "position", "velocity", "margin", "most")
         return {"limits": Parameters(settings, shapes, lambda *values: self._limits(context, *values))}
 
     def check(self, robot: Robot) -> None:
-        if not any(map(callable, (self.acceleration, self.position, self.velocity, self.margin))):
-            self._limits(Context(robot), self.acceleration, self.position, self.velocity, self.margin)
+        settings = self.acceleration, self.position, self.velocity, self.margin, self.most
+        if not any(map(callable, settings)):
+            self._limits(Context(robot), *settings)
 
     def at_rest(self, robot: Robot) -> AtRest:
         context = Context(robot)
-        ends = self._limits(context, self.acceleration, self.position, self.velocity, self.margin)[:2]
+        ends = self._limits(context, self.acceleration, self.position, self.velocity, self.margin, self.most)[:2]
         lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
         lower[context.joint_rates], upper[context.joint_rates] = ends
         return AtRest(positions=(lower, upper))
@@ -67,13 +71,14 @@ class JointLimits(Constraint):
         return replace(self, margin=float(at_first(self.margin)) + margin)
 
     def _limits(
-        self, context: Context, acceleration: Any, position: Any, velocity: Any, margin: Any
-    ) -> tuple[Array, Array, Array, Array]:
+        self, context: Context, acceleration: Any, position: Any, velocity: Any, margin: Any, most: Any
+    ) -> tuple[Array, Array, Array, Array, Array]:
         robot, at, dt = context.robot, context.joint_rates, context.dt
         n = len(at)
-        A = np.asarray(acceleration, dtype=float)
-        if A.shape not in ((), (n,)) or not (np.isfinite(A).all() and (A > 0).all()):
-            raise TaskError(f"{self.label}: acceleration must be positive, one number or {n}; got {acceleration!r}")
+        A, free = (np.asarray(a, dtype=float) for a in (acceleration, acceleration if most is None else most))
+        for what, given in (("acceleration", A), ("most", free)):
+            if given.shape not in ((), (n,)) or not (np.isfinite(given).all() and (given > 0).all()):
+                raise TaskError(f"{self.label}: {what} must be positive, one number or {n}; got {given!r}")
         lower, upper = self._ends(robot, at, position)
         lower, upper = np.clip(lower + margin, -FAR, FAR), np.clip(upper - margin, -FAR, FAR)
         if not (lower < upper).all():
@@ -85,8 +90,9 @@ class JointLimits(Constraint):
         V = self._speeds(robot, at, velocity)
         # Without ends of position there is nothing to brake for: within a step the velocity may turn from one limit to
         # the other.
-        most = 2 * V / dt if position is False else np.minimum(V / dt, (upper - lower) / dt**2)
-        return lower, upper, V, np.minimum(A, most)
+        room = 2 * V / dt if position is False else np.minimum(V / dt, (upper - lower) / dt**2)
+        A = np.minimum(A, room)
+        return lower, upper, V, A, np.maximum(A, np.minimum(free, room))
 
     def _speeds(self, robot: Robot, at: Array, velocity: Any) -> Array:
         if isinstance(velocity, bool | np.bool_):
@@ -119,7 +125,7 @@ class JointLimits(Constraint):
             low, high = limits.velocity_bounds(place, numbers.lower, numbers.upper, numbers.velocity, context.dt, m=m)
         else:
             given = numbers.lower, numbers.upper, numbers.velocity, numbers.acceleration
-            low, high = limits.acceleration_interval(place, scene.v[at], *given, context.dt, m=m)
+            low, high = limits.acceleration_interval(place, scene.v[at], *given, context.dt, m=m, most=numbers.most)
         return BoundedRows(scene.motion(SX.eye(scene.robot.nv)[at, :], zeros(len(at))), low, high)
 
     def start_report(self, start: Start) -> Iterator[str]:

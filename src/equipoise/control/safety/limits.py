@@ -126,12 +126,18 @@ def _arrays(*given: Any) -> Sequence[Array]:
 
 
 def acceleration_interval(
-    q: Any, v: Any, lower: Any, upper: Any, velocity: Any, acceleration: Any, dt: float, m: Piecewise = NUMBERS
-) -> tuple[Any, Any]:
-    """(lower, upper) of `acceleration_bounds`, without branches, for symbols."""
+    q: Any, v: Any, lower: Any, upper: Any, velocity: Any, acceleration: Any, dt: float, m: Piecewise = NUMBERS,
+    most: Any = None,
+) -> tuple[Any, Any]:  # fmt: skip
+    """(lower, upper) of `acceleration_bounds`, without branches, for symbols.
+
+    Args:
+        most: ≥ A, by which the joint may be accelerated where no limit is near; A if None.
+    """
     A = acceleration
-    high = m.larger(m.smaller(_most(upper - q, v, velocity, A, dt, m), A), -A)
-    low = m.smaller(m.larger(-_most(q - lower, -v, velocity, A, dt, m), -A), A)
+    most = A if most is None else most
+    high = m.larger(m.smaller(_most(upper - q, v, velocity, A, dt, m), most), -A)
+    low = m.smaller(m.larger(-_most(q - lower, -v, velocity, A, dt, m), -most), A)
     return _settled(low, high, v, A, dt, m)
 
 
