@@ -21,8 +21,8 @@ FASTEST, ASIDE = 0.42, 0.12  # of √(g h): the largest speeds of a command, for
 STRIDE = 0.55  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
-SWING = 1.05  # of the largest accelerations of a foot under a trunk at rest: steps may count on
-QUICK_FOOT = 9.5  # of g: and never more
+SWING = 1.8  # of the largest accelerations of a foot under a trunk at rest: steps may count on
+QUICK_FOOT = 20.0  # of g: and never more
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
 
 

@@ -58,6 +58,9 @@ class Machine:
     climbs: ClassVar[bool] = True  # whether steps to another height are left to a `Climber`
     # how much more the trunk weighs while it walks and nothing pushes: legs that are nearly straight tilt it else
     firm: ClassVar[float] = 4.0
+    # the same of trunk and centre of mass after a push: else the reaction of a leg that is thrown to its place drives
+    # the body on
+    caught: ClassVar[float] = 2.0
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
@@ -190,7 +193,8 @@ class Machine:
         if (braced, firm) != (s.braced, s.firm):
             s.braced, s.firm = braced, firm
             self.whole_body.brace(braced)
-            self.whole_body.stiffen(self.firm if firm else 1.0, PELVIS if braced else 1.0)
+            caught = self.caught if braced else 1.0
+            self.whole_body.stiffen(self.firm if firm else caught, PELVIS if braced else 1.0, caught)
         s.last = seen.xi
 
     def _catch(self, seen: Seen) -> list[str]:

@@ -43,9 +43,9 @@ EDGEWISE = 0.7  # of half a sole: how near to its edges the middle of what is tr
 STIFF = 100.0  # 1/s²: with which slip of soles is undone
 INSIDE = 0.02  # rad, that joints keep from their ends
 FOLLOWING = 8.0  # ω: gain with which a foot follows its swing
-# rad/s²: what joints count on for braking at their ends, and the most elsewhere. More than a motor gives to what hangs
-# on it has to come from the rest of the body, at once: a swinging knee that was to be stopped so threw the robot up
-BRAKING, QUICK = 120.0, 1000.0
+# what joints count on for braking at their ends: of what their own motors give to what hangs on them, and at least and at
+# most, rad/s². More has to come from the rest of the body, at once: a swinging knee that was stopped so threw the robot up
+BRAKES, SLOWEST, QUICK = 0.5, 120.0, 1000.0
 
 
 class Held(NamedTuple):
@@ -89,7 +89,7 @@ class WholeBody:
         self._apart = self._legs_apart(dt)
         constraints = [*constraints, *self._soles(), *self._apart]
         self._legs, self._ends, speeds = self._ranges()
-        limits = [TorqueLimits(), JointLimits(acceleration=BRAKING, velocity=speeds, most=QUICK, name=LIMIT)]
+        limits = [TorqueLimits(), JointLimits(acceleration=self._brakes(), velocity=speeds, most=QUICK, name=LIMIT)]
         self.controller = WholeBodyController(
             self.robot,
             self._tasks(),
@@ -123,6 +123,13 @@ class WholeBody:
             (np.clip(lower[rates], -FAR, FAR), np.clip(upper[rates], -FAR, FAR)),
             np.where(speeds > 0, speeds, FAR),
         )
+
+    def _brakes(self) -> Array:
+        """rad/s², of each joint rate: τ / M_jj of its own motor and what hangs on it, standing."""
+        robot = self.robot
+        inertia = np.diag(robot.mass_matrix(self.body.standing))
+        own = np.divide(robot.limits.effort, inertia, out=np.full(robot.nv, np.inf), where=robot.limits.effort > 0)
+        return np.clip(BRAKES * own, SLOWEST, QUICK)[Context(robot).joint_rates]
 
     def _ordered(self, body: Body) -> tuple[str, ...]:
         return tuple(sorted(body.feet, key=lambda role: "right" in role))
@@ -297,8 +304,10 @@ class WholeBody:
             X[:3, :3] = rotation_from_rpy(0.0, LEANS[part] * lean, yaw) @ self._home[part]
             numbers[:16], numbers[21] = X.ravel(), rate
 
-    def stiffen(self, times: float, pelvis: float = 1.0) -> None:
-        """The weights of torso and pelvis, as a multiple of the usual one, and the pelvis's by so much more."""
+    def stiffen(self, times: float, pelvis: float = 1.0, com: float = 1.0) -> None:
+        """The weights of torso and pelvis, as a multiple of the usual one, and the pelvis's by so much more; and that
+        of the centre of mass."""
+        self.controller.set_weight(COM, com * self.weights["com"])
         usual = self.weights["trunk"] * self.body.gains.torso_weight
         for part in self.upright:
             self.controller.set_weight(part, times * usual * (pelvis if part == "pelvis" else 1.0))
