@@ -22,6 +22,7 @@ from equipoise.walking.resistance import Resistance, ResistedTorques
 from equipoise.walking.state import STEP
 from equipoise.walking.step_plan import StepPlan
 from equipoise.walking.swing import Swing
+from equipoise.walking.whole_body import BRAKES, LIMIT, QUICK, SLOWEST
 
 
 @functools.cache
@@ -144,8 +145,8 @@ class Told:
     def brace(self, pushed):
         self.braced = pushed
 
-    def stiffen(self, times, pelvis=1.0):
-        self.stiff = times, pelvis
+    def stiffen(self, times, pelvis=1.0, com=1.0):
+        self.stiff = times, pelvis, com
 
     def set_heading(self, yaw, rate):
         self.heading = yaw, rate
@@ -229,11 +230,11 @@ def test_the_body_follows_a_foot_that_misses_the_ground(machine, pushed, low):
     assert_allclose(machine.whole_body.height, machine.gait.height - low, atol=1e-6)
 
 
-@pytest.mark.parametrize("pushed, used", [(-np.inf, USED), (0.1, 1.0)])
-def test_the_whole_sole_is_used_after_a_push_and_a_part_of_it_else(machine, pushed, used):
+@pytest.mark.parametrize("braced, used", [(False, USED), (True, 1.0)])
+def test_the_whole_sole_is_used_after_a_push_and_a_part_of_it_else(machine, braced, used):
     """ξ is half a foot ahead of the toes: pressure goes as far as it may."""
     s = machine.state
-    s.mode, s.stance, s.pushed, s.period = STEP, 1, pushed, 0.5
+    s.mode, s.stance, s.braced, s.period = STEP, 1, braced, 0.5
     seen = replace(standing(t=0.2), xi=np.array([0.2, 0.0]))
     assert_allclose(machine._planned(seen, Command()).pressure[0], used * SOLE[0, 0], atol=1e-6)
     assert 0 < USED < 1
@@ -277,12 +278,12 @@ def test_the_trunk_is_held_while_it_walks_and_the_pelvis_after_a_push(machine):
     assert not hasattr(body, "stiff")  # as it stands, as usual
     s.mode = STEP
     machine._watch(standing(t=0.001), 1e-3)
-    assert body.stiff == (machine.firm, 1.0) and not body.braced and machine.firm > 1
+    assert body.stiff == (machine.firm, 1.0, 1.0) and not body.braced and machine.firm > 1
     s.pushed = 0.001
     machine._watch(standing(t=0.002), 1e-3)
-    assert body.stiff == (1.0, PELVIS) and body.braced and PELVIS > 1
+    assert body.stiff == (machine.caught, PELVIS, machine.caught) and body.braced and min(PELVIS, machine.caught) > 1
     machine._watch(standing(t=9.0), 1e-3)
-    assert body.stiff == (machine.firm, 1.0) and not body.braced
+    assert body.stiff == (machine.firm, 1.0, 1.0) and not body.braced
 
 
 @pytest.mark.parametrize("pushed", [-np.inf, 0.0])
@@ -291,10 +292,28 @@ def test_after_a_hop_or_a_climb_the_trunk_is_let_go(machine, pushed):
     body = machine.whole_body
     machine.state.mode, machine.state.pushed = STEP, pushed
     machine._watch(standing(), 1e-3)
-    assert body.stiff != (1.0, 1.0) and body.braced == (pushed == 0.0)
+    assert body.stiff != (1.0, 1.0, 1.0) and body.braced == (pushed == 0.0)
     machine.state = machine.state.anew()
     machine._watch(standing(t=1e-3), 1e-3)
-    assert body.stiff == (1.0, 1.0) and not body.braced
+    assert body.stiff == (1.0, 1.0, 1.0) and not body.braced
+
+
+def test_joints_brake_at_their_ends_by_what_their_own_motors_give(human):
+    """Half of it: a light foot at once, a shank by its own knee, a trunk by no more than it must."""
+    body = human.whole_body
+    robot, names = human.robot, [f"{LIMIT} of {joint}" for joint in ("left_ankle_pitch", "left_knee", "lumbar_pitch")]
+    rows = body.controller(0.0, human.q0, np.zeros(robot.nv)).program
+    assert_allclose([rows.upper[rows.names.index(name)] for name in names], QUICK)  # far from them
+    q, v = human.q0.copy(), np.zeros(robot.nv)
+    for name in names:
+        joint = robot.joints[name.removeprefix(f"{LIMIT} of ")]
+        q[joint.q], v[joint.v] = joint.limits.upper - 0.05, 20.0  # too fast to stop
+    body.lift(0)  # of feet that carry, joints have no ends
+    rows = body.controller(1e-3, q, v).program
+    found = [rows.upper[rows.names.index(name)] for name in names]
+    inertia = np.diag(robot.mass_matrix(human.body.standing))
+    knee = robot.joints["left_knee"].v
+    assert_allclose(found, [-QUICK, -(BRAKES * robot.limits.effort[knee] / inertia[knee])[0], -SLOWEST], rtol=1e-9)
 
 
 def test_torso_and_pelvis_are_held_by_their_weights(human):
@@ -303,10 +322,11 @@ def test_torso_and_pelvis_are_held_by_their_weights(human):
     try:
         human.whole_body.stiffen(2.0)
         usual = dict(weights)
-        human.whole_body.stiffen(2.0, 3.0)
+        human.whole_body.stiffen(2.0, 3.0, 4.0)
     finally:
         del human.whole_body.controller.set_weight
-    assert set(usual) == {"torso", "pelvis"}
+    assert set(usual) == {"torso", "pelvis", "centre of mass"}
+    assert_allclose(weights["centre of mass"], 4 * usual["centre of mass"], rtol=1e-12)
     assert_allclose(weights["pelvis"], 3 * usual["pelvis"], rtol=1e-12)
     assert_allclose(weights["torso"], usual["torso"], rtol=1e-12)
 

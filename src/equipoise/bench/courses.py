@@ -31,6 +31,7 @@ FILES = {
 }  # and where the base must end, m
 NEAR, TILT = 0.5, radians(30.0)  # m in each direction, and rad at any time
 STEP, REST = 0.65, 3.0  # s for each footstep, and to stand in the end
+START = 1.0  # s, of a walk at a velocity, in which their controller still stands before its first footstep
 CLIMB = 2.7  # s for each footstep to another height
 HOPS, SHORT, TOUCHES = 0.2, 0.05, 1.0  # s: of a hop, and of what is none; N
 TREAD, DEEP, WIDE = 0.24, 3.0, 3.0  # m: of the stairs' treads; of the boxes that they are made of
@@ -100,8 +101,8 @@ def _ask(walker: Walking, config: Mapping[str, Any]) -> float:
     walker.forget_commands()
     if "velocityMode" in config:
         mode = config["velocityMode"]
-        walker.command(*map(float, mode["velocity"]), at=0.5).command(at=0.5 + float(mode["duration"]))
-        return 0.5 + float(mode["duration"]) + REST
+        walker.command(*map(float, mode["velocity"]), at=START).command(at=float(mode["duration"]))
+        return float(mode["duration"]) + REST
     if "footMidpose" in config:
         points = [*config["footMidpose"]["waypointList"], config["footMidpose"]["target"]]
         walker.go_to(*((float(x), float(y), radians(float(yaw))) for x, y, yaw in points))

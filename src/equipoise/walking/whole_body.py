@@ -43,8 +43,8 @@ EDGEWISE = 0.7  # of half a sole: how near to its edges the middle of what is tr
 STIFF = 100.0  # 1/s²: with which slip of soles is undone
 INSIDE = 0.02  # rad, that joints keep from their ends
 FOLLOWING = 8.0  # ω: gain with which a foot follows its swing
-# what joints count on for braking at their ends: of what their own motors give to what hangs on them, and at least and at
-# most, rad/s². More has to come from the rest of the body, at once: a swinging knee that was stopped so threw the robot up
+# what joints count on for braking at their ends: of what their own motors give to what hangs on them, and at least and
+# at most, rad/s². More has to come from the rest of the body, at once: a knee that was stopped so threw the robot up
 BRAKES, SLOWEST, QUICK = 0.5, 120.0, 1000.0
 
 
