@@ -61,6 +61,8 @@ class Machine:
     # the same of trunk and centre of mass after a push: else the reaction of a leg that is thrown to its place drives
     # the body on
     caught: ClassVar[float] = 2.0
+    # of the largest accelerations of feet, that steps use where nothing pushes: quicker ones may scuff the ground
+    unhurried: ClassVar[float] = 0.58
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
@@ -259,10 +261,10 @@ class Machine:
     def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
         """The foot that swings, or will, by its reference."""
         s, back = self.state, stance.R.T
-        half = s.transfer / 2
+        times = seconds, s.transfer / 2, 1.0 if s.braced else self.unhurried
         if s.swing is None:
-            return Flight(back @ (seen.place(1 - s.stance).xy - stance.xy), np.zeros(2), seconds, half)
-        return Flight(back @ (s.swing.state[0, :2] - stance.xy), back @ s.swing.state[1, :2], seconds, half)
+            return Flight(back @ (seen.place(1 - s.stance).xy - stance.xy), np.zeros(2), *times)
+        return Flight(back @ (s.swing.state[0, :2] - stance.xy), back @ s.swing.state[1, :2], *times)
 
     def _stepping(self, seen: Seen, command: Command) -> list[str]:
         s = self.state

@@ -55,13 +55,14 @@ class Flight:
 
     Attributes:
         place: (2,) m. velocity: (2,) m/s. seconds: until it touches, by the last plan. wait: s, from then until weight
-            changes.
+            changes. quick: of the gait's largest accelerations, that it may be given.
     """
 
     place: Array
     velocity: Array
     seconds: float
     wait: float
+    quick: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class StepPlanner:
         """
         data, rate = self.solver.data, self.gait.rate
         data["A"][self._sole, SIGMA] = data["upper"][self._sole] = -used * self._edges
-        braking = BRAKING * float(np.max(np.abs(foot.velocity) / self.gait.push_off)) + foot.wait
+        braking = BRAKING * float(np.max(np.abs(foot.velocity) / (foot.quick * self.gait.push_off))) + foot.wait
         earliest = min(max(earliest, braking), latest)
         sigma_to = exp(rate * min(max(wish.seconds, earliest, 1e-3), latest))
         data["E"][:, SIGMA] = -xi
@@ -163,7 +164,7 @@ class StepPlanner:
 
     def _bound_flight(self, foot: Flight) -> None:
         """How far the foot gets in T, x + v T / 2 ± a T² / k, as a line in σ about the time it has by the last plan."""
-        data, rate, a = self.solver.data, self.gait.rate, np.tile(self.gait.push_off, 2) / QUINTIC
+        data, rate, a = self.solver.data, self.gait.rate, np.tile(foot.quick * self.gait.push_off, 2) / QUINTIC
         air = max(foot.seconds, 0.02)
         sigma = exp(rate * (foot.seconds + foot.wait))
         drift = np.concatenate([foot.velocity, -foot.velocity]) / 2

@@ -56,6 +56,7 @@ class TrotMachine(Machine):
     climbs: ClassVar[bool] = False
     firm: ClassVar[float] = 1.0
     caught: ClassVar[float] = 1.0
+    unhurried: ClassVar[float] = 1.0
 
     def __init__(self, gait: Gait, whole_body: ManyFeet) -> None:
         super().__init__(gait, whole_body, whole_body.corners())
