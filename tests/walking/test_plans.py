@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from math import exp, log
 from types import SimpleNamespace
@@ -215,6 +216,17 @@ def test_a_fast_foot_is_not_stopped_in_no_time():
     least = BRAKING * 4.0 / 40.0 + 0.03
     assert made.plan(hurry, wish, 0.05, 0.5, still).seconds < least - 0.02
     assert made.plan(hurry, wish, 0.05, 0.5, fast).seconds >= least - 1e-6
+    unhurried = replace(fast, quick=0.5)
+    assert made.plan(hurry, wish, 0.05, 0.5, unhurried).seconds >= 2 * least - 0.03 - 1e-6
+
+
+@pytest.mark.parametrize("quick", [1.0, 0.5])
+def test_a_foot_gets_as_far_as_its_acceleration_brings_it(quick):
+    """From rest in 0.1 s: a T² / 5.77, and 5 mm that a foot about to land may still be moved."""
+    made, wish = planner(1.0), Wish(np.array([0.35, 0.2]), 0.13, np.array([0.0, -0.05]))
+    foot = Flight(np.array([0.0, 0.2]), np.zeros(2), 0.1, 0.03, quick)
+    plan = made.plan(np.array([0.1, 0.1]), wish, 0.13, 0.13 + 1e-9, foot)
+    assert_allclose(plan.place[0], quick * 40.0 * 0.1**2 / QUINTIC + NEAREST, atol=1e-6)
 
 
 # --- steps of a command -----------------------------------------------------------------------------------------------

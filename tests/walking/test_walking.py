@@ -240,6 +240,17 @@ def test_the_whole_sole_is_used_after_a_push_and_a_part_of_it_else(machine, brac
     assert 0 < USED < 1
 
 
+@pytest.mark.parametrize("braced, quick", [(False, Machine.unhurried), (True, 1.0)])
+def test_feet_are_thrown_after_a_push_only(machine, braced, quick):
+    s = machine.state
+    s.mode, s.stance, s.braced = STEP, 1, braced
+    seen = standing(t=0.2)
+    assert machine._flight(seen, seen.place(1), 0.3).quick == quick
+    s.swing = Swing(np.array([0.0, 0.1, 0.0, 0.0]), 0.1, 0.5, 0.05, 0.1)
+    assert machine._flight(seen, seen.place(1), 0.3).quick == quick
+    assert 0 < Machine.unhurried < 1
+
+
 def test_long_steps_are_walked_as_much_lower_as_a_straight_leg_is_on_average(machine):
     """Over a step of 0.5 s at 0.5 m/s, the hip from half of it behind the foot to half of it ahead."""
     gait = machine.gait
