@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.bench import courses, opponents
 from equipoise.bench.courses import footsteps_of
 from equipoise.bench.opponents import harness_of
 
@@ -31,3 +36,59 @@ def test_feet_of_a_course_alternate_unless_one_is_named():
     assert [step.foot for step in steps] == [0, 1, 1]
     assert steps[0].place.y == pytest.approx(0.1) and steps[1].place.y == pytest.approx(-0.1)
     assert steps[2].place.yaw == 0.5
+
+
+class Walker:
+    """Remembers what it is asked for; its torques are 0, 1, 2, …"""
+
+    gait, robot = SimpleNamespace(period=0.4), None
+
+    def __init__(self):
+        self.asked = []
+
+    def forget_commands(self):
+        self.asked.clear()
+        return self
+
+    def reset(self):
+        self.asked.append("reset")
+
+    def command(self, forward=0.0, left=0.0, turn=0.0, *, at=None):
+        self.asked.append((forward, left, turn, at))
+        return self
+
+    def __call__(self, t, q, v):
+        self.asked.append((t, q, v))
+        return SimpleNamespace(torque=np.arange(35.0))
+
+
+def test_a_walk_at_a_velocity_begins_when_their_controller_does():
+    walker = Walker()
+    seconds = courses._ask(walker, {"velocityMode": {"velocity": [0.1, 0.02, -0.15], "duration": 15.0}})
+    assert walker.asked == [(0.1, 0.02, -0.15, courses.START), (0.0, 0.0, 0.0, 15.0)] and 0 < courses.START < 15
+    assert seconds == 15.0 + courses.REST
+
+
+HARNESS = """
+def walk_table(factory, processes):
+    controller = factory()
+    controller.reset("model")
+    return [controller.control(0.3, "qpos", "qvel", {}, (0.5, 0.1, -0.7))]
+
+def push_map(factory, **options):
+    return options
+"""
+
+
+def test_the_harness_has_all_of_its_command_walked_and_both_maps(tmp_path, monkeypatch):
+    walker = Walker()
+    like = SimpleNamespace(from_peer=lambda qpos, qvel: (f"q of {qpos}", f"v of {qvel}"))
+    monkeypatch.setattr(opponents, "_walker", lambda folder: walker)
+    monkeypatch.setattr("equipoise.convert.mujoco_converter", lambda robot, model: like)
+    monkeypatch.setitem(sys.modules, "harness", None)  # taken back with what is loaded in its place
+    (tmp_path / "harness.py").write_text(HARNESS)
+    torque, *maps = opponents.measure(tmp_path, directions=3, phases=2)
+    assert walker.asked == ["reset", (0.5, 0.1, -0.7, None), (0.3, "q of qpos", "v of qvel")]
+    assert torque.tolist() == list(range(6, 35))  # those of the joints, not of the base
+    assert [each.pop("command") for each in maps] == [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0)]
+    assert maps == 2 * [{"directions": 3, "phases": 2, "processes": 1}]

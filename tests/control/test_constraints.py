@@ -173,6 +173,7 @@ def test_barriers_measure_what_they_say(rng):
         (eq.TorqueLimits(limits=(1.0, 2.0)), "one number or 8"),
         (eq.JointLimits(acceleration=-1.0), "acceleration must be positive"),
         (eq.JointLimits(most=np.nan), "most must be positive"),
+        (eq.JointLimits(acceleration=np.inf), "acceleration must be positive"),
         (eq.JointLimits(margin=3.0), "no room"),
         (eq.MomentumLimits(linear=-1.0), "must be positive"),
         (
@@ -422,6 +423,16 @@ def test_where_no_end_is_near_joints_are_accelerated_by_more_than_they_brake_wit
     lower, upper = rows_of(controller(0.001, robot.limits.upper - 0.01, np.full(7, 1.001 * speed)), "joint limit")
     assert_allclose(upper, -20.0)
     assert_allclose(lower, -free)
+
+
+def test_a_step_may_stop_a_joint_from_its_largest_rate_and_not_turn_it_round():
+    robot, dt = load("arm7"), 1e-3
+    limits = eq.JointLimits(acceleration=20.0, velocity=2.0, most=1e9)
+    controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[limits], dt=dt)
+    middle = (robot.limits.lower + robot.limits.upper) / 2
+    for t, way in ((0.0, 1.0), (dt, -1.0)):
+        lower, upper = rows_of(controller(t, middle, np.full(7, way * 2.0)), "joint limit")
+        assert_allclose(lower if way > 0 else upper, -way * 2.0 / dt, rtol=1e-12)
 
 
 def test_a_jump_raises_the_bound_of_velocities_by_half_a_step_of_it():

@@ -157,6 +157,18 @@ def test_limits_hold_under_accelerations_that_are_larger_than_those_they_brake_w
     assert most_used > 0.9 * most
 
 
+def test_the_way_down_is_bounded_as_the_way_up(rng):
+    """Also where the joint may be accelerated by more than it brakes with, and in states that are not viable."""
+    n, A, dt, most = 2000, 10.0, 2e-3, 200.0
+    q, v, lower, upper = rng.uniform(-1.2, 1.2, n), rng.uniform(-3.0, 3.0, n), -1.0, 0.7
+    low, high = acceleration_interval(q, v, lower, upper, 2.0, A, dt, most=most)
+    down, up = acceleration_interval(-q, -v, -upper, -lower, 2.0, A, dt, most=most)
+    assert_allclose((down, up), (-high, -low), rtol=1e-12)
+    assert (high >= -A).all() and (low <= A).all()  # what brakes or brings back is what it counts on
+    for end in (high, -low):
+        assert (end == most).any() and (end == -A).any()
+
+
 def test_joints_without_limits_are_free():
     with np.errstate(all="raise"):
         bounds = acceleration_bounds(0.3, 5.0, -np.inf, np.inf, np.inf, 10.0, 1e-3)

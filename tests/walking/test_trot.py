@@ -20,6 +20,7 @@ from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, pushed_t
 from equipoise.walking.gait import Command, Place, next_place
 from equipoise.walking.leg_reach import reach_of_groups
 from equipoise.walking.many_feet import LINE, hull_of, virtual_foot
+from equipoise.walking.state import STEP
 from equipoise.walking.step_plan import Flight, StepPlanner, Wish, capturable
 
 numbers = st.floats(-1, 1)
@@ -110,6 +111,19 @@ def test_groups_can_be_caught_the_same_way_on_both_sides(quadruped):
         lower, upper = capturable(g, side)
         assert_allclose(upper, np.array([g.reach.ahead, g.reach.widest]) / (sigma - 1), rtol=1e-12)
         assert_allclose(lower, -upper, rtol=1e-12)
+
+
+@pytest.mark.parametrize("pushed", [-np.inf, 0.0])
+def test_a_trot_holds_trunk_and_centre_of_mass_as_a_stand_does(quadruped, monkeypatch, pushed):
+    """Also after a push: the weights are a biped's to change."""
+    s, legs, weights = quadruped.machine.state, quadruped.whole_body, {}
+    monkeypatch.setattr(legs.controller, "set_weight", lambda name, weight: weights.update({name: weight}))
+    legs.stiffen(1.0)
+    usual = weights.copy()
+    weights.clear()
+    s.mode, s.pushed = STEP, pushed
+    quadruped.machine._watch(quadruped._see(0.0, quadruped.q0, np.full(quadruped.robot.nv, 0.01)), 1e-3)
+    assert set(weights) == {"torso", "centre of mass"} and weights == usual
 
 
 def test_across_the_line_only_the_step_catches_and_along_it_pressure_helps(quadruped):

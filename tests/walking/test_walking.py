@@ -13,6 +13,7 @@ from snapshots import require_same_after_restore
 
 import equipoise as eq
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
+from equipoise.walking.footsteps import Footstep
 from equipoise.walking.gait import Command, Gait
 from equipoise.walking.machine import PACE, PELVIS, USED, Machine, Seen
 from equipoise.walking.pendulum import within
@@ -325,6 +326,8 @@ def test_joints_brake_at_their_ends_by_what_their_own_motors_give(human):
     inertia = np.diag(robot.mass_matrix(human.body.standing))
     knee = robot.joints["left_knee"].v
     assert_allclose(found, [-QUICK, -(BRAKES * robot.limits.effort[knee] / inertia[knee])[0], -SLOWEST], rtol=1e-9)
+    held = abs(robot.gravity(q)[knee])  # by the same motor
+    assert held > 0 and inertia[knee] * -found[1] + held < robot.limits.effort[knee]
 
 
 def test_torso_and_pelvis_are_held_by_their_weights(human):
@@ -340,6 +343,15 @@ def test_torso_and_pelvis_are_held_by_their_weights(human):
     assert_allclose(weights["centre of mass"], 4 * usual["centre of mass"], rtol=1e-12)
     assert_allclose(weights["pelvis"], 3 * usual["pelvis"], rtol=1e-12)
     assert_allclose(weights["torso"], usual["torso"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("stance, walked", [(0.2, 1), (0.0, 0)])
+def test_a_tread_is_high_or_not_from_where_the_stance_foot_is(machine, stance, walked):
+    """The foot beside it is brought up to it by a walk."""
+    seen = standing()
+    seen.poses[1][2, 3] = stance
+    machine.state.queue = [Footstep(0, seen.place(0), 0.2)]
+    assert len(machine.preview.given(machine.state, seen, 0)) == walked
 
 
 @pytest.mark.parametrize(
