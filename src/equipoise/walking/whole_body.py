@@ -125,7 +125,8 @@ class WholeBody:
         )
 
     def _brakes(self) -> Array:
-        """rad/s², of each joint rate: τ / M_jj of its own motor and what hangs on it, standing."""
+        """rad/s², of each joint rate: τ / M_jj of its own motor and what hangs on it, standing; as much as any where no
+        effort is known."""
         robot = self.robot
         inertia = np.diag(robot.mass_matrix(self.body.standing))
         own = np.divide(robot.limits.effort, inertia, out=np.full(robot.nv, np.inf), where=robot.limits.effort > 0)

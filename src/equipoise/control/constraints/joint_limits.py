@@ -78,7 +78,7 @@ class JointLimits(Constraint):
         A, free = (np.asarray(a, dtype=float) for a in (acceleration, acceleration if most is None else most))
         for what, given in (("acceleration", A), ("most", free)):
             if given.shape not in ((), (n,)) or not (np.isfinite(given).all() and (given > 0).all()):
-                raise TaskError(f"{self.label}: {what} must be positive, one number or {n}; got {given!r}")
+                raise TaskError(f"{self.label}: {what} must be positive and finite, one number or {n}; got {given!r}")
         lower, upper = self._ends(robot, at, position)
         lower, upper = np.clip(lower + margin, -FAR, FAR), np.clip(upper - margin, -FAR, FAR)
         if not (lower < upper).all():
