@@ -41,7 +41,7 @@ class JointLimits(Constraint):
     position: Setting = True
     velocity: Setting = True
     margin: Setting = 0.0
-    most: Setting = None
+    most: Setting | None = None
 
     @property
     def label(self) -> str:
