@@ -173,6 +173,7 @@ def test_barriers_measure_what_they_say(rng):
         (eq.TorqueLimits(limits=(1.0, 2.0)), "one number or 8"),
         (eq.JointLimits(acceleration=-1.0), "acceleration must be positive"),
         (eq.JointLimits(most=np.nan), "most must be positive"),
+        (eq.JointLimits(most="much"), "most must be positive, one number or 8; got 'much'"),
         (eq.JointLimits(margin=3.0), "no room"),
         (eq.MomentumLimits(linear=-1.0), "must be positive"),
         (
