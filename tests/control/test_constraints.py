@@ -174,6 +174,7 @@ def test_barriers_measure_what_they_say(rng):
         (eq.JointLimits(acceleration=-1.0), "acceleration must be positive"),
         (eq.JointLimits(most=np.nan), "most must be positive"),
         (eq.JointLimits(acceleration=np.inf), "acceleration must be positive"),
+        (eq.JointLimits(most="much"), "most must be positive and finite, one number or 8; got 'much'"),
         (eq.JointLimits(margin=3.0), "no room"),
         (eq.MomentumLimits(linear=-1.0), "must be positive"),
         (

@@ -177,6 +177,16 @@ def test_a_stance_out_of_reach_is_told_before_anything_moves(human, feet):
                    postures={"attempts": 1})  # fmt: skip
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("times", [{"seconds": x} for x in (0, -1.0, np.nan, np.inf, "fast")] + [
+    {"hold": x} for x in (-1.0, np.nan, None)
+])  # fmt: skip
+def test_times_of_a_stance_that_cannot_be(human, feet, times, dynamic):
+    ((what, given),) = times.items()
+    with pytest.raises(StanceError, match=rf"stance 'late': {what} is how long .*; got {given!r}$"):
+        eq.Stances(human, [eq.Stance(BOTH, human.standing(), "late", **times)], feet, dynamic=dynamic)
+
+
 def test_stances_that_cannot_be(human, feet, foot):
     with pytest.raises(eq.UnknownNameError, match="right_foot"):
         eq.Stances(human, [eq.Stance(["right_fot"])], feet)

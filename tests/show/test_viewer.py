@@ -231,6 +231,21 @@ def test_live_steps_move_the_robot_towards_a_dragged_target(opened):
     assert servo.resets == 2
 
 
+def test_a_plan_that_cannot_be_drawn_leaves_the_picture_running(opened):
+    """It is a warning, once."""
+
+    class Servant(Servo):
+        def outlines(self, q):
+            raise ZeroDivisionError("no plan")
+
+    robot = samples.human()
+    live = Live(RobotScene(opened, robot), Servant(), None, robot.standing(), np.full(robot.nv, 0.01), 1e-2)
+    with pytest.warns(UserWarning, match="outlines of the controller cannot be shown: ZeroDivisionError: no plan"):
+        live.step()
+    live.step()
+    assert live.t == pytest.approx(0.02)
+
+
 def test_pausing_and_the_clock(opened, monkeypatch):
     monkeypatch.setattr(live_module, "BUSY", 60.0)  # however slow the machine is
     robot = samples.human()

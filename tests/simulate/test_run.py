@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -162,6 +163,89 @@ def test_a_controllers_own_attributes_are_no_phase_and_no_outlines(tmp_path):
     run = eq.simulate(crate(), Own(), plant="hard", duration=0.01, q0=q, v0=np.full(6, 0.1), **CRATE)
     assert run.phases == () and run.outlines == {}
     assert_same(eq.Run.load(run.save(tmp_path / "run.npz")), run)
+
+
+class Rubbish:
+    """A controller of which nothing but the torque is of use; it spoils what it is given, too."""
+
+    def __init__(self, **told):
+        self.told = told
+
+    def __call__(self, t, q, v):
+        return talkative(t, q, v)
+
+    def _tell(self, name, usual):
+        told = self.told.get(name, usual)
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+    @property
+    def phase(self):
+        return self._tell("phase", "go")
+
+    def outlines(self, q):
+        q[:] = np.nan
+        return self._tell("outlines", {"reach": np.eye(3)})
+
+    def references(self, q):
+        q[:] = np.nan
+        return self._tell("references", {"crate": np.eye(4)})
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"phase": ZeroDivisionError("no gait")}, "phase of the .* be shown: ZeroDivisionError: no gait"),
+        ({"outlines": ZeroDivisionError("no plan")}, "outlines .* cannot be shown: ZeroDivisionError: no plan"),
+        ({"outlines": "reach"}, "outlines .* a dictionary by name; got str"),
+        ({"outlines": {"reach": np.zeros((4, 2))}}, r"outlines .* finite corners, \(k, 3\).* got 'reach': \[\[0.0"),
+        ({"outlines": {"reach": np.full((2, 3), np.nan)}}, "outlines .* finite corners"),
+        ({"outlines": {3: np.eye(3)}}, "outlines .* a name and finite corners"),
+        ({"references": ZeroDivisionError("no goal")}, "references .* cannot be shown: ZeroDivisionError: no goal"),
+        ({"references": {"crate": np.zeros(3)}}, r"references .* a pose in the world, \(4, 4\); got \[0.0"),
+        ({"references": {"crate": np.zeros((4, 4))}}, "references .* a pose in the world"),
+        ({"references": {"crates": np.eye(4)}}, "references .* frame named 'crates'.*Did you mean 'crate'"),
+    ],
+)
+def test_what_cannot_be_shown_never_ends_a_run_and_is_reported_once(tmp_path, told, why):
+    """The state goes on as without it, bit for bit, and all else that is told is recorded."""
+    options = CRATE | dict(plant="hard", duration=0.1, q0=small_run().q[0], v0=np.full(6, 0.1))
+    run, usual = (eq.simulate(crate(), Rubbish(**given), **options) for given in (told, {}))
+    assert run.outcome == usual.outcome == "completed"
+    assert run.q.tobytes() == usual.q.tobytes() and np.isfinite(run.q).all()
+    reports = [(t, text) for t, text in run.events if "cannot be shown" in text]
+    assert len(reports) == 1 and reports[0][0] == 0.0 and re.search(why, reports[0][1], re.DOTALL)
+    assert not [text for _, text in usual.events if "cannot be shown" in text]
+    (wrong,) = told
+    assert [bool(run.phases), bool(run.outlines), bool(run.references)] == [
+        wrong != name for name in ("phase", "outlines", "references")
+    ]
+    assert_same(eq.Run.load(run.save(tmp_path / "run.npz")), run)
+
+
+def test_of_outlines_those_that_can_be_drawn_are_kept_and_copied():
+    """Names that come and go, none at all, one that cannot be drawn beside one that can, arrays that change later."""
+    corners = np.eye(3)
+
+    class Changing(Rubbish):
+        def __call__(self, t, q, v):
+            self.t = t
+            return talkative(t, q, v)
+
+        def outlines(self, q):
+            corners[0, 0] = self.t
+            told = {"left": corners} if self.t < 0.05 else {"right": corners, "bad": "reach"}
+            return None if self.t < 0.02 else told
+
+    run = eq.simulate(crate(), Changing(), plant="hard", duration=0.1, q0=small_run().q[0], **CRATE)
+    assert set(run.outlines) == {"left", "right"}
+    told = {name: np.flatnonzero(np.isfinite(array[:, 0, 0])).tolist() for name, array in run.outlines.items()}
+    assert told == {"left": [33], "right": [66, 99]}
+    assert_allclose([run.outlines["left"][33, 0, 0], run.outlines["right"][66, 0, 0]], [0.033, 0.066])
+    assert [t for t, text in run.events if "outlines of the controller cannot be shown" in text] == [
+        pytest.approx(0.066)
+    ]
 
 
 def test_an_outline_without_corners_is_none():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.simulate.walk_trials import varied_plant
 
 
 @functools.cache
@@ -56,6 +57,41 @@ def test_what_is_no_wrench_is_not_felt(wrench):
     assert list(walker.snapshot().forces) == ["right foot"]
     walker.observe(None)
     assert walker.snapshot().forces == {}
+
+
+@pytest.mark.parametrize("wrenches", [[1.0], "much", 5])
+def test_what_is_no_mapping_of_wrenches_is_not_felt(wrenches):
+    walker = made("walk")
+    walker.observe(wrenches)
+    assert walker.snapshot().forces == {}
+
+
+@pytest.mark.parametrize("back", [0.4, 1e6])
+def test_a_time_that_goes_back_does_not_stop_a_walk(back):
+    """In the middle of a step, for good: nothing raises, it is told once, and the torques are those of a clock that
+    stood still for that call."""
+    walker, wrong = made("walk").forget_commands().command(0.3), 400
+    plant = varied_plant(walker, 1)
+    runs = []
+    for jump in (0.0, back):
+        walker.reset()
+        state = plant.reset(walker.q0, np.full(walker.robot.nv, 1e-3))
+        runs.append([])
+        for k in range(wrong + 80):
+            t = 1e-3 * k if k < wrong else 1e-3 * (k - 1) - jump
+            solution = walker(t, state.q, state.v)
+            assert solution.status.ok and np.isfinite(solution.torque).all()
+            runs[-1].append(solution.torque)
+            state = plant.step(solution.torque, 1e-3)
+        assert walker.mode == "step"
+        told = [text for _, text in walker.log if "time went back" in text]
+        assert told == ([f"time went back by {jump:.3g} s; the walk goes on as if it had not"] if jump else [])
+    kept = walker.snapshot()
+    first = walker(t + 1e-3, state.q, state.v).torque
+    walker.restore(kept)  # its clock too
+    np.testing.assert_allclose(walker(t + 1e-3, state.q, state.v).torque, first, atol=1e-4)  # N m; the solver is cold
+    walker.forget_commands()
+    np.testing.assert_allclose(runs[1], runs[0], atol=1e-6)  # N m; times are rounded, 1e-10 s
 
 
 def test_steps_count_on_no_more_friction_than_is_there():

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.algebra.rigid import rotation_from_rpy
+from equipoise.control.controller.frame_targets import frame_targets
 
 COM = "centre of mass"
 
@@ -76,6 +77,23 @@ def test_what_waits_while_the_home_moves_is_as_if_asked_for_afterwards():
     ahead = standing.robot.pose(second, standing.body.frames["left foot"])[:2, :2] @ [0.02, 0.01]
     assert_allclose(found[0][0][:2] - standing.robot.com(second)[:2], ahead, atol=1e-3)
     standing.reset()
+
+
+def test_a_robot_that_was_turned_looks_where_it_would_have_looked():
+    """Left and up are those of the robot: the gaze after a quarter turn is the old one, turned."""
+    standing, gazes = made(False), []
+    frame, quarter = standing.body.frames["head"], np.pi / 2
+    for yaw in (0.0, quarter):
+        q = turned(standing.q0, yaw, (0.0, 0.0, 0.0))
+        standing.reset()
+        standing.move_home(0.0, q)
+        standing.look(0.2, 0.3, at=0.0, seconds=0.1)
+        for t in (0.0, 1.0):
+            standing(t, q, np.full(standing.robot.nv, 0.01))
+        gazes.append(frame_targets(standing, standing.robot, q)[frame][:3, :3])
+    standing.reset()
+    assert_allclose(gazes[1], rotation_from_rpy(0.0, 0.0, quarter) @ gazes[0], atol=1e-9)
+    assert np.linalg.norm(gazes[0] - standing.robot.pose(standing.q0, frame)[:3, :3]) > 0.3  # it does look elsewhere
 
 
 def test_a_push_beyond_the_soles_makes_it_step():

@@ -313,8 +313,8 @@ class StandingController:
     def _gaze(self, t: float) -> Array:
         """Pose of the head that looks where the reference says."""
         left, up = self._ways[HEAD].at(t)[0]
-        X = self.robot.pose(self._posture, self.body.frames["head"])
-        X[:3, :3] = rotation_from_rpy(0.0, -float(up), float(left)) @ X[:3, :3]
+        X, heading = self.robot.pose(self._posture, self.body.frames["head"]), self._heading()
+        X[:3, :3] = heading @ rotation_from_rpy(0.0, -float(up), float(left)) @ heading.T @ X[:3, :3]
         return X
 
     def correct_com(self, offset: Array) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
@@ -12,11 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..algebra import quaternions, rigid
-from ..control.controller.frame_targets import frame_targets
 from ..errors import EquipoiseError, StateError
 from ..model.types import Array
 from ..robot import Robot
-from ..simulate.planned import outlines_of
+from ..simulate.planned import PlanReader
 from .moments import Moment, com_velocity
 from .panels import Panel
 from .scene import RobotScene, _node
@@ -95,6 +95,7 @@ class Live:
         if not dt > 0:
             raise StateError(f"dt must be positive, in seconds; got {dt!r}")
         self.scene, self.controller, self.dt = scene, controller, float(dt)
+        self.plan = PlanReader(controller, scene.robot, warnings.warn)
         self.plant = OwnAccelerations(scene.robot) if plant is None else plant
         self.start = np.array(q, dtype=float), np.array(v, dtype=float)
         self.lock = threading.RLock()
@@ -118,9 +119,9 @@ class Live:
     def show(self) -> None:
         """The picture of now."""
         velocity = com_velocity(self.scene.robot, self.q, self.v)
-        wanted = {} if self.solution is None else frame_targets(self.controller, self.scene.robot, self.q)
+        wanted = {} if self.solution is None else self.plan.references(self.q)
         references = {**wanted, **self.references}
-        outlines = {} if self.solution is None else outlines_of(self.controller, self.q)
+        outlines = {} if self.solution is None else self.plan.outlines(self.q)
         self.scene.show(Moment(self.t, self.q, self.wrenches, velocity, references, outlines))
 
     def toggle(self) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algebra.arrays import finite
-from ..control.controller.frame_targets import frame_targets
 from ..errors import ConstraintError, ShapeError, StateError, unknown_name
 from .actuators import ActuatorBank, Actuators
 from .conditions import Fall, Noise, Push, as_kind
@@ -20,7 +19,7 @@ from .contacts import Contacts
 from .motor import DriveCommand, Motor
 from .off_ground import report_contacts_off_ground
 from .perception import Perception
-from .planned import outlines_of, phase_of
+from .planned import PlanReader
 from .plant import Plant, PlantState, make_plant
 from .record import RunRecorder
 from .run import Run
@@ -106,6 +105,7 @@ def simulate(
     perception = _perception(robot, made, estimator, sensors, noise, rng, state)
     loop = _Loop(
         robot, controller, made, dt, every, shoves, record,
+        plan=PlanReader(controller, robot, lambda text: record.tell(record.t[-1], text)),
         sense=None if noise is None else as_kind(Noise, noise).sensor(robot, rng),
         fallen=_watcher(robot, made, fall if fall is None else as_kind(Fall, fall), state.q),
         motor=Motor(robot, delay, clip, getattr(made, "command", "torque"), actuators),
@@ -225,6 +225,7 @@ class _Loop:
     every: int
     pushes: tuple[Push, ...]
     record: RunRecorder
+    plan: PlanReader
     sense: Callable[[Array, Array], tuple[Array, Array]] | None
     fallen: Callable[[Array], str | None] | None
     motor: Motor
@@ -280,10 +281,10 @@ class _Loop:
 
     def _record_plan(self, k: int, state: PlantState) -> None:
         """What the controller does, and now and then where it wants frames and what it draws: for the eye."""
-        self.record.enter(k * self.dt, phase_of(self.controller))
+        self.record.enter(k * self.dt, self.plan.phase())
         if k % max(1, round(DRAWN / self.dt)) == 0:
-            self.record.references[k] = frame_targets(self.controller, self.robot, state.q)
-            if outlines := outlines_of(self.controller, state.q):
+            self.record.references[k] = self.plan.references(state.q)
+            if outlines := self.plan.outlines(state.q):
                 self.record.outlines[k] = outlines
 
     def _call(self, t: float, state: PlantState) -> tuple[Any, float]:

@@ -35,7 +35,7 @@ from .hop import Hopper, HopState
 from .machine import Machine
 from .pendulum import divergent
 from .resistance import Resistance
-from .state import STAND, STEP, Seen, State
+from .state import STAND, STEP, Clock, Seen, State
 from .step_plan import StepPlan
 from .trot import trotting
 from .whole_body import Held, WholeBody
@@ -59,6 +59,7 @@ class Snapshot(NamedTuple):
     climb: ClimbState | None
     hop: HopState | None
     hops: tuple[tuple[float, float], ...]
+    clock: Clock
 
 
 class Walking:
@@ -184,11 +185,13 @@ class Walking:
         self.hopper.state = self.climber.state = None
         self.log: list[tuple[float, str]] = []
         self._forces: Mapping[str, Array] = {}
+        self._clock = Clock()
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
         """Measured contact forces, if the plant has them; of what is no wrench, place decides whether a foot is
         down."""
-        given = {name: as_numbers(wrench)[0] for name, wrench in (wrenches or {}).items()}
+        felt = wrenches if isinstance(wrenches, Mapping) else {}
+        given = {name: as_numbers(wrench)[0] for name, wrench in felt.items()}
         self._forces = {
             name: w for name, w in given.items() if np.shape(w) == (6,) and w.dtype.kind == "f" and finite(w)
         }
@@ -201,7 +204,10 @@ class Walking:
         while self._later and self._later[0][0] <= t + 1e-9:
             self._command = self._later.pop(0)[1]
         if usable:
-            said = self._decide(self._see(t, q, v), q)
+            back, self._clock = self._clock.back(t), self._clock.called(t)
+            said = self._decide(self._see(self._clock.now, q, v), q)
+            if back > self.dt:
+                said = [*said, f"time went back by {back:.3g} s; the walk goes on as if it had not"]
         solution = self.whole_body(t, q, v)
         if usable and self._resistance is not None:
             solution = replace(solution, torque=self._resistance.made_up(solution.torque, v))
@@ -218,7 +224,7 @@ class Walking:
             said = self.climber.decide(seen, q, self.dt)
             self._go_on(self.climber.state is None)
             return said
-        if self._hops and self._hops[0][0] <= seen.t and self.mode == STAND and self._command.still:
+        if self._hops and self._hops[0][0] <= self._clock.last and self.mode == STAND and self._command.still:
             self.hopper.begin(seen, self._hops.pop(0)[1])
         if self.hopper.state is None:
             return self.machine.decide(seen, self._command, self.dt)
@@ -250,7 +256,7 @@ class Walking:
 
     def leaves(self, t: float, q: Array, v: Array) -> bool:
         """Whether the capture point leaves the soles of a robot that stands in state (q, v), or will at once."""
-        return self.machine.leaves(self._see(t, q, v), self.dt)
+        return self.machine.leaves(self._see(self._clock.called(t).now, q, v), self.dt)
 
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)
@@ -265,14 +271,15 @@ class Walking:
         """Everything that a later `restore` needs to go on from here."""
         state, later = deepcopy(self.machine.state), tuple(self._later)
         climb, hop, hops = deepcopy(self.climber.state), deepcopy(self.hopper.state), tuple(self._hops)
-        return Snapshot(state, self.whole_body.snapshot(), self._command, later, dict(self._forces), climb, hop, hops)
+        body, forces = self.whole_body.snapshot(), dict(self._forces)
+        return Snapshot(state, body, self._command, later, forces, climb, hop, hops, self._clock)
 
     def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""
         self.machine.state, self._command = deepcopy(state.machine), state.command
         self._later, self._forces = list(state.later), state.forces
         self.climber.state, self.hopper.state = deepcopy(state.climb), deepcopy(state.hop)
-        self._hops = list(state.hops)
+        self._hops, self._clock = list(state.hops), state.clock
         self.whole_body.restore(state.whole_body)
 
 

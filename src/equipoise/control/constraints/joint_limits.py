@@ -41,7 +41,7 @@ class JointLimits(Constraint):
     position: Setting = True
     velocity: Setting = True
     margin: Setting = 0.0
-    most: Setting = None
+    most: Setting | None = None
 
     @property
     def label(self) -> str:
@@ -75,10 +75,8 @@ class JointLimits(Constraint):
     ) -> tuple[Array, Array, Array, Array, Array]:
         robot, at, dt = context.robot, context.joint_rates, context.dt
         n = len(at)
-        A, free = (np.asarray(a, dtype=float) for a in (acceleration, acceleration if most is None else most))
-        for what, given in (("acceleration", A), ("most", free)):
-            if given.shape not in ((), (n,)) or not (np.isfinite(given).all() and (given > 0).all()):
-                raise TaskError(f"{self.label}: {what} must be positive and finite, one number or {n}; got {given!r}")
+        A = self._accelerations("acceleration", acceleration, n)
+        free = A if most is None else self._accelerations("most", most, n)
         lower, upper = self._ends(robot, at, position)
         lower, upper = np.clip(lower + margin, -FAR, FAR), np.clip(upper - margin, -FAR, FAR)
         if not (lower < upper).all():
@@ -93,6 +91,15 @@ class JointLimits(Constraint):
         room = 2 * V / dt if position is False else np.minimum(V / dt, (upper - lower) / dt**2)
         A = np.minimum(A, room)
         return lower, upper, V, A, np.maximum(A, np.minimum(free, room))
+
+    def _accelerations(self, what: str, given: Any, n: int) -> Array:
+        try:
+            numbers = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
+        if numbers.shape not in ((), (n,)) or not (np.isfinite(numbers).all() and (numbers > 0).all()):
+            raise TaskError(f"{self.label}: {what} must be positive and finite, one number or {n}; got {given!r}")
+        return numbers
 
     def _speeds(self, robot: Robot, at: Array, velocity: Any) -> Array:
         if isinstance(velocity, bool | np.bool_):

@@ -33,6 +33,7 @@ SQUEEZE = 3.0  # weights: what contacts bear in all
 SHIFT = 0.6  # 1/ω: the shortest time in which weight goes to other contacts
 LOADING = 0.3  # 1/ω: in which load goes to or from a contact, at most
 SLACK = 0.05  # s, for a contact to be made after its time
+LONGEST = 60.0  # s of a plan: knots are so near that the time to find it grows with the third power
 PACES = (1.0, 1.3, 1.7, 2.2, 3.0, 4.0)  # times by these, until there is a plan
 
 
@@ -75,6 +76,8 @@ class DynamicMotions:
         rate, reasons = sqrt(-down[2] / self._height(steps[0], com)), []
         for pace in PACES:
             times, why = self._times(steps, q, rate, pace)
+            if not why and sum(times) > LONGEST:
+                why = f"it takes {sum(times):.3g} s, and a plan {LONGEST:g} s at most; rest in between (hold)"
             if why:
                 return [], why
             found = plan_com(self._phases(steps, times), np.stack([com, np.zeros(3)]), -float(down[2]))

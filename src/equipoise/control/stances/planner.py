@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +61,13 @@ class Planner:
                 raise unknown_name("contact", name, self.contacts)
         if not stance.contacts:
             raise StanceError(f"stance {stance.name!r} has no contact; nothing would carry the robot")
+        if stance.seconds is not None and not (isinstance(stance.seconds, Real) and 0 < stance.seconds < np.inf):
+            raise StanceError(
+                f"stance {stance.name!r}: seconds is how long the motion into it takes, positive and finite, or None "
+                f"for what distance and speed say; got {stance.seconds!r}"
+            )
+        if not (isinstance(stance.hold, Real) and stance.hold >= 0):
+            raise StanceError(f"stance {stance.name!r}: hold is how long to stay, s, not negative; got {stance.hold!r}")
 
     def _posture(self, stance: Stance, k: int, before: Array, wanted: Array) -> Array:
         """The posture of a stance, found where it is not given."""
