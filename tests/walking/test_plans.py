@@ -13,10 +13,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from equipoise.walking.gait import ASIDE, FASTEST, HASTE, STEADY, Command, Gait, Place, next_place, slowest_joint
+from equipoise.walking.gait import (
+    ASIDE,
+    FASTEST,
+    FOLLOW,
+    HASTE,
+    QUICKEST,
+    STEADY,
+    Command,
+    Gait,
+    Place,
+    next_place,
+    slowest_joint,
+)  # fmt: skip
+from equipoise.walking.gait import STRIDE as REACHED
 from equipoise.walking.pendulum import after, after_shift, before, divergent
 from equipoise.walking.reach import Reach
-from equipoise.walking.step_plan import BRAKING, NEAREST, QUINTIC, Flight, StepPlanner, Wish, capturable, growths
+from equipoise.walking.step_plan import BRAKING, NEAREST, Flight, StepPlanner, Wish, capturable, growths
+from equipoise.walking.swing import QUINTIC
 
 SOLE = np.array([[0.08, 0.03], [-0.08, 0.03], [-0.08, -0.03], [0.08, -0.03]])
 numbers = st.floats(-1, 1)
@@ -271,7 +285,31 @@ def test_the_largest_speeds_ahead_and_aside_differ():
     speed = g.rate * g.height
     for sign in (1, -1):
         new = g.towards(Command(), Command(sign * 9.0, sign * 9.0, 0.0), 1e3)
-        assert_allclose([new.forward, new.left], [sign * FASTEST * speed, sign * ASIDE * speed], rtol=1e-12)
+        assert_allclose([new.forward, new.left], [sign * g.fastest, sign * ASIDE * speed], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "changed, end",
+    [
+        ({"push_off": np.full(2, 400.0), "reach": box_reach(ahead=2.0)}, "seen"),
+        ({"push_off": np.full(2, 400.0), "reach": box_reach(ahead=0.3)}, "reach"),
+        ({"push_off": np.full(2, 20.0), "reach": box_reach(ahead=2.0)}, "feet"),
+        ({"push_off": np.full(2, 20.0), "reach": box_reach(ahead=0.3), "width": 0.0}, "seen"),
+    ],
+)
+def test_commands_end_at_what_this_body_can_walk(changed, end):
+    """In the quickest steps: a stride within reach, and a foot from rest to rest over two of them. A trot has a gait of
+    its own."""
+    g = gait(**changed)
+    T = QUICKEST * g.period
+    stride = g.fastest * T
+    used = {
+        "seen": g.fastest / (FASTEST * g.rate * g.height),
+        "reach": stride / (REACHED * g.reach.ahead),
+        "feet": QUINTIC * 2 * stride / (T - g.transfer) ** 2 / (FOLLOW * g.push_off[0]),
+    }
+    assert_allclose(used[end], 1.0, rtol=1e-12)
+    assert g.width == 0 or max(used.values()) <= 1 + 1e-12
 
 
 @pytest.mark.parametrize("part", [-1.0, -0.5, 0.0, 0.5, 1.0])

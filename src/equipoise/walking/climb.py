@@ -29,8 +29,7 @@ from .legs import LegStretch
 from .machine import STAIR, Machine
 from .pendulum import divergent, within
 from .state import Seen, wrapped
-from .step_plan import QUINTIC
-from .swing import Swing, quintic
+from .swing import QUINTIC, Swing, quintic
 from .whole_body import WholeBody
 
 Array = np.ndarray

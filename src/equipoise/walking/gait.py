@@ -13,6 +13,7 @@ import numpy as np
 
 from ..body.body import Body
 from .reach import Reach, reach_of
+from .swing import QUINTIC
 
 Array = np.ndarray
 # of g: how fast speeds may change, of ω² for the turn; and by which part of it slower at the largest speed
@@ -23,6 +24,8 @@ QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
 SWING = 1.8  # of the largest accelerations of a foot under a trunk at rest: steps may count on
 QUICK_FOOT = 20.0  # of g: and never more
+# of these, that steps use where nothing pushes, as quicker ones may scuff the ground; and that commands may need
+UNHURRIED, FOLLOW = 0.58, 0.5
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
 
 
@@ -81,14 +84,22 @@ class Gait:
 
     def towards(self, now: Command, asked: Command, dt: float) -> Command:
         """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow,
-        and end at the largest that was seen to be walked."""
-        speed = self.rate * self.height
-        forward, left = (min(max(x, -m * speed), m * speed) for x, m in ((asked.forward, FASTEST), (asked.left, ASIDE)))
+        and end at the largest that can be walked."""
+        speed, ends = self.rate * self.height, (self.fastest, ASIDE * self.rate * self.height)
+        forward, left = (min(max(x, -m), m) for x, m in zip((asked.forward, asked.left), ends, strict=True))
         haste = dt * HASTE * self.rate * (1 - STEADY * min(abs(now.forward) / (FASTEST * speed), 1.0))
         most = haste * speed, haste * speed, haste * self.rate
         pairs = zip((now.forward, now.left, now.turn), (forward, left, asked.turn), most, strict=True)
         new = [a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs]
         return Command(new[0], new[1], new[2])
+
+    @property
+    def fastest(self) -> float:
+        """m/s, forward: as far as legs reach in the quickest steps, and as feet can follow, which go two steps in the
+        time of one; never more than was seen to be walked."""
+        T, seen = QUICKEST * self.period, FASTEST * self.rate * self.height
+        follow = FOLLOW * float(self.push_off[0]) * (T - self.transfer) ** 2 / (2 * QUINTIC * T)
+        return min(seen, STRIDE * self.reach.ahead / T, follow) if self.width else seen
 
     def drop(self, command: Command) -> float:
         """m, by which the centre of mass is lower for longer steps: as the hip of a straight leg is, on average of a

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..balance.support import support_polygon
 from .footing import EARLY, Footing
-from .gait import Command, Gait, Place
+from .gait import UNHURRIED, Command, Gait, Place
 from .pendulum import after_shift, before, within
 from .preview import STAIR, Preview
 from .state import SHIFT, STAND, STEP, Seen, State, wrapped
@@ -61,8 +61,7 @@ class Machine:
     # the same of trunk and centre of mass after a push: else the reaction of a leg that is thrown to its place drives
     # the body on
     caught: ClassVar[float] = 2.0
-    # of the largest accelerations of feet, that steps use where nothing pushes: quicker ones may scuff the ground
-    unhurried: ClassVar[float] = 0.58
+    unhurried: ClassVar[float] = UNHURRIED
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles

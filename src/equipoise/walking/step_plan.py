@@ -23,11 +23,11 @@ import numpy as np
 
 from ..control.qp import CompiledSolver
 from .gait import Gait
+from .swing import QUINTIC
 
 Array = np.ndarray
 UX, UY, SIGMA, YX, YY, BX, BY = range(7)
 WEIGHTS = {"place": 1.0, "time": 0.025, "offset": 30.0, "pressure": 2.0}  # of metres², but for the time's
-QUINTIC = 5.77  # largest acceleration of a quintic from rest to rest, in distance / time²
 BRAKING = 1.5  # the same of one that comes to rest half as far as it would have got, in speed / time
 NEAREST = 0.005  # m, that a foot about to land may still be moved
 

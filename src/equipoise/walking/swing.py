@@ -13,6 +13,7 @@ import numpy as np
 
 Array = np.ndarray
 LEVEL = [0, 1, 3]  # x, y and yaw
+QUINTIC = 5.77  # largest acceleration of a quintic from rest to rest, in distance / time²
 LEAST = 0.03  # s: a foot that is so near to its landing is not sent elsewhere
 
 

@@ -18,7 +18,7 @@ from .gait import Command, Gait, slowest_joint
 from .leg_reach import reach_of_groups
 from .machine import REST, SHIFT, Machine, Seen
 from .many_feet import ManyFeet
-from .step_plan import QUINTIC
+from .swing import QUINTIC
 
 Array = np.ndarray
 TURNING = 2.5, 2.0  # rad, that the joints of a leg turn at their largest rates in the usual step, and in the shortest
