@@ -181,7 +181,7 @@ class StandingController:
         """The centre of mass ahead and to the left (m) of where it stands."""
         goal = self._last(COM).copy()
         by = np.array([_number("ahead", ahead), _number("left", left), 0.0])
-        goal[:2] = (self._home[COM] + self._heading() @ by)[:2]
+        goal[:2] = (self._home[COM] + self._heading @ by)[:2]
         return self._ask(COM, goal, at, seconds)
 
     def look(self, left: float, up: float = 0.0, *, at: float | None = None, seconds: float | None = None) -> Self:
@@ -208,7 +208,7 @@ class StandingController:
         if target is not None and by is None:
             goal = _three("target", target)
         elif by is not None and target is None:
-            goal = self._home[hand] + self._heading() @ _three("by", by)
+            goal = self._home[hand] + self._heading @ _three("by", by)
         else:
             raise ShapeError("reach: give either a target or `by`, three numbers in m")
         return self._ask(hand, goal, at, seconds, in_world=target is not None)
@@ -256,6 +256,8 @@ class StandingController:
     def _go_home(self, q: Array) -> None:
         """References at rest in a standing posture; hands are let go."""
         self._posture, hands = q, self.body.hands
+        # (3, 3) from the axes of the feet as they stand, seen from above, to the world's
+        self._heading = rotation_from_rpy(0.0, 0.0, self._feet_at(q)[1])
         self._home = {
             COM: self.robot.com(q),
             **{role: self.robot.pose(q, self.body.frames[role])[:3, 3] for role in hands},
@@ -285,10 +287,6 @@ class StandingController:
                 command.goal = turn @ (command.goal - old) + new
         self._ways[COM] = _Way.still(self.robot.com(q)).to(t, self._goals[COM], 3.0 / self.body.gains.rate)
 
-    def _heading(self) -> Array:
-        """(3, 3) from the axes of the feet of the standing posture, seen from above, to the world's."""
-        return rotation_from_rpy(0.0, 0.0, self._feet_at(self._posture)[1])
-
     def _feet_at(self, q: Array) -> tuple[Array, float]:
         """(3,) m, the middle of the feet, and their mean yaw, rad."""
         poses = [self.robot.pose(q, self.body.frames[role]) for role in self.body.feet]
@@ -313,7 +311,7 @@ class StandingController:
     def _gaze(self, t: float) -> Array:
         """Pose of the head that looks where the reference says."""
         left, up = self._ways[HEAD].at(t)[0]
-        X, heading = self.robot.pose(self._posture, self.body.frames["head"]), self._heading()
+        X, heading = self.robot.pose(self._posture, self.body.frames["head"]), self._heading
         X[:3, :3] = heading @ rotation_from_rpy(0.0, -float(up), float(left)) @ heading.T @ X[:3, :3]
         return X
 

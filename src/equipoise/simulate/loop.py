@@ -98,9 +98,8 @@ def simulate(
     q, v = _start(robot, controller, q0, v0)
     steps, every = _counts(duration, dt, getattr(controller, "dt", None))
     _require_json(scenario)
-    shoves = _pushes(robot, pushes)
+    shoves, rng = _pushes(robot, pushes), np.random.default_rng(seed)
     state = _reset(controller, made, q, v)
-    rng = np.random.default_rng(seed)
     record = RunRecorder(robot, dt, report_contacts_off_ground(robot, controller, made, state.q))
     perception = _perception(robot, made, estimator, sensors, noise, rng, state)
     loop = _Loop(

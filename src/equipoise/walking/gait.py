@@ -7,6 +7,7 @@ walk alike.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import cos, sin
 
 import numpy as np
@@ -93,7 +94,7 @@ class Gait:
         new = [a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs]
         return Command(new[0], new[1], new[2])
 
-    @property
+    @cached_property
     def fastest(self) -> float:
         """m/s, forward: as far as legs reach in the quickest steps, and as feet can follow, which go two steps in the
         time of one; never more than was seen to be walked."""

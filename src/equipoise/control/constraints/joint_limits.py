@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..controller.scene import Scene
 
 Array = np.ndarray
+SETTINGS = ("acceleration", "position", "velocity", "margin", "most")
 FAR = 1e6  # stands for a limit of position or velocity that is not there
 
 
@@ -47,22 +48,24 @@ class JointLimits(Constraint):
     def label(self) -> str:
         return self.name or "joint limit"
 
+    @property
+    def _given(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in SETTINGS)
+
     def row_names(self, context: Context) -> list[str]:
         return [f"{self.label} of {context.rate_names[k]}" for k in context.joint_rates]
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
         shapes = dict.fromkeys(("lower", "upper", "velocity", "acceleration", "most"), (len(context.joint_rates),))
-        settings = ("acceleration", "position", "velocity", "margin", "most")
-        return {"limits": Parameters(settings, shapes, lambda *values: self._limits(context, *values))}
+        return {"limits": Parameters(SETTINGS, shapes, lambda *values: self._limits(context, *values))}
 
     def check(self, robot: Robot) -> None:
-        settings = self.acceleration, self.position, self.velocity, self.margin, self.most
-        if not any(map(callable, settings)):
-            self._limits(Context(robot), *settings)
+        if not any(map(callable, self._given)):
+            self._limits(Context(robot), *self._given)
 
     def at_rest(self, robot: Robot) -> AtRest:
         context = Context(robot)
-        ends = self._limits(context, self.acceleration, self.position, self.velocity, self.margin, self.most)[:2]
+        ends = self._limits(context, *self._given)[:2]
         lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
         lower[context.joint_rates], upper[context.joint_rates] = ends
         return AtRest(positions=(lower, upper))
