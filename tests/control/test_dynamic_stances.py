@@ -338,7 +338,7 @@ def test_the_option_makes_a_run_shorter(human, walks):
     [
         (0.3, "the way to stance 1 has 0.30 s, and needs more than "),
         (1.1, "contacts would have to give more than they can"),
-        (70.0, "it takes 70 s, and a plan 60 s at most; rest in between (hold)"),
+        (70.0, "it takes 71.4 s, and a plan 60 s at most; rest in between (hold)"),
     ],
 )
 def test_impossible_times_of_a_stance_are_told_and_gone_from_rest_to_rest(human, seconds, why):
