@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import prod
+from functools import cached_property
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -56,10 +57,16 @@ class Parameters:
     numbers: Callable[..., Sequence[ArrayLike]]
     unbounded: bool = False
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many numbers in all."""
         return sum(prod(shape) for shape in self.shapes.values())
+
+    def usable(self, numbers: Array) -> bool:
+        """Whether all are numbers, and finite where they must be."""
+        if isfinite(numbers.dot(numbers)):  # nearly always
+            return True
+        return bool(not np.isnan(numbers).any() if self.unbounded else np.isfinite(numbers).all())
 
     def flat(self, label: str, values: Sequence[object]) -> Array:
         """All numbers of the group, shape (size,); raises `TaskError` where they cannot be used.
@@ -77,8 +84,7 @@ class Parameters:
                 raise TaskError(f"{label}: {name} must have shape {shape}; got {array.shape}")
             made[start : start + array.size] = array.reshape(-1)
             start += array.size
-        good = not np.isnan(made).any() if self.unbounded else np.isfinite(made).all()
-        if not good:
+        if not self.usable(made):
             raise TaskError(f"{label}: {' and '.join(self.settings)} must be finite numbers; got {_short(values)}")
         return made
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import hypot
 
 import numpy as np
 
@@ -49,6 +50,7 @@ class Footing:
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: Sequence[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
+        self._inner = [(INNER * np.abs(sole).max(axis=0)).tolist() for sole in soles]
 
     def wary(self, s: State, t: float) -> bool:
         """Whether the ground was uneven a short while ago."""
@@ -165,10 +167,11 @@ class Footing:
     def _rolls(self, seen: Seen, foot: int, wrench: Array) -> bool:
         """Whether a foot that carries turns about an edge or a line of its sole."""
         loaded = float(wrench[2]) > TOUCHED * self.whole_body.weight
-        return loaded and float(np.hypot(*(seen.poses[foot][:3, :2].T @ seen.spins[foot]))) > ROLLS * self.gait.rate
+        return loaded and hypot(*(seen.poses[foot][:3, :2].T @ seen.spins[foot])) > ROLLS * self.gait.rate
 
     def _inside(self, seen: Seen, foot: int, wrench: Array) -> bool:
         """Whether a foot carries something, and not on the edge of its sole."""
-        size = np.abs(self.soles[foot]).max(axis=0)
-        loaded = float(wrench[2]) > TOUCHED * self.whole_body.weight
-        return loaded and bool((np.abs(pressed_at(seen.poses[foot], wrench)) < INNER * size).all())
+        if not wrench[2] > TOUCHED * self.whole_body.weight:
+            return False
+        (x, y), (most_x, most_y) = pressed_at(seen.poses[foot], wrench), self._inner[foot]
+        return bool(abs(x) < most_x and abs(y) < most_y)

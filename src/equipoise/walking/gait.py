@@ -123,11 +123,11 @@ class Place:
     y: float
     yaw: float
 
-    @property
+    @cached_property
     def xy(self) -> Array:
         return np.array([self.x, self.y])
 
-    @property
+    @cached_property
     def R(self) -> Array:
         """(2, 2) from its axes to the world's."""
         c, s = cos(self.yaw), sin(self.yaw)
@@ -182,6 +182,8 @@ def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading:
     turn = command.turn * seconds
     outwards = 2.0 if side * command.left > 0 else 0.0
     aside = command.left * seconds * (outwards if gait.width else 1.0)
-    middle = Place(stance.x, stance.y, heading).at(0.0, side * gait.width / 2, turn / 2)
-    middle = middle.at(command.forward * seconds, aside, turn / 2)
-    return middle.at(0.0, side * gait.width / 2, 0.0)
+    half, ahead, end = side * gait.width / 2, command.forward * seconds, heading + turn
+    c, s = cos(heading + turn / 2), sin(heading + turn / 2)
+    x, y = stance.x - half * sin(heading), stance.y + half * cos(heading)  # the middle between the feet
+    x, y = x + c * ahead - s * aside, y + s * ahead + c * aside
+    return Place(x - half * sin(end), y + half * cos(end), end)

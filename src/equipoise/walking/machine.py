@@ -10,6 +10,7 @@ A step begins when its stance foot touches. During the transfer both feet carry;
 
 from __future__ import annotations
 
+from math import hypot
 from typing import ClassVar
 
 import numpy as np
@@ -96,7 +97,7 @@ class Machine:
         if s.ground is None:
             s.ground = ground
         most = dt * rate * self.gait.height * (RISING if quick == SOFTLY else np.inf)
-        s.ground += float(np.clip(min(quick * dt * rate, 1.0) * (ground - s.ground), -most, most))
+        s.ground += min(max(min(quick * dt * rate, 1.0) * (ground - s.ground), -most), most)
         height = self.gait.height - self.gait.drop(s.command)
         self.whole_body.set_com(s.ground + height, rate**2 * (seen.com[:2] - s.pressure))
 
@@ -177,7 +178,7 @@ class Machine:
     def _push(self) -> float:
         """Whether something pushes: 0 while ξ's unexplained rate is one that touchdowns make, 1 from twice that on."""
         least = SHOVE * self.gait.rate * self.gait.height
-        return min(max(float(np.hypot(*self.state.shove)) / least - 1.0, 0.0), 1.0)
+        return min(max(hypot(*self.state.shove) / least - 1.0, 0.0), 1.0)
 
     def _watch(self, seen: Seen, dt: float) -> None:
         """The capture point's rate, filtered; and how arms and trunk are held by what it says."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from math import exp
 
 import numpy as np
 
 from .footsteps import Footstep, before_high, climbs
 from .gait import Command, Gait, Place, next_place
-from .pendulum import before
 from .state import Seen, State
 from .step_plan import Wish
 
+Array = np.ndarray
 PREVIEW = 5  # steps
 LAG, CATCH_UP = 0.25, 0.35  # of the speed asked for, at most; of what is missing, in each step
 FIRM, STAIR = 300.0, 0.3  # weight of the place of a step to a tread, of the usual; of the clearance, that makes it one
@@ -35,16 +35,21 @@ class Preview:
         Args:
             seconds: until weight changes feet. whole: s, of this step from touchdown to touchdown.
         """
-        gait = self.gait
         stance = seen.place(s.stance)
         places = self.places(s, seen, command, max(whole - seconds, 0.0))
-        xi = (places[-1].xy + places[-2].xy) / 2
-        for place in reversed(places[1:-1]):
-            xi = before(xi, place.xy, gait.rate, s.period)
         s.goal_yaw = places[1].yaw
-        back = stance.R.T
+        back, xi = stance.R.T, self._capture_point(places, s.period)
         firm = FIRM if self.rises(s, seen) or s.tidies else 1.0
         return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy), firm)
+
+    def _capture_point(self, places: Sequence[Place], period: float) -> Array:
+        """ξ when the second of some places is stepped on, so that it ends at rest between the last two: (2,) m, by
+        `pendulum.before` from step to step."""
+        fade, (almost, last) = exp(-self.gait.rate * period), places[-2:]
+        x, y = (last.x + almost.x) / 2, (last.y + almost.y) / 2
+        for place in reversed(places[1:-1]):
+            x, y = place.x + (x - place.x) * fade, place.y + (y - place.y) * fade
+        return np.array([x, y])
 
     def places(self, s: State, seen: Seen, command: Command, since: float) -> list[Place]:
         """The stance foot and the places after it, those that were given or those of the command, `since` s into the
@@ -54,7 +59,7 @@ class Preview:
             s.goal_height = given[0].height
             return [stance, *(step.place for step in given)]
         s.goal_height = None
-        fast = replace(command, forward=command.forward + float(s.lag[0]), left=command.left + float(s.lag[1]))
+        fast = Command(command.forward + float(s.lag[0]), command.left + float(s.lag[1]), command.turn)
         places, foot, heading = [stance], swing, s.heading - command.turn * since
         for _ in range(1 if command.still else PREVIEW):
             places.append(next_place(places[-1], foot, fast, self.gait, heading, s.pace * s.period))

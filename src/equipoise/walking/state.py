@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import atan2, pi
 from typing import NamedTuple
 
@@ -60,9 +61,12 @@ class Seen:
     forces: Mapping[str, Array]
     spins: tuple[Array, Array] = (np.zeros(3), np.zeros(3))
 
+    @cached_property
+    def _places(self) -> list[Place]:
+        return [Place(float(X[0, 3]), float(X[1, 3]), atan2(float(X[1, 0]), float(X[0, 0]))) for X in self.poses]
+
     def place(self, foot: int) -> Place:
-        X = self.poses[foot]
-        return Place(float(X[0, 3]), float(X[1, 3]), atan2(float(X[1, 0]), float(X[0, 0])))
+        return self._places[foot]
 
     @property
     def heading(self) -> float:

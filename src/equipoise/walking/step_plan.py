@@ -17,7 +17,7 @@ can stop [KHMR20]. That bound is relaxed first where not all can hold: then the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, log, sqrt
 
 import numpy as np
 
@@ -121,11 +121,13 @@ class StepPlanner:
         classes[self._near], classes[self._offset] = 1, 2
         self.solver = CompiledSolver(7, (7,), n_E=2, n_A=n + m + 7, classes_A=classes, regularisation=1e-9)
         data = self.solver.data
+        self._diagonal = data["R"].reshape(-1)[:: 7 + 1]
         data["A"][:n, [UX, UY]] = normals
         data["lower"][:n], data["upper"][:n] = -np.inf, offsets
         edges = np.roll(sole, -1, axis=0) - sole
         outward = np.stack([edges[:, 1], -edges[:, 0]], axis=1) / np.linalg.norm(edges, axis=1)[:, None]
         self._edges = (outward * sole).sum(axis=1)
+        self._push_off = np.tile(gait.push_off, 2) / QUINTIC
         data["A"][self._sole, YX : YY + 1] = outward
         data["lower"][self._sole] = -np.inf
         data["A"][self._sigma, SIGMA] = 1.0
@@ -164,21 +166,18 @@ class StepPlanner:
 
     def _bound_flight(self, foot: Flight) -> None:
         """How far the foot gets in T, x + v T / 2 ± a T² / k, as a line in σ about the time it has by the last plan."""
-        data, rate, a = self.solver.data, self.gait.rate, np.tile(foot.quick * self.gait.push_off, 2) / QUINTIC
+        data, rate, a = self.solver.data, self.gait.rate, foot.quick * self._push_off
         air = max(foot.seconds, 0.02)
         sigma = exp(rate * (foot.seconds + foot.wait))
-        drift = np.concatenate([foot.velocity, -foot.velocity]) / 2
+        (x, y), (vx, vy) = foot.place.tolist(), (foot.velocity / 2).tolist()
+        drift = np.array([vx, vy, -vx, -vy])
         slope = (drift + 2 * a * air) / (rate * sigma)
         data["A"][self._near, SIGMA] = -slope
-        place = np.concatenate([foot.place, -foot.place])
-        data["upper"][self._near] = place + drift * air + a * air**2 + NEAREST - slope * sigma
+        data["upper"][self._near] = np.array([x, y, -x, -y]) + drift * air + a * air**2 + NEAREST - slope * sigma
 
     def _costs(self, wish: Wish, sigma_to: float) -> None:
-        R, r = self.solver.data["R"], self.solver.data["r"]
-        w = WEIGHTS
-        place = w["place"] * wish.firm
-        scales = np.sqrt([place, place, w["time"], w["pressure"], w["pressure"], w["offset"], w["offset"]])
-        scales[SIGMA] /= sigma_to
-        scales[YX : YY + 1] /= max(sigma_to - 1, 0.05)
-        R[range(7), range(7)] = scales
-        r[:] = scales * np.array([*wish.place, sigma_to, 0.0, 0.0, *wish.offset])
+        place, time, offset, pressure = (sqrt(WEIGHTS[name]) for name in ("place", "time", "offset", "pressure"))
+        place, time, pressure = place * sqrt(wish.firm), time / sigma_to, pressure / max(sigma_to - 1, 0.05)
+        scales = np.array([place, place, time, pressure, pressure, offset, offset])
+        self._diagonal[:] = scales
+        self.solver.data["r"][:] = scales * np.array([*wish.place, sigma_to, 0.0, 0.0, *wish.offset])

@@ -301,9 +301,8 @@ class WholeBody:
             lean: rad, of the torso, forward; the pelvis a little less.
         """
         for part, numbers in self.trunk.items():
-            X = np.eye(4)
-            X[:3, :3] = rotation_from_rpy(0.0, LEANS[part] * lean, yaw) @ self._home[part]
-            numbers[:16], numbers[21] = X.ravel(), rate
+            _set_pose(numbers, rotation_from_rpy(0.0, LEANS[part] * lean, yaw) @ self._home[part])
+            numbers[21] = rate
 
     def stiffen(self, times: float, pelvis: float = 1.0, com: float = 1.0) -> None:
         """The weights of torso and pelvis, as a multiple of the usual one, and the pelvis's by so much more; and that
@@ -324,10 +323,8 @@ class WholeBody:
     def set_swing(self, foot: int, state: Array, slope: Array) -> None:
         """A swinging foot by place, rate, acceleration of x, y, z and yaw, (3, 4); its sole along a slope (2,) of the
         world."""
-        X = np.eye(4)
-        X[:3, :3], X[:3, 3] = tilted(slope) @ rotation_from_rpy(0.0, 0.0, float(state[0, 3])), state[0, :3]
         numbers = self.swing[foot]
-        numbers[:16] = X.ravel()
+        _set_pose(numbers, tilted(slope) @ rotation_from_rpy(0.0, 0.0, float(state[0, 3])), state[0, :3])
         numbers[16:19], numbers[21] = state[1, :3], state[1, 3]
         numbers[22:25], numbers[27] = state[2, :3], state[2, 3]
 
@@ -366,6 +363,12 @@ def tilted(slope: Array) -> Array:
         return np.eye(3)
     axis = np.array([slope[1], -slope[0], 0.0]) / rise  # ẑ × normal, of unit length
     return rotation_about(axis, atan(rise))
+
+
+def _set_pose(numbers: Array, R: Array, p: Array | float = 0.0) -> None:
+    """A pose among the numbers of a frame's target: its matrix is the first sixteen, row by row."""
+    top = numbers[:12].reshape(3, 4)
+    top[:, :3], top[:, 3], numbers[12:16] = R, p, (0.0, 0.0, 0.0, 1.0)
 
 
 def _read(numbers: Array) -> Callable[[float], Numbers]:

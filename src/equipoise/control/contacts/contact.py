@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -171,11 +172,11 @@ class Contact(Item):
         }
 
     def _law(self, friction: float, least: float, most: float, stiffness: float, damping: float) -> tuple[float, ...]:
-        if not (np.isfinite(friction) and friction >= 0):
+        if not (isfinite(friction) and friction >= 0):
             raise TaskError(f"{self.label}: friction must be finite and not negative; got {friction!r}")
-        if not (0 <= least <= most and np.isfinite(least)):
+        if not (0 <= least <= most and isfinite(least)):
             raise TaskError(f"{self.label}: wanted 0 ≤ min_force ≤ max_force; got {least!r} and {most!r}")
-        if not (np.isfinite([stiffness, damping]).all() and stiffness >= 0 and damping >= 0):
+        if not (isfinite(stiffness) and isfinite(damping) and stiffness >= 0 and damping >= 0):
             raise TaskError(f"{self.label}: stiffness and damping must be finite and not negative")
         return friction, least, most, stiffness, damping
 

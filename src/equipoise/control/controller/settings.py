@@ -46,7 +46,7 @@ class Settings:
         for (label, _), (group, _) in layout.groups.items():
             for name in group.settings:
                 self._values[label][name] = getattr(self._items[label], name, None)
-        self._varying: list[tuple[Item, Parameters, slice, list[Any]]] = []
+        self._varying: list[tuple[Item, Parameters, slice, list[Any], list[int]]] = []
         for label in self._items:
             self._write(label, self._values[label], None, first=True)
         self._find_varying()
@@ -138,29 +138,24 @@ class Settings:
         self._varying = []
         for (label, _), (group, place) in self.layout.groups.items():
             given = [self._values[label][s] for s in group.settings]
-            if any(varies(value) for value in given):
-                self._varying.append((self._items[label], group, place, given))
+            moving = [k for k, value in enumerate(given) if varies(value)]
+            if moving:
+                self._varying.append((self._items[label], group, place, given, moving))
 
     # --- in the loop --------------------------------------------------------------------------------------------------
 
     def refresh(self, t: float) -> tuple[ControlEvent, ...]:
         """Numbers that follow from functions of time; those that cannot be used are refused, and the last ones stay."""
         events: tuple[ControlEvent, ...] = ()
-        for item, group, place, given in self._varying:
+        for item, group, place, given, moving in self._varying:
+            values = given.copy()
             try:
-                values = [value_at(value, t) for value in given]
-                new = values[0].numbers if type(values[0]) is Numbers else group.flat(item.label, values)
-                reason = (
-                    ""
-                    if new.shape == (group.size,) and _usable(new, group)
-                    else "it is not finite, or of the wrong size"
-                )
+                for k in moving:
+                    values[k] = value_at(given[k], t)
+                self.p[place] = _numbers_of(item, group, values)
             except Exception as error:  # a user's function may raise anything
                 reason = str(error) or type(error).__name__
-            if reason:
                 events += (ControlEvent(ControlEventKind.SETTING_REFUSED, item.label, reason.rstrip(".")),)
-            else:
-                self.p[place] = new
         return events
 
     def numbers(self, label: str) -> dict[str, Array]:
@@ -210,8 +205,14 @@ class Settings:
         return self._values[label][name]
 
 
-def _usable(numbers: Array, group: Parameters) -> bool:
-    return not np.isnan(numbers).any() if group.unbounded else bool(np.isfinite(numbers).all())
+def _numbers_of(item: Item, group: Parameters, values: list[Any]) -> Array:
+    """Numbers of a group that can be used, (size,); raises where they cannot."""
+    if type(values[0]) is not Numbers:
+        return group.flat(item.label, values)
+    new = values[0].numbers
+    if new.shape != (group.size,) or not group.usable(new):
+        raise TaskError("it is not finite, or of the wrong size")
+    return np.asarray(new)
 
 
 def require_settings(item: Item, context: Context) -> None:

@@ -140,7 +140,10 @@ class CompiledSolver:
             raise ShapeError("at least one unknown is wanted.")
         self._selected = None if counts == list(wholes) else chosen
         of = {"x": chosen[0], "info": np.arange(8)} | {f"{name}_E": chosen[1] for name in KINDS}
-        self._places = [of.get(name, chosen[2]) for name in RESULTS]
+        places = [of.get(name, chosen[2]) for name in RESULTS]
+        starts = [self._at[name].start for name in RESULTS]
+        self._there = np.concatenate([start + at for start, at in zip(starts, places, strict=True)])
+        self._here = np.concatenate([start + np.arange(len(at)) for start, at in zip(starts, places, strict=True)])
         m, (n, n_E, n_A) = self._memory, counts
         m["classes_E"][:n_E], m["classes_A"][:n_A] = self._classes[0][chosen[1]], self._classes[1][chosen[2]]
         self._start_cold()
@@ -181,10 +184,8 @@ class CompiledSolver:
 
     def _spread(self) -> Array:
         """Results of the selected unknowns and rows in the places they have among all."""
-        block, found = np.zeros_like(self._results), self._results
-        for name, places in zip(RESULTS, self._places, strict=True):
-            start = self._at[name].start
-            block[start + places] = found[start : start + len(places)]
+        block = np.zeros_like(self._results)
+        block[self._there] = self._results[self._here]
         return block
 
     def _answer(self, code: int, block: Array) -> Result:
