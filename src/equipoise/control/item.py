@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from math import isfinite, prod
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algebra.arrays import finite
 from ..errors import EquipoiseError, unknown_name
 from ..model.behaviour import NoNameError as NoNameError
 from ..model.behaviour import behaviour
@@ -64,9 +65,7 @@ class Parameters:
 
     def usable(self, numbers: Array) -> bool:
         """Whether all are numbers, and finite where they must be."""
-        if isfinite(numbers.dot(numbers)):  # nearly always
-            return True
-        return bool(not np.isnan(numbers).any() if self.unbounded else np.isfinite(numbers).all())
+        return not np.isnan(numbers).any() if self.unbounded else finite(numbers)
 
     def flat(self, label: str, values: Sequence[object]) -> Array:
         """All numbers of the group, shape (size,); raises `TaskError` where they cannot be used.

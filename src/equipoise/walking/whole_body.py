@@ -14,7 +14,7 @@ from ..body.body import Body
 from ..control.constraints import Constraint, JointLimits, TorqueLimits
 from ..control.contacts import Contact, FlatContact
 from ..control.controller.context import Context
-from ..control.controller.controller import WholeBodyController
+from ..control.controller.controller import ControllerState, WholeBodyController
 from ..control.controller.solution import Solution
 from ..control.item import Numbers
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
@@ -53,8 +53,7 @@ class Held(NamedTuple):
 
     targets: list[Array]
     most: tuple[float, ...]  # normal force of each foot, N
-    in_force: frozenset[str]
-    settings: tuple[dict[str, dict[str, object]], Array]
+    controller: ControllerState
 
 
 class WholeBody:
@@ -336,9 +335,7 @@ class WholeBody:
 
     def snapshot(self) -> Held:
         """Everything that a later `restore` needs to go on from here."""
-        c = self.controller
-        copies = [x.copy() for x in self._targets]
-        return Held(copies, tuple(self.most), c.in_force, c.settings.state)
+        return Held([x.copy() for x in self._targets], tuple(self.most), self.controller.snapshot())
 
     @property
     def _targets(self) -> list[Array]:
@@ -349,8 +346,7 @@ class WholeBody:
         for target, copy in zip(self._targets, state.targets, strict=True):
             target[:] = copy
         self.most[:] = state.most
-        self.controller.set_contacts([role for role in self.feet if role in state.in_force])
-        self.controller.settings.restore(state.settings)
+        self.controller.restore(state.controller)
 
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         return self.controller(t, q, v)

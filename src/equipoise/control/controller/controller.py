@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,23 @@ PRIORITIES = ("weighted", "strict")
 GUESSES = 4  # active sets tried before the solver searches from the start
 MOTION = ("T", "B", "t", "b")  # torques and accelerations without motors, T x + t and B x + b
 KEPT = ("errors", "margins", "wrench_maps", "asked")  # of the kernel's results, by a step
+
+
+class ControllerState(NamedTuple):
+    """What a controller keeps from one step to the next.
+
+    Attributes:
+        contacts: labels of those in force. anchor_next: of those that are anchored at the next call.
+        started: whether it has been called. q: in the last call. settings: of all items.
+        last_torque: N m, the last that was good.
+    """
+
+    contacts: tuple[str, ...]
+    anchor_next: frozenset[str]
+    started: bool
+    q: Array
+    settings: tuple[dict[str, dict[str, object]], Array]
+    last_torque: Array
 
 
 class WholeBodyController:
@@ -195,10 +212,22 @@ class WholeBodyController:
         items = self.items.tasks, self.items.contacts, self.items.constraints
         arguments = (self.robot, *items, self.level, self.priorities)
         with self._lock:
-            state = {"contacts": self._contacts, "anchor_next": set(self._anchor_next), "started": self._started}
-            state |= {"settings": self.settings.state, "last_torque": self._commands.last_good.copy()}
-            state |= {"counts": dict(self.counts), "start_report": self.start_report}
-        return _restored, (arguments, self._options, state)
+            state = self.snapshot(), dict(self.counts), self.start_report
+        return _restored, (arguments, self._options, *state)
+
+    def snapshot(self) -> ControllerState:
+        """All that a later `restore` needs to go on from here, in this controller or in one of the same items."""
+        with self._lock:
+            contacts, last = (self._contacts, frozenset(self._anchor_next)), self._commands.last_good.copy()
+            return ControllerState(*contacts, self._started, self._q.copy(), self.settings.state, last)
+
+    def restore(self, state: ControllerState) -> None:
+        """Go on from a snapshot. The solver starts cold."""
+        with self._lock:
+            self.set_contacts(state.contacts)
+            self.settings.restore(state.settings)
+            self._started, self._q[:], self._anchor_next = state.started, state.q, set(state.anchor_next)
+            self._commands.restore(state.last_torque)
 
     # --- while it runs ------------------------------------------------------------------------------------------------
 
@@ -386,12 +415,15 @@ _BUSY = "the controller was called from inside of its own call, by a function of
 _KEYS = {status: status.name.lower() for status in ControlStatus}  # under which steps are counted
 
 
-def _restored(arguments: tuple[Any, ...], options: dict[str, Any], state: dict[str, Any]) -> WholeBodyController:
+def _restored(
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+    state: ControllerState,
+    counts: dict[str, int],
+    start_report: tuple[str, ...],
+) -> WholeBodyController:
     """A controller from its arguments, in the state it was in."""
     made = WholeBodyController(*arguments, **options)
-    made.set_contacts(state["contacts"])
-    made.settings.restore(state["settings"])
-    made._started, made._anchor_next = state["started"], set(state["anchor_next"])
-    made._commands.restore(state["last_torque"])
-    made.start_report, made.counts = state["start_report"], dict(state["counts"])
+    made.restore(state)
+    made.counts, made.start_report = counts, start_report
     return made
