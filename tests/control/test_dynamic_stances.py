@@ -20,7 +20,7 @@ from equipoise.control.stances.dynamic import DynamicMotions, motions_of
 from equipoise.control.stances.events import EventKind
 from equipoise.control.stances.knots import knots_of
 from equipoise.control.stances.route import Route
-from equipoise.control.stances.stance import Planned, Step, StepKind
+from equipoise.control.stances.stance import Planned, StanceError, Step, StepKind
 from equipoise.simulate.scenario import load_scenario
 from equipoise.simulate.scenarios import prepare, run_built, verdict
 
@@ -463,6 +463,94 @@ def test_shipped_scenarios_are_completed_sooner(name, robot, least):
         assert verdict(run).reached, (seed, verdict(run).reasons)
         done = next(t for t, text in run.events if text == "completed")
         assert done < usual - least and built.controller.fallbacks == 0
+
+
+# --- through the air --------------------------------------------------------------------------------------------------
+
+FEET = ("left foot", "right foot")
+HOP = eq.Stance(FEET, flight=0.25, name="hopped")
+
+
+@pytest.fixture(scope="module")
+def walker(human):
+    return eq.Walking(human)
+
+
+@pytest.fixture
+def hop(walker):
+    """Both feet, a hop, one foot alone."""
+    stances = [eq.Stance(FEET, name="both"), HOP, eq.Stance(FEET[:1], name="on the left", hold=0.0)]
+    return eq.Stances(walker.robot, stances, walker.body, catch=walker, dynamic=True)
+
+
+def test_a_stance_is_reached_through_the_air(hop):
+    """Nothing touches for 0.2 s; then gravity alone moves the centre of mass and the spin about it stays; and what
+    comes after is planned, and done where the feet landed."""
+    run = eq.simulate(hop.robot, hop, q0=hop.q0, duration=hop.seconds + 1.0, plant="mujoco")
+    assert hop.outcome == run.outcome == "completed" and hop.fallbacks == 0
+    load = sum(np.linalg.norm(wrench[:, :3], axis=1) for wrench in run.measured.values())
+    off = np.flatnonzero(load < 1e-6)
+    air = max(np.split(off, np.flatnonzero(np.diff(off) > 1) + 1), key=len)
+    assert 0.2 < 1e-3 * len(air) < 0.35
+    momenta = np.array([hop.robot.momentum(run.q[k], run.v[k]) for k in air[2:-2]])
+    speeds, t = momenta[:, :3] / hop.robot.mass, run.t[air[2:-2]] - run.t[air[2]]
+    assert_allclose(speeds - speeds[0], np.outer(t, [0.0, 0.0, -G]), atol=1e-2)  # m/s, of which MuJoCo loses 0.004
+    assert_allclose(momenta[:, 3:], np.broadcast_to(momenta[0, 3:], (len(t), 3)), atol=0.05)  # N m s, of 4 at take-off
+    told = [event.kind for event in hop.log if event.kind in (EventKind.HOPPED, EventKind.REACHED, EventKind.RELEASED)]
+    assert told == [EventKind.HOPPED, EventKind.REACHED, EventKind.RELEASED, EventKind.REACHED]
+
+
+def test_a_hop_that_does_not_leave_the_ground_goes_back(hop, monkeypatch):
+    monkeypatch.setattr(hop._catching.catcher, "hop", lambda seconds: None)
+    eq.simulate(hop.robot, hop, q0=hop.q0, duration=4.5, plant="mujoco")
+    back = next(event for event in hop.log if event.kind is EventKind.GOING_BACK)
+    assert back.text == "it did not get off the ground: going back to 'both'" and hop.outcome == "returned"
+
+
+def test_a_hop_is_forgotten_where_the_walk_starts_anew(hop):
+    q, v = hop.q0, np.zeros(hop.robot.nv)
+    hop(0.0, q, v)
+    assert hop._catching.hops and hop._catching.catcher._hops  # asked for, not yet begun
+    hop.reset()
+    assert not hop._catching.hops and not hop._catching.catcher._hops
+
+
+def test_a_hop_begins_and_ends_at_rest(hop):
+    """No motion goes through it, and none has to: what is left of its way has no plan."""
+    assert [stance.hops for stance in hop.plan] == [False, True, False] and motions_of(hop.plan) == [(2, 2)]
+    through = [hop.plan[0], hop.plan[2], hop.plan[1], hop.plan[2]]  # without a hold before the hop
+    assert motions_of(through) == [(1, 1), (3, 3)]
+    assert all(step.timing is None for step in hop.plan[1].way)
+    assert hop.seconds > 5.25  # it counts
+
+
+@pytest.mark.parametrize(
+    ("stances", "why"),
+    [
+        ([HOP], "the first stance is where the robot starts"),
+        ([eq.Stance(FEET), eq.Stance(FEET, flight=-0.1)], "flight is how long"),
+        ([eq.Stance(FEET), eq.Stance(FEET, flight=np.nan)], "flight is how long"),
+        ([eq.Stance(FEET), eq.Stance(FEET, flight=np.inf)], "flight is how long"),
+        ([eq.Stance(FEET), eq.Stance(FEET[:1], flight=0.2)], "right foot would be elsewhere"),
+        ([eq.Stance(FEET), eq.Stance(FEET[:1]), eq.Stance(FEET[:1], flight=0.2)], "with two feet, and those alone"),
+    ],
+)
+def test_a_hop_that_nobody_can_do_is_refused(walker, stances, why):
+    with pytest.raises(StanceError, match=why):
+        eq.Stances(walker.robot, stances, walker.body, catch=walker)
+
+
+def test_a_hop_takes_somebody_who_hops(walker):
+    with pytest.raises(StanceError, match="takes catch=eq.Walking"):
+        eq.Stances(walker.robot, [eq.Stance(FEET), HOP], walker.body)
+
+
+def test_references_stay_where_the_robot_is(under_way, human):
+    """Wherever slips have carried it from its plan."""
+    track, _ = under_way
+    track.offset, q = np.array([0.1, 0.0, 0.0]), human.standing()
+    track.stay(0.4, q)
+    assert_allclose(track.now.com_at(0.5)[0], human.com(q), atol=1e-12)
 
 
 def test_kinds_of_steps_that_shift_load_are_short(walks):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..control.stances.events import Outcome
 from ..simulate.loop import simulate
 from ..simulate.run import Run
 from ..simulate.walk_trials import DELAY, NOISE, varied_plant
@@ -67,14 +68,15 @@ def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[Co
 
 def run_field(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[CourseVerdict]:
     """The sample field, with seeds from 0 on; all contacts in their order, and hops of `HOPS` s or longer."""
-    walk, solids = field_walk(Path(folder), robot)
+    walk, soles, solids = field_walk(Path(folder), robot)
+    hops = sum(stance.hops for stance in walk.plan)
     for seed in range(seeds):
         walk.reset()
-        plant = varied_plant(walk, seed, obstacles=solids)
+        plant = varied_plant(soles, seed, obstacles=solids)
         walked = simulate(walk.robot, walk, plant, walk.seconds, q0=walk.q0, seed=seed, noise=NOISE, delay=DELAY)
         verdict = _verdict("sample field", seed, walked, WANTED)
         air = airborne(walked)
-        done = walk.hopping and len(air) == len(walk.hops) and min(air) >= HOPS
+        done = walk.outcome is Outcome.COMPLETED and len(air) == hops and min(air) >= HOPS
         yield replace(verdict, good=verdict.good and done, air=air)
 
 

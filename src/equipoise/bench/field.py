@@ -1,6 +1,6 @@
 """The sample field of AIST on JVRC-1: steps, a hand on a bar, a foot on a tilted block, a push against a wall, hops.
 
-Their file is a timed list of contacts. `Stances` makes them in that order, at its own pace; `Walking` does the hops.
+Their file is a timed list of contacts. `Stances` makes them in that order, at its own pace, and hops.
 Our contacts are points that touch solids, so the hand does not close around the bar: it rests on it. Files (of
 MultiContactController) are read where they are; nothing of them is copied.
 """
@@ -8,6 +8,7 @@ MultiContactController) are read where they are; nothing of them is copied.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ import numpy as np
 from ..algebra.quaternions import rotation
 from ..algebra.rigid import pose, rotation_from_rpy, rpy_from_rotation
 from ..control.contacts import Contact, FlatContact, PointContact
-from ..control.controller.solution import Solution
 from ..control.stances.machine import Stances
 from ..control.stances.stance import Stance
 from ..errors import EquipoiseError
@@ -37,7 +37,6 @@ ROLES = {"LeftFoot": "left foot", "RightFoot": "right foot", "LeftHand": "left h
 FEET = ("left foot", "right foot")
 SPEED = (0.2, 0.5, 1.2)  # of the centre of mass, frames and joints, m/s and rad/s
 INSIDE = 0.9  # of their soles
-HOP, REST = 3.5, 3.0  # s for each hop, and to stand in the end
 
 
 def solids_of(path: Path) -> tuple[Solid, ...]:
@@ -119,8 +118,16 @@ def hops_of(motion: Mapping[str, Any]) -> list[float]:
     return [float(step["endTime"]) - float(step["startTime"]) for step in steps]
 
 
-def field_walk(folder: Path, name: str = "jvrc1") -> tuple[FieldWalk, tuple[Solid, ...]]:
-    """What walks the field, and what stands on it."""
+@dataclass(frozen=True)
+class Soles:
+    """Where a robot touches in a plant."""
+
+    robot: Robot
+    contacts: Sequence[Contact]
+
+
+def field_walk(folder: Path, name: str = "jvrc1") -> tuple[Stances, Soles, tuple[Solid, ...]]:
+    """What walks the field, where it touches, and what stands there."""
     from ..robot import load as load_robot
 
     listed = yaml_of(folder / MOTION)
@@ -129,8 +136,10 @@ def field_walk(folder: Path, name: str = "jvrc1") -> tuple[FieldWalk, tuple[Soli
     walker = Walking(with_hands(load_robot(name), given["frames"]))
     first, second = (listed["states"][part]["configs"] for part in (FIRST, SECOND))
     contacts = contacts_of(walker, given)
-    stances = Stances(walker.robot, stances_of(first, bar), contacts, start=walker.q0, speed=SPEED)
-    return FieldWalk(walker, stances, hops_of(second)), solids
+    hops = [Stance(FEET, flight=seconds, name=f"hop of {seconds:g} s") for seconds in hops_of(second)]
+    stances = [*stances_of(first, bar), *hops]
+    walk = Stances(walker.robot, stances, contacts, start=walker.q0, speed=SPEED, catch=walker)
+    return walk, Soles(walk.robot, [_plate(contact, walker.contacts) for contact in contacts]), solids
 
 
 def yaml_of(path: Path) -> dict[str, Any]:
@@ -140,39 +149,6 @@ def yaml_of(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise EquipoiseError(f"wanted the courses' file, got {str(path)!r}")
     return dict(yaml.safe_load(path.read_text()))
-
-
-class FieldWalk:
-    """Contacts in their order, then hops; a controller like any other."""
-
-    def __init__(self, walker: Walking, stances: Stances, hops: Sequence[float]) -> None:
-        self.walker, self.stances, self.hops = walker, stances, hops
-        self.robot, self.dt, self.q0 = stances.robot, stances.dt, stances.q0
-        self.contacts = [_plate(contact, walker.contacts) for contact in stances.contacts]
-        self.reset()
-
-    def reset(self) -> None:
-        """Start anew."""
-        self.stances.reset()
-        self.walker.forget_commands().reset()
-        self.hopping = False
-
-    @property
-    def seconds(self) -> float:
-        """s, that it may take."""
-        return self.stances.seconds + HOP * len(self.hops) + REST
-
-    def observe(self, wrenches: Mapping[str, Array]) -> None:
-        """Measured contact forces."""
-        (self.walker if self.hopping else self.stances).observe(wrenches)
-
-    def __call__(self, t: float, q: Array, v: Array) -> Solution:
-        """One step of control at time t (s) in state (q, v)."""
-        if not self.hopping and self.stances.done and self.stances.progress == 1.0:
-            self.hopping = True
-            for seconds in self.hops:
-                self.walker.hop(seconds)
-        return self.walker(t, q, v) if self.hopping else self.stances(t, q, v)
 
 
 def _plate(contact: Contact, soles: Sequence[Contact]) -> Contact:

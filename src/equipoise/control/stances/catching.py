@@ -1,4 +1,5 @@
-"""Steps that catch: where soles no longer hold a robot that stands on its feet, `Stances` hands it to a walker."""
+"""Steps that catch, and hops: where soles no longer hold a robot that stands on its feet, or a stance is reached
+through the air, `Stances` hands it to a walker."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..controller.settings import time_as_number
-from .stance import StanceError
+from .stance import Planned, StanceError
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -20,7 +21,7 @@ REST = 1.0  # s, for which it has stood before the steps count as done
 
 
 class Catcher(Protocol):
-    """What steps: `eq.Walking` of the same robot."""
+    """What steps and hops: `eq.Walking` of the same robot."""
 
     robot: Robot
 
@@ -31,6 +32,10 @@ class Catcher(Protocol):
     def contacts(self) -> Sequence[Contact]: ...
 
     def reset(self) -> None: ...
+
+    def forget_commands(self) -> object: ...
+
+    def hop(self, seconds: float) -> object: ...
 
     def observe(self, wrenches: Mapping[str, Array]) -> None: ...
 
@@ -47,8 +52,11 @@ class Catching:
 
     Attributes:
         acts: whether it has taken over; it does not give back, since the stances were planned for other places.
-        rests: whether its steps are done and the robot stands.
+        hops: whether it hops; from there the stances go on. flew: whether it got off the ground.
+        rests: whether its steps or its hop are done and the robot stands.
     """
+
+    hops = False
 
     def __init__(self, catcher: Catcher | None, robot: Robot, contacts: Mapping[str, Contact]) -> None:
         self.catcher = catcher
@@ -66,12 +74,23 @@ class Catching:
             told = f"contacts {', '.join(contacts)} lack {', '.join(missing)}"
             raise StanceError(f"what catches steps with feet that no stance knows: {told}; give contacts=walker.body")
 
+    def require_hops(self, plan: Sequence[Planned]) -> None:
+        """Raise where a stance is reached through the air, and nobody can hop there."""
+        for stance in plan:
+            if stance.hops and (self.catcher is None or len(self.feet) != 2 or stance.contacts != self.feet):
+                raise StanceError(
+                    f"{stance.name!r} is reached by a hop: that takes catch=eq.Walking(robot) with two feet, and those "
+                    f"alone as contacts; got {', '.join(sorted(stance.contacts))}"
+                )
+
     def reset(self) -> None:
         """Forget all."""
-        self.acts = self.rests = self._watches = False
-        self._since = 0.0
         if self.catcher is not None:
+            if self.hops:
+                self.catcher.forget_commands()
             self.catcher.reset()
+        self.acts = self.hops = self.flew = self.rests = self._watches = False
+        self._since = 0.0
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
         """Measured contact wrenches, for the steps."""
@@ -90,10 +109,23 @@ class Catching:
         self.acts, self._since = self.catcher.leaves(t, q, v), t
         return self.acts
 
+    def hop(self, t: float, seconds: float) -> None:
+        """Take over for a hop from a stand, so long in the air (s)."""
+        assert self.catcher is not None
+        self.catcher.reset()
+        self.catcher.forget_commands()
+        self.catcher.hop(seconds)
+        self.hops, self.flew, self._since = True, False, t
+
+    def give_back(self) -> None:
+        """The hop is over: the stances go on."""
+        self.hops = self.rests = self._watches = False
+
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
-        """One step of control while it acts."""
+        """One step of control while it acts or hops."""
         assert self.catcher is not None
         solution, t = self.catcher(t, q, v), time_as_number(t)
+        self.flew = self.flew or self.catcher.mode == "flight"
         if self.catcher.mode != "stand":
             self._since = t
         self.rests = t - self._since >= REST

@@ -157,11 +157,12 @@ class DynamicMotions:
 
 
 def motions_of(plan: Sequence[Planned]) -> list[tuple[int, int]]:
-    """(first, last) stance of each motion from rest to rest."""
-    found, first = [], 1
+    """(first, last) stance of each motion from rest to rest; hops begin at rest and end so, and are none of them."""
+    found, first, last = [], 1, len(plan) - 1
     for k in range(1, len(plan)):
-        if plan[k].way[-1].hold > 0 or plan[k].rests or k == len(plan) - 1:
-            found.append((first, k))
+        if plan[k].way[-1].hold > 0 or plan[k].rests or k == last or plan[k].hops or plan[k + 1].hops:
+            if not plan[k].hops:
+                found.append((first, k))
             first = k + 1
     return found
 

@@ -78,7 +78,7 @@ class Stances(Progress):
             passes stances without `hold`; the first of `speed` then does not count. Where there is no plan it says so
             and goes as ever (`fallbacks`).
         catch: `eq.Walking` of the same robot; where the feet alone carry and cannot hold a push, it steps instead of
-            falling. What was under way is then given up.
+            falling. What was under way is then given up. It also hops, to stances with a `flight`.
     """
 
     robot: Robot
@@ -129,6 +129,7 @@ class Stances(Progress):
         self._anchors = Anchors(self._track, self._forces)
         self._balance = BalanceWatch(self._anchors, capture_margin, off_limit)
         self._catching = Catching(catch, robot, by_name)
+        self._catching.require_hops(plan)
         self.seconds: float = self._track.seconds(self.plan, load_time) + HOLDING  # if nothing happens
         self.reset()
 
@@ -163,6 +164,8 @@ class Stances(Progress):
         """One step of control at time t (s) in state (q, v)."""
         t = time_as_number(t)
         usable = isfinite(t) and is_state(self.robot, q, v)
+        if self._catching.hops:
+            return self._hopped(t, q, v, usable)
         if self._catching.acts or (usable and self._catching.begins(t, q, v, self.in_force)):
             return self._stepped(t, q, v)
         if usable:
@@ -188,6 +191,21 @@ class Stances(Progress):
         if self._catching.rests and not self.done:
             self.outcome = Outcome.STOPPED
             self.log.tell(ENDINGS[self.outcome], t)
+        return self.log.told_by(solution)
+
+    def _hopped(self, t: float, q: Array, v: Array, usable: bool) -> Solution:
+        """Through the air; where the feet landed and the robot stands the stances go on."""
+        solution = self._catching(t, q, v)
+        if self._catching.rests and usable:
+            self._catching.give_back()
+            for name in sorted(self._anchors):
+                self._anchors.renew(q, name)
+            self._track.stay(t, q)
+            self._forces.settle(t)
+            if self._catching.flew:
+                self._close(t, q)
+            else:
+                self._give_up(t, q, Reason.NO_FLIGHT)
         return self.log.told_by(solution)
 
     def _begin(self, t: float, q: Array) -> None:
@@ -236,6 +254,8 @@ class Stances(Progress):
         if step.kind is StepKind.UNLOAD:
             for name in sorted(step.changed):
                 self._forces.remember(name, self._anchors.place(name))
+        if step.kind is StepKind.HOP:
+            self._catching.hop(t, step.seconds or 0.0)
         if step.kind is StepKind.LOAD:
             self.log.tell_note(EventKind.REPLANNED, t, self._track.made(t, step))
             self._anchors.put(t, q, set(self._anchors) | step.changed)
@@ -301,6 +321,8 @@ class Stances(Progress):
             self.log.tell(EventKind.RELEASED, t, *sorted(step.changed))
         if step.kind is StepKind.LOAD:
             self.log.tell(EventKind.LOADED, t, *sorted(step.changed))
+        if step.kind is StepKind.HOP:
+            self.log.tell(EventKind.HOPPED, t, *sorted(step.contacts))
         if step.arrives:
             self._tries = 0
             self.log.tell(EventKind.REACHED, t, stance=self.stance)
@@ -350,10 +372,9 @@ class Stances(Progress):
         if self._route.drop_times():
             self.fallbacks += 1
             self.log.tell(EventKind.RESTS, t)
-        goal = self._route.make_again(name, self.in_force)
+        self._route.make_again(name, self.in_force)
         self._track.targets[name] = place
-        here = Step(StepKind.MOVE, q, self.in_force, frozenset(), goal.stance, seconds=self.dt)
-        self._track.follow(t, q, here, from_here=True)
+        self._track.stay(t, q)
         self.outcome, self._holds_since = Outcome.RUNNING, None
         self.log.tell(EventKind.SEARCHING, t, name)
 

@@ -41,6 +41,10 @@ class Planner:
         """All stances with the steps between them; raises with the reason where there is no way."""
         if not stances:
             raise StanceError("a sequence of stances has one or more; got none")
+        if stances[0].flight:
+            raise StanceError(
+                "the first stance is where the robot starts: no hop leads into it; give flight to another"
+            )
         done: list[Planned] = []
         first = q = self.robot.standing() if start is None else np.asarray(start, dtype=float)
         for k, stance in enumerate(stances):
@@ -65,6 +69,10 @@ class Planner:
             raise StanceError(
                 f"stance {stance.name!r}: seconds is how long the motion into it takes, positive and finite, or None "
                 f"for what distance and speed say; got {stance.seconds!r}"
+            )
+        if not (isinstance(stance.flight, Real) and 0 <= stance.flight < np.inf):
+            raise StanceError(
+                f"stance {stance.name!r}: flight is how long the hop into it is in the air, s; got {stance.flight!r}"
             )
         if not (isinstance(stance.hold, Real) and stance.hold >= 0):
             raise StanceError(f"stance {stance.name!r}: hold is how long to stay, s, not negative; got {stance.hold!r}")
@@ -111,13 +119,18 @@ class Planner:
         shifted = {name for name in before.contacts & contacts if self._moved(before.q, q, name)}
         carrying = (before.contacts & contacts) - shifted
         leaving, coming = before.contacts - carrying, contacts - carrying
+        if stance.flight and (leaving or coming):
+            raise StanceError(
+                f"{stance.name or k!r} is reached by a hop, which lands on the contacts that it left; "
+                f"{', '.join(sorted(leaving | coming))} would be elsewhere: put another stance before it or after it"
+            )
         if not carrying:
             raise StanceError(
                 f"between {before.name!r} and {stance.name or k!r} no contact stays where it is; put a stance in "
                 "between"
             )
         what = f"on the way from {before.name!r} to {stance.name or k!r}"
-        steps: list[Step] = []
+        steps = [Step(StepKind.HOP, before.q, contacts, frozenset(), k, seconds=stance.flight)] if stance.flight else []
         back: list[Step] = []
         if leaving:
             q_leave = self._between(

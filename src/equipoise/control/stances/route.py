@@ -71,13 +71,12 @@ class Route:
             self.reached = step.stance if step.arrives else self.reached
         return step
 
-    def make_again(self, contact: str, in_force: frozenset[str]) -> Step:
-        """Touch with a contact that was lost and load it, then go on; answers what it goes on with."""
+    def make_again(self, contact: str, in_force: frozenset[str]) -> None:
+        """Touch with a contact that was lost and load it, then go on."""
         goal, lost = self.goal, frozenset({contact})
         made = [Step(kind, goal.q, in_force, lost, goal.stance) for kind in (StepKind.TOUCH, StepKind.LOAD)]
         self.queue[:0] = [*made, goal]
         self.step, self._passed = None, self._passed - 2
-        return goal
 
     def drop_times(self) -> bool:
         """What comes goes from rest to rest, up to the next rest that was planned; whether there was another plan."""

@@ -36,6 +36,7 @@ class Stance:
         seconds: for the last motion into it, and for all of the way from the stance before in a dynamic motion; None
             takes the time that distance, speed and ankle torques say.
         hold: s, to stay there before going on.
+        flight: s in the air on the way into it: `catch` of `Stances` hops from the feet of the stance before it.
     """
 
     contacts: Sequence[str]
@@ -46,6 +47,7 @@ class Stance:
     com: ArrayLike | None = None
     seconds: float | None = None
     hold: float = 0.2
+    flight: float = 0.0
 
 
 class StepKind(Enum):
@@ -55,6 +57,7 @@ class StepKind(Enum):
     UNLOAD = auto()  # the largest normal force of contacts goes to zero
     TOUCH = auto()  # tracked frames come to their contacts
     LOAD = auto()  # the largest normal force of contacts grows
+    HOP = auto()  # off the ground with all contacts, and back onto them
 
     @property
     def shifts_load(self) -> bool:
@@ -94,7 +97,7 @@ class Step:
         changed: contacts that are unloaded, touched or loaded.
         stance: index of the stance it leads to.
         arrives: whether it completes that stance.
-        seconds: for the motion; None takes what distance and speed say.
+        seconds: for the motion; None takes what distance and speed say. Of a hop: in the air.
         hold: s, to stay at its end.
         timing: in a dynamic motion; None where each step is from rest to rest.
     """
@@ -120,6 +123,11 @@ class Planned:
     way: tuple[Step, ...]  # from the stance before
     back: tuple[Step, ...]  # the end of a way back to this stance, with only what is kept in force
     rests: bool = False  # whether its centre of mass was given, so that no motion goes on through it
+
+    @property
+    def hops(self) -> bool:
+        """Whether the way into it is a hop."""
+        return bool(self.way) and self.way[0].kind is StepKind.HOP
 
     def staying(self, k: int) -> Step:
         """The motion of a robot that is at this stance, which is the k-th, or should be."""

@@ -31,6 +31,7 @@ SETTLE = 0.05  # s, by which a motion is expected to end late
 BRIEF = 0.1  # s, at least for postures and frames to get to where a step of a dynamic motion has them
 LATE = 0.01  # s, by which a contact may be made after its time and a plan still counts
 TOUCHES = 0.1  # s, in which contacts are expected to be made
+HOPPING = 5.0  # s, in which a hop goes down before and comes up after its flight
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,19 @@ class Tracker:
         self.course = self._course_of(t, step)
         left = self.ends_at(step, t) - t
         T = self.time(step, q_from, com, com_to) if self.course is None else max(left, BRIEF)
-        self.reference = StanceReference(self.robot, t, T, q_from, step.q, com, com_to, frames, self.course)
-        for name in frames:
+        self._refer(StanceReference(self.robot, t, T, q_from, step.q, com, com_to, frames, self.course))
+
+    def stay(self, t: float, q: Array) -> None:
+        """References where the robot is, from rest; what is tracked stays there too."""
+        com, self.course = self.robot.com(q), None
+        self.targets = {name: self.pose(q, name) for name in self.targets}
+        frames = {name: PoseTrajectory(X, X, np.zeros(3)) for name, X in self.targets.items()}
+        self._refer(StanceReference(self.robot, t, self.pace.dt, q, q, com, com, frames))
+
+    def _refer(self, reference: StanceReference) -> None:
+        """From now on."""
+        self.reference = reference
+        for name in reference.frames:
             self.controller.set_weight(tracked_label(name), self.weight)
             self.controller.set_target(tracked_label(name), partial(self._tracked, name))
 
@@ -247,6 +259,8 @@ class Tracker:
                 total += load_time
             elif step.kind is StepKind.TOUCH:
                 total += TOUCHES
+            elif step.kind is StepKind.HOP:
+                total += HOPPING + (step.seconds or 0.0)
             else:
                 total += self.time(step, q, self.robot.com(q), self.robot.com(step.q)) + SETTLE + step.hold
             q = step.q
