@@ -153,7 +153,7 @@ def test_frames_are_lifted_on_long_ways_only(human, walk, feet):
 
 @pytest.mark.paper("B6")
 def test_steps_of_the_way(walk):
-    move, unload, touch, load = StepKind
+    move, unload, touch, load, _ = StepKind
     assert [step.kind for step in walk.plan[1].way] == [move, unload, move]
     assert [step.kind for step in walk.plan[2].way] == [move, touch, load, move]
     assert walk.plan[1].way[1].changed == walk.plan[2].way[1].changed == {"right_foot"}
@@ -168,6 +168,15 @@ def test_before_a_foot_is_released_the_other_carries_alone(human, walk, feet):
         assert_allclose(human.pose(q, name), human.pose(walk.q0, name), atol=1e-7)
     local = np.linalg.inv(human.pose(q, "left_foot")) @ np.append(human.com(q), 1.0)
     assert (np.abs(local[:2]) <= 0.4 * np.abs(feet[0].corners).max(0) + 1e-8).all()
+
+
+def test_a_contact_is_made_again_where_it_was_made_last(human, feet, foot):
+    """Not in the air, where its frame was lifted to."""
+    lifted = foot[:3, 3] + [0.02, 0.0, 0.05]
+    stances = [eq.Stance(BOTH), eq.Stance(BOTH[:1], targets={"right_foot": lifted}), eq.Stance(BOTH)]
+    plan = eq.Stances(human, stances, feet).plan
+    assert_allclose(human.pose(plan[1].q, "right_foot")[:3, 3], lifted, atol=1e-6)
+    assert_allclose(human.pose(plan[2].q, "right_foot"), human.pose(plan[0].q, "right_foot"), atol=1e-6)
 
 
 def test_a_stance_out_of_reach_is_told_before_anything_moves(human, feet):

@@ -45,17 +45,18 @@ class Planner:
             raise StanceError(
                 "the first stance is where the robot starts: no hop leads into it; give flight to another"
             )
-        done: list[Planned] = []
+        done, made = list[Planned](), dict[str, Array]()
         first = q = self.robot.standing() if start is None else np.asarray(start, dtype=float)
         for k, stance in enumerate(stances):
             self._check(stance)
-            here = self._posture(stance, k, q, first)
+            here = self._posture(stance, k, q, first, made)
             name = stance.name or f"stance {k}"
             contacts = frozenset(stance.contacts)
             way, back = self._way(done[-1], stance, contacts, here, k) if done else ((), ())
             if done:
                 done[-1] = replace(done[-1], back=back)
             done.append(Planned(name, contacts, here, way, (), stance.com is not None))
+            made |= {contact: self._pose(here, contact) for contact in contacts}
             q = here
         return done
 
@@ -77,8 +78,8 @@ class Planner:
         if not (isinstance(stance.hold, Real) and stance.hold >= 0):
             raise StanceError(f"stance {stance.name!r}: hold is how long to stay, s, not negative; got {stance.hold!r}")
 
-    def _posture(self, stance: Stance, k: int, before: Array, wanted: Array) -> Array:
-        """The posture of a stance, found where it is not given."""
+    def _posture(self, stance: Stance, k: int, before: Array, wanted: Array, made: Mapping[str, Array]) -> Array:
+        """The posture of a stance, found where it is not given; `made`: where contacts were made last."""
         if isinstance(stance.posture, np.ndarray | list | tuple):
             q = np.array(stance.posture, dtype=float)
             if q.shape != (self.robot.nq,):
@@ -86,7 +87,8 @@ class Planner:
                     f"stance {stance.name or k!r}: a posture is q of {self.robot.nq} numbers; got shape {q.shape}"
                 )
             return q
-        at = {self.contacts[name]: stance.places.get(name, self._pose(before, name)) for name in stance.contacts}
+        places = {name: made[name] if name in made else self._pose(before, name) for name in stance.contacts}
+        at = {self.contacts[name]: stance.places.get(name, places[name]) for name in stance.contacts}
         if isinstance(stance.posture, Mapping):
             wanted = wanted.copy()
             for name, position in stance.posture.items():

@@ -30,7 +30,7 @@ class Stance:
         posture: q; or wanted joints as a mapping, the others as at the start, or None: then it is found.
         name: for reports.
         places: poses (4×4), places of a point (3 numbers) or planes in the world for contacts that are made here or
-            move here; the others stay.
+            move here; the others stay, or are made again where they were made last.
         targets: frames with poses or places that the posture must meet; out of contact they are tracked themselves.
         com: where its centre of mass must be, m; NaN leaves a coordinate free.
         seconds: for the last motion into it, and for all of the way from the stance before in a dynamic motion; None
