@@ -104,6 +104,23 @@ def test_a_robot_without_feet_is_refused():
         eq.Walking(eq.load("arm7"))
 
 
+def test_a_base_on_joints_instead_of_a_free_one_is_told(tmp_path):
+    """As some files for MuJoCo have it: three slides and three hinges on one body, between which there is no link."""
+    axes = ("1 0 0", "0 1 0", "0 0 1")
+    joints = [f'<joint name="{kind} {k}" type="{kind}" axis="{axis}"/>' for kind in ("slide", "hinge")
+              for k, axis in enumerate(axes)]  # fmt: skip
+    leg = """<body name="{0}" pos="0 {1} -0.1"><joint name="{0} hip" axis="0 1 0"/><geom size="0.04" fromto="0 0 0 0 0 -0.4"
+             type="capsule"/></body>"""
+    legs = leg.format("left", 0.1) + leg.format("right", -0.1)
+    trunk = f'<body name="trunk" pos="0 0 1">{"".join(joints)}<geom type="box" size="0.1 0.2 0.1"/>{legs}</body>'
+    path = tmp_path / "held.xml"
+    path.write_text(f'<mujoco model="held"><worldbody>{trunk}</worldbody></mujoco>')
+    robot = eq.load(path)
+    assert eq.Body.of(robot).parts["pelvis"].link == "trunk"
+    with pytest.raises(eq.BodyError, match="its base is not free: .*<freejoint/> in its file instead of joints"):
+        eq.Walking(robot)
+
+
 def test_resistance_is_made_up_within_what_motors_give():
     damping, dry, most = np.array([0.0, 2.0, 2.0]), np.array([0.0, 0.1, 0.1]), np.array([np.inf, 50.0, 5.0])
     made_up = Resistance(damping, dry, most).made_up(np.array([1.0, 1.0, 4.0]), np.array([3.0, -1.0, 4.0]))

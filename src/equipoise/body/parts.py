@@ -102,9 +102,10 @@ def link_part(anatomy: Anatomy, body: int) -> Part:
     """The heaviest link of a body, turned so that x is ahead and z up when the robot stands with its joints at zero."""
     skeleton = anatomy.skeleton
     link = skeleton.main_link(body)
-    R_link = skeleton.robot.place(link)[1][:3, :3]
+    own, X = skeleton.robot.place(link)
+    body = own if body >= 0 else body
     line = [i for i in skeleton.robot.tree.ancestors(body) if i != skeleton.root] if body >= 0 else []
-    R = skeleton.rest.R[body] @ R_link
+    R = skeleton.rest.R[body] @ X[:3, :3]
     return Part(link, rpy=_tidy(rpy_from_rotation(R.T)), joints=tuple(skeleton.joint(i) for i in reversed(line)))
 
 

@@ -87,10 +87,10 @@ class Skeleton:
         return self.robot.tree.bodies[body].name
 
     def main_link(self, body: int) -> str:
-        """The heaviest link of a body; its first where none has mass. Of a world without links, that of what stands on
-        it."""
+        """The heaviest link of a body; its first where none has mass. Of a body without links, as between the joints of
+        one link, or of a world without, that of what it carries."""
         links = self.robot.links
-        if body < 0 and not self.links[body] and self.children[body]:
+        if not self.links[body] and self.children[body]:
             return self.main_link(self.children[body][0])
 
         def mass(name: str) -> float:

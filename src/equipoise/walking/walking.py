@@ -291,8 +291,10 @@ def _way_of_walking(body: Body) -> Callable[[Body, float, float, Sequence[Constr
     if body.robot.floating and len(body.feet) == len(flat) == 2:
         return _bipedal
     feet = ", ".join(body.feet) or "no feet"
+    held = ", and its base is not free: eq.load(…, floating=True), or a <freejoint/> in its file instead of joints"
     raise BodyError(
         f"{body.robot.name!r} cannot walk: that takes two flat feet, or four or six of any kind; it has {feet}"
+        f"{'' if body.robot.floating else held}"
     )
 
 
