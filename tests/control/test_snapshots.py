@@ -145,7 +145,7 @@ def test_a_snapshot_of_another_robot_is_refused():
 def test_what_was_seen_later_is_forgotten():
     """Back at an earlier time it tells again which task others outweigh, and its last step is none."""
     robot, q, v = eq.load("arm7"), np.linspace(0.1, 0.7, 7), np.zeros(7)
-    light = eq.CoMTask(robot.com(q) + [0.0, 0.05, -0.05], weight=1e-3, name="light")
+    light = eq.CoMTask(robot.com(q) + np.array([0.0, 0.05, -0.05]), weight=1e-3, name="light")
     controller = eq.WholeBodyController(robot, [light, eq.PostureTask(q)])
     taken = controller.snapshot()
 

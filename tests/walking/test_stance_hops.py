@@ -105,13 +105,15 @@ def test_the_second_of_two_hops_is_its_own(hop, monkeypatch):
     """Another flight, for another time; that the first one flew does not count."""
     t, _ = called_until_it_landed(hop)
     q, v, told = moved(hop, AHEAD), np.zeros(hop.robot.nv), []
-    monkeypatch.setattr(walker(), "hop", told.append)
+    monkeypatch.setattr(walker(), "hop", lambda seconds: told.append((seconds, walker().mode)))
+    hop(t + TICK, q, v)  # it watches again
+    walker().machine.state.mode = "step"
     for _ in range(800):
         t += TICK
-        hop(t, q, v)
+        hop(t + TICK, q, v)
         if hop.log[-1].kind is EventKind.GOING_BACK:
             break
-    assert told == [0.3] and hop.log[-1].reason is Reason.NO_FLIGHT and hop.stance == "after 0.2 s"
+    assert told == [(0.3, "stand")] and hop.log[-1].reason is Reason.NO_FLIGHT and hop.stance == "after 0.2 s"
     assert [event.kind for event in hop.log] == [EventKind.HOPPED, EventKind.REACHED, EventKind.GOING_BACK]
 
 
