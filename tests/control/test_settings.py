@@ -36,7 +36,8 @@ def test_ready_numbers_of_another_size_or_that_are_none_are_refused(wrong):
     controller = eq.WholeBodyController(load("arm7"), [eq.PostureTask(HOME)])
     controller(0.0, HOME, RATES)
     good = controller.settings.p.copy()
-    size = sum(number.size for number in controller.settings.numbers("posture").values())
+    groups = [group for (label, _), (group, _) in controller.layout.groups.items() if label == "posture"]
+    size = next(group.size for group in groups if "target" in group.settings)
     given = np.full(size, float(wrong)) if isinstance(wrong, str) else wrong
     controller.set_target("posture", lambda t: Numbers(given))
     events = controller(0.1, HOME, RATES).events
