@@ -234,6 +234,17 @@ def test_a_selection_is_the_smaller_problem(strict, seed):
         assert answer.usable is False or not np.delete(full, rows).any()
     assert_allclose(answer.x[x], reference.x, rtol=0, atol=1e-9)
     assert answer.usable is False or not np.delete(answer.x, x).any()
+    assert answer.dependent == reference.dependent and answer.iterations == reference.iterations
+    assert_allclose(answer.residuals, reference.residuals, rtol=0, atol=1e-9)
+
+
+def test_a_selection_tells_which_of_its_rows_repeat_others(rng):
+    p = random_problem(rng)
+    p["E"][2], p["e"][2] = 2 * p["E"][0], 2 * p["e"][0]
+    solver = solver_of(p, classes_E=np.ones(3, int))
+    for rows, repeated in ((None, 1), ([0, 2], 1), ([0, 1], 0), ([1, 2], 0)):
+        solver.select(np.arange(9), rows, None)
+        assert solved(solver, p).dependent == repeated
 
 
 def test_a_selection_stays_warm(rng):

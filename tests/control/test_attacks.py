@@ -237,6 +237,7 @@ def test_the_start_is_reported_with_settings_that_are_functions(settings):
         solution = controller(0.0, HOME, rush)
         assert [event.kind for event in solution.events] == [ControlEventKind.START]
         reports.append(controller.start_report)
+        assert copy.copy(controller).start_report == controller.start_report
     assert reports[0] == reports[1] and "approaches at 3" in reports[0][0]
 
 

@@ -28,8 +28,26 @@ from equipoise.walking.gait import (
 )  # fmt: skip
 from equipoise.walking.gait import STRIDE as REACHED
 from equipoise.walking.pendulum import after, after_shift, before, divergent
+from equipoise.walking.preview import PREVIEW, Preview
 from equipoise.walking.reach import Reach
-from equipoise.walking.step_plan import BRAKING, NEAREST, Flight, StepPlanner, Wish, capturable, growths
+from equipoise.walking.state import Seen, State
+from equipoise.walking.step_plan import (
+    BRAKING,
+    BX,
+    BY,
+    NEAREST,
+    SIGMA,
+    UX,
+    UY,
+    WEIGHTS,
+    YX,
+    YY,
+    Flight,
+    StepPlanner,
+    Wish,
+    capturable,
+    growths,
+)  # fmt: skip
 from equipoise.walking.swing import QUINTIC
 
 SOLE = np.array([[0.08, 0.03], [-0.08, 0.03], [-0.08, -0.03], [0.08, -0.03]])
@@ -335,3 +353,85 @@ def test_a_largest_rate_of_zero_is_none():
 
     assert slowest_joint(body(0.0, 7.0)) == 7.0
     assert slowest_joint(body(0.0, 0.0)) == np.inf
+
+
+def test_places_cannot_be_written_to():
+    """Their arrays are made once and given to everybody."""
+    place = Place(1.0, 2.0, 0.3)
+    for array in (place.xy, place.R):
+        with pytest.raises(ValueError, match="read-only"):
+            array += 1.0
+    assert_allclose(place.xy, [1.0, 2.0])
+
+
+# --- the program of a step --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("firm, seconds", [(1.0, 0.3), (300.0, 0.01)])
+def test_the_cost_of_a_plan_is_what_its_weights_say(firm, seconds, rng):
+    """|R x − r|² against the sum it stands for: the place, the time by its part, the pressure (y is it times σ − 1, or
+    0.05 where that is less), the offset."""
+    plan, foot = planner(1.0), Flight(np.array([-0.1, 0.2]), np.array([0.3, -0.1]), 0.2, 0.02)
+    wish = Wish(np.array([0.25, 0.22]), seconds, np.array([0.03, -0.07]), firm)
+    plan.plan(np.array([0.05, 0.02]), wish, 0.001, 0.6, foot)
+    braked = BRAKING * float(np.abs(foot.velocity).max()) / 40.0 + foot.wait  # no step is quicker
+    to = exp(plan.gait.rate * max(seconds, braked))
+    data, x, w = plan.solver.data, rng.normal(size=7), WEIGHTS
+    wanted = w["place"] * firm * ((x[[UX, UY]] - wish.place) ** 2).sum() + w["time"] * (x[SIGMA] / to - 1) ** 2
+    wanted += w["pressure"] * (x[[YX, YY]] ** 2).sum() / max(to - 1, 0.05) ** 2
+    wanted += w["offset"] * ((x[[BX, BY]] - wish.offset) ** 2).sum()
+    assert_allclose(((data["R"] @ x - data["r"]) ** 2).sum(), wanted, rtol=1e-12)
+
+
+def test_a_foot_gets_as_far_as_its_flight_says_each_way():
+    """The four rows at the time of the last plan: x + v T / 2 ± a T² / k and a little; and their slope in σ = e^(ω (T +
+    wait)), by central differences, whose error is of the order of the step squared, 1e-8."""
+    g = gait(push_off=np.array([40.0, 30.0]))
+    plan, foot = StepPlanner(g, -1.0, SOLE), Flight(np.array([-0.1, 0.2]), np.array([0.5, -0.3]), 0.21, 0.03, 0.6)
+    plan.plan(np.zeros(2), Wish(np.zeros(2), 0.3, np.zeros(2)), 0.2, 0.6, foot)
+    data, rows = plan.solver.data, plan._near
+    signs = np.array([1.0, 1.0, -1.0, -1.0])
+    x, v, a = (np.tile(pair, 2) for pair in (foot.place, foot.velocity, foot.quick * g.push_off / QUINTIC))
+
+    def far(T):
+        return signs * (x + v * T / 2) + a * T**2
+
+    def bound(T):
+        return data["upper"][rows] - data["A"][rows, SIGMA] * exp(g.rate * (T + foot.wait))
+
+    assert_allclose(bound(0.21), far(0.21) + NEAREST, rtol=1e-12)
+    assert_allclose(bound(0.21 + 1e-4) - bound(0.21 - 1e-4), far(0.21 + 1e-4) - far(0.21 - 1e-4), rtol=1e-6)
+    assert_allclose(data["A"][rows, UX : UY + 1], np.concatenate([np.eye(2), -np.eye(2)]))
+
+
+def test_the_preview_ends_at_rest_and_makes_up_for_a_lag():
+    """From ξ at the next touchdown the pendulum, on foot after foot, comes to the middle of the last two; its places
+    are those of a command that is quicker by what the walk lagged."""
+    g, s = gait(), State(stance=1, heading=0.3, period=0.45, pace=1.1, lag=np.array([0.05, -0.04]))
+    pose = np.eye(4)
+    pose[:2, 3], pose[:2, :2] = (0.4, -0.2), Place(0.0, 0.0, 0.25).R
+    seen = Seen(0.0, np.zeros(3), np.zeros(3), np.zeros(2), (np.eye(4), pose), {})
+    command, preview = Command(0.3, 0.1, 0.2), Preview(g, climbs=False)
+    wish, places = preview.wish(s, seen, command, 0.2, 0.45), preview.places(s, seen, command, 0.25)
+    assert len(places) == PREVIEW + 1 and s.goal_yaw == places[1].yaw
+    first = next_place(places[0], 0, Command(0.35, 0.06, 0.2), g, 0.3 - 0.2 * 0.25, 1.1 * 0.45)
+    assert_allclose([*places[1].xy, places[1].yaw], [*first.xy, first.yaw], rtol=1e-12)
+    stance = Place(0.4, -0.2, 0.25)
+    assert_allclose(stance.R @ wish.place + stance.xy, places[1].xy, rtol=1e-12)
+    xi = places[1].xy + stance.R @ wish.offset
+    for place in places[1:-1]:
+        xi = after(xi, place.xy, g.rate, s.period)
+    assert_allclose(xi, (places[-1].xy + places[-2].xy) / 2, atol=1e-9)
+
+
+@pytest.mark.parametrize("swing", [0, 1])
+@pytest.mark.parametrize("left", [0.1, -0.15])
+def test_the_middle_of_the_feet_goes_half_the_turn_then_by_the_command(swing, left):
+    """A step of a turning walk is one of frames: to the middle, along it, and to the other foot."""
+    g, side, T = gait(), 1.0 if swing == 0 else -1.0, 0.4
+    stance, turn = Place(0.3, -0.2, 0.5), 0.6 * T
+    aside = left * T * (2.0 if side * left > 0 else 0.0)
+    wanted = Place(0.3, -0.2, 0.7).at(0.0, side * g.width / 2, turn / 2).at(0.2 * T, aside, turn / 2)
+    wanted = wanted.at(0.0, side * g.width / 2, 0.0)
+    got = next_place(stance, swing, Command(0.2, left, 0.6), g, 0.7, T)
+    assert_allclose([*got.xy, got.yaw], [*wanted.xy, wanted.yaw], rtol=1e-12)

@@ -13,6 +13,7 @@ from math import cos, sin
 import numpy as np
 
 from ..body.body import Body
+from ..control.qp.program import read_only
 from .reach import Reach, reach_of
 from .swing import QUINTIC
 
@@ -125,13 +126,13 @@ class Place:
 
     @cached_property
     def xy(self) -> Array:
-        return np.array([self.x, self.y])
+        return read_only([self.x, self.y])
 
     @cached_property
     def R(self) -> Array:
         """(2, 2) from its axes to the world's."""
         c, s = cos(self.yaw), sin(self.yaw)
-        return np.array([[c, -s], [s, c]])
+        return read_only([[c, -s], [s, c]])
 
     def at(self, x: float, y: float, turn: float) -> Place:
         """The place that it sees at (x, y), turned by `turn`."""

@@ -18,7 +18,7 @@ will be when they touch, which is later than v = g t/2 says: the robot lands low
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import cos, pi, sin, sqrt
+from math import cos, hypot, pi, sin, sqrt
 
 import numpy as np
 
@@ -36,6 +36,7 @@ FIRM = 1.6  # ω: how fast the centre of mass is brought to its level reference
 LEAN = 0.3  # rad, of the trunk in the crouch
 CALM = 3e4  # how much more the momentum about the centre of mass weighs than usual while it pushes off
 LAND, SHORTEST = 0.93, 0.1  # of the height: how long legs are in the air, to land with bent knees; 1/ω
+BRIEFEST = 1e-6  # s, of a thrust
 LIGHT = 0.03  # of the weight: less is no contact
 LATE = 0.6  # of the thrust or the flight: what is felt before is its beginning
 PATIENCE = 0.3  # 1/ω, by which a take-off or a landing may be late
@@ -53,8 +54,8 @@ class Thrust:
     @property
     def seconds(self) -> float:
         """T."""
-        v, g = self.speed, self.gravity
-        return 3 * (sqrt(v * v + 4 * g * self.depth / 3) - v) / g
+        v, d = self.speed, self.depth  # the root as a quotient: a difference would be 0 for speeds that nobody reaches
+        return max(4 * d / (hypot(v, sqrt(4 * self.gravity * d / 3)) + v), BRIEFEST)
 
     def at(self, t: float) -> tuple[float, float, float]:
         """(height above the crouch, rate, acceleration) after t seconds."""

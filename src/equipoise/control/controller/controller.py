@@ -222,12 +222,14 @@ class WholeBodyController:
             return ControllerState(*contacts, self._started, self._q.copy(), self.settings.state, last)
 
     def restore(self, state: ControllerState) -> None:
-        """Go on from a snapshot. The solver starts cold."""
+        """Go on from a snapshot. The solver starts cold; raises, with nothing changed, where items are others."""
         with self._lock:
-            self.set_contacts(state.contacts)
+            q = numbers_like(self._q, state.q)
             self.settings.restore(state.settings)
-            self._started, self._q[:], self._anchor_next = state.started, state.q, set(state.anchor_next)
+            self.set_contacts(state.contacts)
+            self._started, self._q[:], self._anchor_next = state.started, q, set(state.anchor_next)
             self._commands.restore(state.last_torque)
+            self.step, self._steady = None, SteadyWatch()  # its looks may be of later times
 
     # --- while it runs ------------------------------------------------------------------------------------------------
 

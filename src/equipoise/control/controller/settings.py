@@ -194,8 +194,12 @@ class Settings:
         return {label: dict(values) for label, values in self._values.items()}, self.p.copy()
 
     def restore(self, state: tuple[dict[str, dict[str, object]], Array]) -> None:
-        """Take over what `state` gave."""
+        """Take over what `state` gave; raises, with nothing changed, where that is of other items."""
         values, p = state
+        there, here = ([(label, *given) for label, given in each.items()] for each in (values, self._values))
+        if there != here or p.shape != self.p.shape:
+            items = f"{', '.join(self._values)}; got those of {', '.join(values)}"
+            raise TaskError(f"wanted settings of the same items with the same sizes, in their order: {items}")
         self._values = {label: dict(given) for label, given in values.items()}
         self.p[:] = p
         self._find_varying()

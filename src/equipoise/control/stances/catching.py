@@ -4,6 +4,7 @@ through the air, `Stances` hands it to a walker."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -126,7 +127,7 @@ class Catching:
         assert self.catcher is not None
         solution, t = self.catcher(t, q, v), time_as_number(t)
         self.flew = self.flew or self.catcher.mode == "flight"
-        if self.catcher.mode != "stand":
+        if self.catcher.mode != "stand" and isfinite(t):
             self._since = t
         self.rests = t - self._since >= REST
         return solution
