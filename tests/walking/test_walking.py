@@ -109,8 +109,8 @@ def test_a_base_on_joints_instead_of_a_free_one_is_told(tmp_path):
     axes = ("1 0 0", "0 1 0", "0 0 1")
     joints = [f'<joint name="{kind} {k}" type="{kind}" axis="{axis}"/>' for kind in ("slide", "hinge")
               for k, axis in enumerate(axes)]  # fmt: skip
-    leg = """<body name="{0}" pos="0 {1} -0.1"><joint name="{0} hip" axis="0 1 0"/><geom size="0.04" fromto="0 0 0 0 0 -0.4"
-             type="capsule"/></body>"""
+    leg = """<body name="{0}" pos="0 {1} -0.1"><joint name="{0} hip" axis="0 1 0"/>
+             <geom size="0.04" fromto="0 0 0 0 0 -0.4" type="capsule"/></body>"""
     legs = leg.format("left", 0.1) + leg.format("right", -0.1)
     trunk = f'<body name="trunk" pos="0 0 1">{"".join(joints)}<geom type="box" size="0.1 0.2 0.1"/>{legs}</body>'
     path = tmp_path / "held.xml"
