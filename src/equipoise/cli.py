@@ -179,12 +179,15 @@ def bench(
     what: Annotated[
         str,
         typer.Argument(
-            help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, trot, "
-            "opponents, courses, grounds or estimated"
+            help="dynamics, derivatives, start, growth, forms, control, safety, chaos, latency, walking, commands, "
+            "trot, opponents, courses, grounds or estimated"
         ),
     ] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to time; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="commands, trot, grounds, courses, estimated: how many plants are drawn")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
     folder: Annotated[
         str, typer.Option("--opponents", help="opponents: the folder of their bench")
@@ -206,7 +209,7 @@ def bench(
 
         rows = opponents.measure(folder, directions=directions, phases=phases)
     else:
-        rows = tables.BENCHES[what](robot, rounds)
+        rows = tables.BENCHES[what](tables.BenchOptions(robot, rounds, seeds))
     if as_json:
         console.print_json(json.dumps([tables.plain(row) for row in rows]))
     else:

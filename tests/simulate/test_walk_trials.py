@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from equipoise.simulate import walk_trials
+from equipoise.simulate.self_contact import SelfContact
 from equipoise.simulate.walk_trials import Leg, WalkTrial, mean_velocity, whole_strides
 
 STRIDE = 0.9
@@ -48,6 +50,28 @@ def test_a_leg_is_good_within_fifteen_percent_of_what_is_asked():
     assert not Leg(0.0, 1.0, (0.0, 0.0, 0.5), (0.0, 0.0, np.nan)).good
 
 
+def test_what_is_not_asked_for_is_bounded_too():
+    """In a course by 15 % of its own speeds; where nothing is said of it, by nothing."""
+    drift = 0.06, 0.06, 0.075
+    assert Leg(0.0, 1.0, (0.4, 0.0, 0.0), (0.4, 0.059, -0.074), drift).good
+    for came in ((0.4, 0.061, 0.0), (0.4, 0.0, -0.076), (0.4, np.nan, 0.0)):
+        assert not Leg(0.0, 1.0, (0.4, 0.0, 0.0), came, drift).good
+    assert not Leg(0.0, 1.0, (0.0, 0.0, 0.5), (-0.07, 0.0, 0.5), drift).good
+
+
+def test_a_stop_is_good_if_it_stood():
+    """Whatever its mean velocity: it may bring its feet together."""
+    stop = Leg(0.0, 1.0, (0.0, 0.0, 0.0), (0.0, 0.1, 0.0), (0.06, 0.06, 0.075))
+    assert not stop.good and replace(stop, stood=True).good
+
+
+@pytest.mark.parametrize(("stands", "stood"), [(None, False), (2.5, False), (3.5, True), (5.5, False)])
+def test_it_stood_if_it_did_while_it_was_told_to(stands, stood):
+    run = walked_aside()
+    run.phases = (*run.phases, *(() if stands is None else ((stands, "stand"),)))
+    assert walk_trials._leg(run, 3.0, 5.0, (0.0, 0.0, 0.0)).stood is stood
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -57,10 +81,12 @@ def test_a_leg_is_good_within_fifteen_percent_of_what_is_asked():
         {"effort": np.nan},
         {"excess": 1e-6},
         {"excess": np.nan},
+        {"touch": SelfContact(("left_hand", "left_thigh"), 1e-4, 7)},
     ],
 )
 def test_a_trial_is_good_if_nothing_is_wrong(wrong):
-    """Whether it fell, was slow in some leg, asked for more torque than there is or went beyond a joint's end."""
+    """Whether it fell, was slow in some leg, asked for more torque than there is, went beyond a joint's end or touched
+    itself."""
     right = WalkTrial(
         0, (Leg(0.0, 1.0, (0.4, 0.0, 0.0), (0.4, 0.0, 0.0)),), SimpleNamespace(outcome="completed"), 1.0, 0.0
     )

@@ -15,13 +15,13 @@ import equipoise as eq
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
 from equipoise.walking.footsteps import Footstep
 from equipoise.walking.gait import Command, Gait
-from equipoise.walking.machine import PACE, PELVIS, USED, Machine, Seen
+from equipoise.walking.machine import CLOSING, PACE, PELVIS, USED, Machine, Seen
 from equipoise.walking.pendulum import within
 from equipoise.walking.preview import CATCH_UP, FIRM
 from equipoise.walking.reach import Reach
 from equipoise.walking.resistance import Resistance, ResistedTorques
 from equipoise.walking.state import STEP
-from equipoise.walking.step_plan import StepPlan
+from equipoise.walking.step_plan import NEAREST, SIGMA, StepPlan
 from equipoise.walking.swing import Swing
 from equipoise.walking.whole_body import BRAKES, LIMIT, QUICK, SLOWEST
 
@@ -264,9 +264,54 @@ def test_feet_are_thrown_after_a_push_only(machine, braced, quick):
     s.mode, s.stance, s.braced = STEP, 1, braced
     seen = standing(t=0.2)
     assert machine._flight(seen, seen.place(1), 0.3).quick == quick
+    s.end = 0.5
     s.swing = Swing(np.array([0.0, 0.1, 0.0, 0.0]), 0.1, 0.5, 0.05, 0.1)
     assert machine._flight(seen, seen.place(1), 0.3).quick == quick
     assert 0 < Machine.unhurried < 1
+
+
+def landing(machine, left: float, **state) -> Seen:
+    """The right foot stands; the left one was told to land beside it and has `left` s to go."""
+    s = machine.state
+    s.mode, s.stance, s.since, s.period, s.end = STEP, 1, 0.0, 0.5, 0.5
+    for name, value in state.items():
+        setattr(s, name, value)
+    s.swing = Swing(np.array([0.0, 0.06, 0.0, 0.0]), 0.1, 0.5, 0.05, 0.1)
+    s.swing.state[1, :2] = 0.0, 0.5
+    s.plan = StepPlan(np.array([0.0, 0.2]), left, np.zeros(2), np.zeros(2), 0.0)
+    s.swing.goal = np.array([0.0, 0.1, 0.0, 0.0])
+    return replace(standing(t=0.5 - left), xi=np.array([0.0, 0.07]))
+
+
+@pytest.mark.parametrize(
+    ("left", "state", "held"),
+    [(0.03, {}, True), (0.03, {"braced": True}, False), (CLOSING / 3.5 + 2e-3, {}, False)],
+)
+def test_a_foot_about_to_land_is_not_sent_elsewhere(machine, left, state, held):
+    """It lands where it was sent and no later; after a push, or sooner, a plan may send it on."""
+    seen, s = landing(machine, left, **state), machine.state
+    plan = machine._planned(seen, Command())
+    solver, at = machine.planners[0].solver, machine.planners[0]
+    near = solver.data["upper"][at._near] + solver.data["A"][at._near, SIGMA] * -np.exp(3.5 * left)
+    latest = np.log(solver.data["upper"][at._sigma]) / 3.5
+    assert (plan.excess <= 1e-9) and np.isfinite(plan.place).all()
+    if held:
+        assert_allclose(near, [NEAREST, 0.2 + NEAREST, NEAREST, NEAREST - 0.2], atol=1e-5)
+        assert_allclose(latest, left + s.transfer / 2, atol=1e-9)
+    else:
+        assert latest > left + 0.1 and near[0] > 2 * NEAREST
+    s.plan = replace(plan, place=np.array([0.0, 0.35]))
+    machine._follow(seen, seen.place(1))
+    assert_allclose(s.swing.goal[:2], [0.0, 0.1 if held else 0.25], atol=1e-12)
+
+
+def test_a_foot_that_is_late_is_sent_on(machine):
+    seen = landing(machine, 0.03)
+    assert machine._lands(seen.t)
+    machine.state.swing.late = True
+    assert not machine._lands(seen.t)
+    machine.state.swing = None
+    assert not machine._lands(seen.t)
 
 
 def test_long_steps_are_walked_as_much_lower_as_a_straight_leg_is_on_average(machine):

@@ -71,7 +71,7 @@ def time_pinocchio(console: Console, source: str) -> None:
     from . import tables
 
     try:
-        rows = list(tables.BENCHES["dynamics"]([source], 25))
+        rows = list(tables.BENCHES["dynamics"](tables.BenchOptions([source], 25)))
     except EquipoiseError as error:
         console.print(f"no benchmark: {error}", highlight=False)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.live import Live
@@ -12,6 +12,7 @@ from rich.live import Live
 from ..show.tables import table
 from . import (
     chaos,
+    commands,
     courses,
     derivatives,
     dynamics,
@@ -29,70 +30,86 @@ from . import (
 from .control import benchmark as control
 
 
-def _dynamics(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return dynamics.compare(robots or ("talos", "g1"), rounds=rounds)
+class BenchOptions(NamedTuple):
+    """What a bench is asked for; each takes what it knows.
+
+    Attributes:
+        robots: names or files; its own where None. rounds: turns of each contender. seeds: plants that are drawn.
+    """
+
+    robots: list[str] | None = None
+    rounds: int = 60
+    seeds: int | None = None
 
 
-def _derivatives(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return derivatives.compare(robots or ("talos", "g1"), rounds=rounds)
+def _dynamics(o: BenchOptions) -> Iterator[Any]:
+    return dynamics.compare(o.robots or ("talos", "g1"), rounds=o.rounds)
 
 
-def _start(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    for robot in robots or ["g1"]:
+def _derivatives(o: BenchOptions) -> Iterator[Any]:
+    return derivatives.compare(o.robots or ("talos", "g1"), rounds=o.rounds)
+
+
+def _start(o: BenchOptions) -> Iterator[Any]:
+    for robot in o.robots or ["g1"]:
         for batch in (False, True):
             cold, warm = start.cold_and_warm(robot, batch=batch)
             yield {"robot": robot, "batch": batch, "cold": asdict(cold), "warm": [asdict(row) for row in warm]}
 
 
-def _growth(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return growth.growth(rounds=rounds)
+def _growth(o: BenchOptions) -> Iterator[Any]:
+    return growth.growth(rounds=o.rounds)
 
 
-def _forms(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return forms.changes(robots or ("g1",), rounds=rounds)
+def _forms(o: BenchOptions) -> Iterator[Any]:
+    return forms.changes(o.robots or ("g1",), rounds=o.rounds)
 
 
-def _control(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return control.compare(robots, rounds=rounds)
+def _control(o: BenchOptions) -> Iterator[Any]:
+    return control.compare(o.robots, rounds=o.rounds)
 
 
-def _safety(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return safety.run(robot=robots[0] if robots else "arm7")
+def _safety(o: BenchOptions) -> Iterator[Any]:
+    return safety.run(robot=o.robots[0] if o.robots else "arm7")
 
 
-def _chaos(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return chaos.run(robots)
+def _chaos(o: BenchOptions) -> Iterator[Any]:
+    return chaos.run(o.robots)
 
 
-def _latency(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return latency.run(robots[0] if robots else "human")
+def _latency(o: BenchOptions) -> Iterator[Any]:
+    return latency.run(o.robots[0] if o.robots else "human")
 
 
-def _walking(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return walking.run(robots or ("g1", "human"))
+def _walking(o: BenchOptions) -> Iterator[Any]:
+    return walking.run(o.robots or ("g1", "human"))
 
 
-def _trot(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return trot.run(robots or ("quadruped", "anymal_c", "go2"))
+def _commands(o: BenchOptions) -> Iterator[Any]:
+    return commands.run(o.robots or ("human", "jvrc1", "talos", "g1"), o.seeds or commands.SEEDS)
 
 
-def _opponents(robots: list[str] | None, rounds: int) -> Iterator[Any]:
+def _trot(o: BenchOptions) -> Iterator[Any]:
+    return trot.run(o.robots or ("quadruped", "anymal_c", "go2"), o.seeds or trot.SEEDS)
+
+
+def _opponents(o: BenchOptions) -> Iterator[Any]:
     return opponents.measure("../shared/opponents")
 
 
-def _courses(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return courses.run("../shared/courses/aist", robot=(robots or ["jvrc1"])[0])
+def _courses(o: BenchOptions) -> Iterator[Any]:
+    return courses.run("../shared/courses/aist", o.seeds or 1, (o.robots or ["jvrc1"])[0])
 
 
-def _grounds(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return grounds.run(robots or ("g1", "human"))
+def _grounds(o: BenchOptions) -> Iterator[Any]:
+    return grounds.run(o.robots or ("g1", "human"), o.seeds or 2)
 
 
-def _estimated(robots: list[str] | None, rounds: int) -> Iterator[Any]:
-    return estimated.run(robots or ("g1", "human"))
+def _estimated(o: BenchOptions) -> Iterator[Any]:
+    return estimated.run(o.robots or ("g1", "human"), o.seeds or estimated.SEEDS)
 
 
-BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
+BENCHES: dict[str, Callable[[BenchOptions], Iterator[Any]]] = {
     "dynamics": _dynamics,
     "derivatives": _derivatives,
     "start": _start,
@@ -103,6 +120,7 @@ BENCHES: dict[str, Callable[[list[str] | None, int], Iterator[Any]]] = {
     "chaos": _chaos,
     "latency": _latency,
     "walking": _walking,
+    "commands": _commands,
     "trot": _trot,
     "opponents": _opponents,
     "courses": _courses,
@@ -219,6 +237,12 @@ def _walking_line(row: walking.CallTimes) -> list[str]:
     return [row.robot, row.what, f"{row.steps:,}", *figures, "" if row.real_time is None else f"{row.real_time:.2f}"]
 
 
+def _commands_line(row: commands.CommandsTally) -> list[str]:
+    counts = f"{row.completed} of {row.seeds}", f"{row.seeds - len(row.failed)} of {row.seeds}"
+    figures = f"{100 * row.off:.0f}", f"{row.effort:.2f}", f"{row.excess:+.3f}", f"{1e3 * row.touch:.0f}"
+    return [row.robot, *counts, " ".join(map(str, row.failed)), *figures, "passed" if row.good else "MISSED"]
+
+
 def _trot_line(row: trot.TrotTally) -> list[str]:
     counts = f"{row.completed} of {row.seeds}", f"{row.good} of {row.seeds}"
     return [row.robot, *counts, f"{row.slowest:.3f} to {row.fastest:.3f}", f"{row.effort:.2f}", f"{row.excess:+.3f}"]
@@ -262,6 +286,7 @@ _TITLES = {
     "grounds": "walks at 0.15 √(g h) over grounds that the plan does not know",
     "courses": "walking courses of AIST on JVRC-1, with their verdict",
     "walking": "ms of thread time while a robot walks in MuJoCo; real time: simulated seconds per second of the loop",
+    "commands": "30 s of changing commands with noise, delay, drawn friction and masses; at least 19 of 20 in order",
     "trot": "0.5 m/s with noise, delay, drawn friction and masses, and pushes of 0.2 m √(g h) from all sides",
     "opponents": "the walker on the measuring bench for controllers of the G1",
     "chaos": "random controllers: answers that raise, are not finite, exceed limits, or are called by a wrong name",
@@ -282,6 +307,20 @@ _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
     "grounds": (["robot", "ground", "seed", "outcome", "s", "went, m", "verdict"], _grounds_line),
     "courses": (["course", "seed", "outcome", "base ends at, m", "tilt, rad", "hops, s", "verdict"], _courses_line),
     "walking": (["robot", "what", "calls", "median", "p99", "p99.9", "largest", "real time ×"], _walking_line),
+    "commands": (
+        [
+            "robot",
+            "does not fall",
+            "all in order",
+            "seeds that fail",
+            "velocities off, %",
+            "effort",
+            "joint limit, rad",
+            "in itself, mm",
+            "verdict",
+        ],
+        _commands_line,
+    ),
     "trot": (["robot", "does not fall", "all in order", "mean speed, m/s", "effort", "joint limit, rad"], _trot_line),
     "opponents": (
         ["command", "", "achieved", "joint limit", "effort", "legs, m", "slip, m/s", "force, N"],

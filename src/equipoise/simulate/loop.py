@@ -195,7 +195,7 @@ def _require_json(scenario: Mapping[str, Any] | None) -> None:
 
 def _watcher(robot: Robot, plant: Any, fall: Fall | None, q0: Array) -> Callable[[Array], str | None] | None:
     contacts = getattr(plant, "contacts", {})
-    touches = bool(contacts) or getattr(getattr(plant, "physics", None), "collision", "") == "links"
+    touches = bool(contacts) or getattr(getattr(plant, "physics", None), "collision", "contacts") != "contacts"
     if fall is None or not robot.floating or not touches or not getattr(plant, "world", ()):
         return None
     return fall.watcher(robot, contacts, q0)

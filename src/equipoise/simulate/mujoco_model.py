@@ -12,7 +12,9 @@ import numpy as np
 from ..algebra import quaternions, rigid
 from ..errors import ModelError, missing_package
 from ..geometry.primitives import Capsule, Plane, Sphere
+from ..model.meshes import read_mesh
 from ..model.tree import MovingBody
+from ..model.types import Shape
 from .contacts import ContactInfo
 from .world import Box, Solid, moves, reference
 
@@ -39,8 +41,9 @@ class Physics:
         damping, joint_friction: whether the joints resist, with the numbers of the description.
         springs: whether joints have the springs of the description.
         joint_limits: whether joints stop at their limits.
-        collision: "contacts": only contact points touch the world; "links": the collision shapes of all links do.
-        self_collision: with "links": whether links touch each other.
+        collision: "contacts": only contact points touch the world; "links": the collision shapes of all links do, but
+            for meshes; "hulls": meshes do too, as their convex hulls.
+        self_collision: with "links" or "hulls": whether links touch each other.
         solref, solimp: of contacts, MuJoCo's own numbers.
     """
 
@@ -105,7 +108,7 @@ def build(
     bodies = _bodies(spec, robot, physics)
     _mimics(spec, robot)
     _loops(spec, robot, bodies)
-    if physics.collision == "links":
+    if physics.collision != "contacts":
         _links(spec, robot, bodies, physics, friction)
     _points(spec, robot, bodies, contacts, physics)
     for k, solid in enumerate(world):
@@ -291,7 +294,7 @@ def _feels(spec: Any, point: str) -> None:
 
 
 def _links(spec: Any, robot: Robot, bodies: Sequence[Any], physics: Physics, friction: float) -> None:
-    """The collision shapes of links; meshes are left out, as nothing is known of them but their file."""
+    """The collision shapes of links; meshes only as hulls."""
     mujoco = import_mujoco()
     sizes: dict[str, tuple[str, Callable[..., list[float]]]] = {
         "box": ("BOX", lambda x, y, z: [x / 2, y / 2, z / 2]),
@@ -303,15 +306,30 @@ def _links(spec: Any, robot: Robot, bodies: Sequence[Any], physics: Physics, fri
     for link in robot.links.values():
         index, X = robot.place(link.name)
         for k, shape in enumerate(link.collisions if index >= 0 else ()):
+            name, pose = f"link {link.name}/{k}", X @ shape.X
             if shape.kind in sizes:
                 kind, size = sizes[shape.kind]
-                pose = X @ shape.X
-                geom = bodies[index].add_geom(
-                    name=f"link {link.name}/{k}", type=getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")
-                )
-                geom.size, geom.pos = size(*shape.size), pose[:3, 3]
-                geom.quat = quaternions.from_rotation(pose[:3, :3])
-                _touches(geom, physics, friction=friction)
+                geom = bodies[index].add_geom(name=name, type=getattr(mujoco.mjtGeom, f"mjGEOM_{kind}"))
+                geom.size = size(*shape.size)
+            elif shape.kind == "mesh" and physics.collision == "hulls" and _hull(spec, shape, name):
+                geom = bodies[index].add_geom(name=name, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name)
+            else:
+                continue
+            geom.pos, geom.quat = pose[:3, 3], quaternions.from_rotation(pose[:3, :3])
+            _touches(geom, physics, friction=friction)
+
+
+def _hull(spec: Any, shape: Shape, name: str) -> bool:
+    """A mesh by that name, of whose convex hull contacts are made; False where its file is missing or it is flat."""
+    try:
+        points = read_mesh(str(shape.mesh))[0] * np.array(shape.size)
+    except ModelError:
+        return False
+    if np.linalg.matrix_rank(points - points.mean(axis=0), tol=1e-6) < 3:
+        return False
+    mesh = spec.add_mesh(name=name, inertia=import_mujoco().mjtMeshInertia.mjMESH_INERTIA_CONVEX)
+    mesh.uservert = points.astype(np.float32).ravel()
+    return True
 
 
 def _touches(geom: Any, physics: Physics, *, friction: float) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+COLLISIONS = ("contacts", "links", "hulls")
 
 
 class MujocoPlant:
@@ -59,8 +60,8 @@ class MujocoPlant:
                 raise unknown_name(
                     "option of the mujoco plant", name, ["ground", "obstacles", "friction", "substeps", *known]
                 )
-        if physics.get("collision", "contacts") not in ("contacts", "links"):
-            raise unknown_name("kind of collision", physics["collision"], ("contacts", "links"))
+        if physics.get("collision", "contacts") not in COLLISIONS:
+            raise unknown_name("kind of collision", physics["collision"], COLLISIONS)
         self._mujoco = import_mujoco()
         self.robot, self.substeps = robot, int(substeps)
         self.contacts = contacts_of(robot, contacts, friction)

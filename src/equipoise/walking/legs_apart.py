@@ -8,7 +8,9 @@ sent elsewhere are kept apart here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from ..body.body import Body
 from ..control.constraints import KeepOut
 from ..control.safety.vfi import Gains
 from ..errors import ModelError
-from ..geometry.capsules import cloud_of
+from ..geometry.capsules import Round, cloud_of
 from ..geometry.distances import distance
 from ..geometry.formulas import Placed
 from ..geometry.primitives import Capsule
@@ -26,6 +28,7 @@ from .legs import leg_links
 from .reach import nearest_of
 
 Array = np.ndarray
+Rounded = TypeVar("Rounded", bound=Round)
 FEET_APART = "feet apart"
 SAFE = 0.008  # m, that the capsules keep
 ANY_DISTANCE = -0.3  # m: a distance that they always keep
@@ -52,13 +55,18 @@ def legs_apart(body: Body, feet: Sequence[str], dt: float) -> list[KeepOut]:
     Args:
         feet: roles of both feet. dt: s, the step of control.
     """
-    slow, fast = (min(rate * body.gains.rate, QUICKEST / dt) for rate in RATES)
     *pairs, soles = leg_pairs(body, feet)
-    gains = Gains.of_rates(slow, fast)
+    gains = slowing(body, dt)
     return [
         *(KeepOut(a, b, safe=SAFE, gains=gains, name=f"{a.frame} off {b.frame}") for a, b in pairs),
         KeepOut(*soles, safe=ANY_DISTANCE, gains=gains, name=FEET_APART),
     ]
+
+
+def slowing(body: Body, dt: float) -> Gains:
+    """How limbs that approach each other are slowed, at a step of control of dt (s)."""
+    slow, fast = (min(rate * body.gains.rate, QUICKEST / dt) for rate in RATES)
+    return Gains.of_rates(slow, fast)
 
 
 def leg_pairs(body: Body, feet: Sequence[str]) -> list[tuple[Capsule, Capsule]]:
@@ -72,8 +80,8 @@ def leg_pairs(body: Body, feet: Sequence[str]) -> list[tuple[Capsule, Capsule]]:
     width = abs(float(np.subtract(*(body.robot.pose(body.standing, body.frames[role])[1, 3] for role in feet))))
     closer, pairs = max(width - nearest_of(body, width), STANDING), []
     for a, b in product(left, right):
-        lacking = max(SAFE + closer - _standing_distance(body, a, b), 0.0)
-        pairs.append((_narrower(a, lacking / 2), _narrower(b, lacking / 2)))
+        lacking = max(SAFE + closer - standing_distance(body, a, b), 0.0)
+        pairs.append((narrower(a, lacking / 2), narrower(b, lacking / 2)))
     return pairs
 
 
@@ -134,15 +142,16 @@ def _sides(body: Body, link: str, low: float, high: float) -> tuple[float, float
     return float((y - radii)[between].min()), float((y + radii)[between].max())
 
 
-def _standing_distance(body: Body, *capsules: Capsule) -> float:
-    """m, of two capsules while the robot stands, by the formula alone: nothing to compile."""
+def standing_distance(body: Body, *shapes: Round) -> float:
+    """m, of two capsules or spheres while the robot stands, by the formula alone: nothing to compile."""
     placed = []
-    for capsule in capsules:
-        X = body.robot.pose(body.standing, str(capsule.frame))
-        placed.append(Placed(*(tuple((X[:3, :3] @ p + X[:3, 3]).tolist()) for p in capsule.points)))
-    thick = sum(capsule.radius for capsule in capsules)
-    return float(distance(*capsules).formula(placed[0], placed[1], thick, NUMBERS))
+    for shape in shapes:
+        X = body.robot.pose(body.standing, str(shape.frame))
+        placed.append(Placed(*(tuple((X[:3, :3] @ p + X[:3, 3]).tolist()) for p in shape.points)))
+    thick = sum(shape.radius for shape in shapes)
+    return float(distance(*shapes).formula(placed[0], placed[1], thick, NUMBERS))
 
 
-def _narrower(capsule: Capsule, less: float) -> Capsule:
-    return Capsule(capsule.a, capsule.b, max(capsule.radius - less, 0.0), capsule.frame)
+def narrower(shape: Rounded, less: float) -> Rounded:
+    """The same shape with a radius that is less by some m."""
+    return replace(shape, radius=max(shape.radius - less, 0.0))

@@ -42,6 +42,9 @@ FOLLOW, DROP = 10.0, 2.0  # ω: how fast the centre of mass follows such a foot 
 # m, above its reference: a foot that should go down is stopped by the ground, where forces are not measured
 STOPPED = 3e-3
 SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes down faster
+# 1/ω: how long before it lands a foot is not sent elsewhere: what it can reach grows as the square of the time left, so
+# that a plan finds it better, of a sudden, to land later and far away
+CLOSING, STAYS = 0.15, 1e-6  # and of its largest acceleration: a foot that stays where it is sent
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PELVIS = 4.0  # how much more the pelvis weighs meanwhile: hips that tilt bring feet down late and askew
@@ -246,8 +249,15 @@ class Machine:
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
         least = max(LATE / gait.rate if self._late(seen.t) else LAST, self.footing.least_left(s, seen.t))
         shortest, used = (gait.shortest, 1.0) if s.braced else (max(gait.shortest, CALM / gait.rate), USED)
-        times = max(shortest - now, least) + half, max(gait.longest - now, 2 * least) + half
+        soonest = max(shortest - now, least)
+        latest = max(foot.seconds, soonest) if self._lands(seen.t) else max(gait.longest - now, 2 * least)
+        times = soonest + half, latest + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot, used)
+
+    def _lands(self, t: float) -> bool:
+        """Whether the swinging foot is about to land where it was sent: no plan sends it on at the last moment."""
+        s = self.state
+        return s.swing is not None and not (s.braced or s.swing.late) and s.end - t < CLOSING / self.gait.rate
 
     def _hurried(self, t: float) -> bool:
         """Whether something has pushed a short while ago."""
@@ -264,6 +274,8 @@ class Machine:
         times = seconds, s.transfer / 2, 1.0 if s.braced else self.unhurried
         if s.swing is None:
             return Flight(back @ (seen.place(1 - s.stance).xy - stance.xy), np.zeros(2), *times)
+        if self._lands(seen.t):
+            return Flight(back @ (s.swing.goal[:2] - stance.xy), np.zeros(2), *times[:2], STAYS)
         return Flight(back @ (s.swing.state[0, :2] - stance.xy), back @ s.swing.state[1, :2], *times)
 
     def _stepping(self, seen: Seen, command: Command) -> list[str]:
@@ -302,8 +314,9 @@ class Machine:
         s = self.state
         if s.swing is None or s.plan is None:
             return
-        if s.swing.late and self._hurried(seen.t):
-            self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, s.swing.goal, seen.t), s.slope)
+        if (lands := self._lands(seen.t)) or (s.swing.late and self._hurried(seen.t)):
+            end = s.end if lands else seen.t
+            self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, s.swing.goal, end), s.slope)
             return
         x, y = stance.R @ s.plan.place + stance.xy
         yaw = float(s.swing.start[3]) + wrapped(s.goal_yaw - float(s.swing.start[3]))

@@ -61,7 +61,7 @@ class ManyFeet(WholeBody):
         self.trusted = []
         return []
 
-    def _legs_apart(self, dt: float) -> list[Constraint]:
+    def _limbs_apart(self, dt: float) -> list[Constraint]:
         return []  # by the reach of their groups alone
 
     def trust(self, foot: int) -> None:

@@ -104,6 +104,7 @@ class Walking:
         self.climber = Climber(self.gait, self.whole_body, self.machine)
         self.hopper, self._hops = Hopper(self.gait, self.whole_body, self.machine), list[tuple[float, float]]()
         self.reset()
+        self._see(0.0, self.q0, np.zeros(self.robot.nv))  # kernels are compiled here, not in the first step of control
 
     @property
     def contacts(self) -> tuple[Contact, ...]:

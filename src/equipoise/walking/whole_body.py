@@ -18,6 +18,7 @@ from ..control.controller.controller import ControllerState, WholeBodyController
 from ..control.controller.solution import Solution
 from ..control.item import Numbers
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask
+from .arms_apart import arms_apart
 from .legs_apart import ANY_DISTANCE, FEET_APART, SAFE, legs_apart
 from .sole import ANYWHERE, PressureWithin
 
@@ -85,7 +86,7 @@ class WholeBody:
         self.most = [np.inf] * len(self.feet)
         g = body.gains
         contacts = [self._contact(role, friction) for role in self.feet]
-        self._apart = self._legs_apart(dt)
+        self._apart = self._limbs_apart(dt)
         constraints = [*constraints, *self._soles(), *self._apart]
         self._legs, self._ends, speeds = self._ranges()
         limits = [TorqueLimits(), JointLimits(acceleration=self._brakes(), velocity=speeds, most=QUICK, name=LIMIT)]
@@ -144,8 +145,8 @@ class WholeBody:
         self.trusted = [np.array(ANYWHERE) for _ in self.feet]
         return [PressureWithin(role, name=f"{role} {PRESSURE}") for role in self.feet]
 
-    def _legs_apart(self, dt: float) -> list[Constraint]:
-        return [*legs_apart(self.body, self.feet, dt)]
+    def _limbs_apart(self, dt: float) -> list[Constraint]:
+        return [*legs_apart(self.body, self.feet, dt), *arms_apart(self.body, dt)]
 
     def _tasks(self) -> list[Any]:
         g, frames, upright = self.body.gains, self.body.frames, self.weights["trunk"] * self.body.gains.torso_weight

@@ -1,0 +1,117 @@
+"""Arms that stay off thighs and trunk: their links as capsules, and the constraints that keep them apart.
+
+Arms swing to make up for the yaw of the legs, and nothing else would stop them at the body.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from itertools import product
+
+import numpy as np
+
+from ..algebra.rigid import inverse
+from ..body.body import Body
+from ..body.parts import Part
+from ..control.constraints import KeepOut
+from ..errors import ModelError
+from ..geometry.capsules import Round, cloud_of, smallest_capsule
+from .legs import leg_links
+from .legs_apart import SAFE, STANDING, narrower, slowing, standing_distance
+
+Array = np.ndarray
+FAR = 0.15  # m: what is farther apart where the robot stands is not watched
+
+
+def arms_apart(body: Body, dt: float) -> list[KeepOut]:
+    """The constraints between arms and thighs, and arms and trunk; none where the description has no shapes.
+
+    Args:
+        dt: s, the step of control.
+    """
+    gains = slowing(body, dt)
+    return [KeepOut(a, b, safe=SAFE, gains=gains, name=f"{a.frame} off {b.frame}") for a, b in arm_pairs(body)]
+
+
+def arm_pairs(body: Body) -> list[tuple[Round, Round]]:
+    """Everything from the elbow on with the thigh beside it, and what is next to the elbow with the trunk.
+
+    Thighs that are too near where the robot stands are taken as narrower; capsules around a trunk are often wider than
+    it is, so that such a pair says nothing.
+    """
+    found, around = list[tuple[Round, Round]](), cache(partial(_around, body))
+    for role, hand in body.hands.items():
+        arm, elbow = _bodies(body, hand.joints), _elbow(body, hand)
+        lower = [index for index in arm if index >= elbow and around(index) is not None]
+        upper = [index for index in arm if index < elbow and around(index) is not None]
+        for a, b in product(lower, _thighs(body, role)):
+            found += _with_room(body, around(a), around(b))
+        for a, b in product([*upper[-1:], *lower[:1]], _trunk(body, arm[0])):
+            found += _as_it_is(body, around(a), around(b))
+    return found
+
+
+def _with_room(body: Body, a: Round | None, b: Round | None) -> list[tuple[Round, Round]]:
+    """A pair, narrower where it is too near when the robot stands; none where it is never near."""
+    if a is None or b is None or (apart := standing_distance(body, a, b)) > FAR:
+        return []
+    less = max(SAFE + STANDING - apart, 0.0) / 2
+    return [(narrower(a, less), narrower(b, less))]
+
+
+def _as_it_is(body: Body, a: Round | None, b: Round | None) -> list[tuple[Round, Round]]:
+    """A pair that can be watched as it is; none where it is too near when the robot stands, or never near."""
+    near = a is not None and b is not None and SAFE + STANDING < standing_distance(body, a, b) < FAR
+    return [(a, b)] if near and a is not None and b is not None else []
+
+
+def _bodies(body: Body, joints: tuple[str, ...]) -> list[int]:
+    """Moving bodies of a chain of joints, from the trunk on."""
+    index = {moving.name: k for k, moving in enumerate(body.robot.tree.bodies)}
+    return [index[name] for name in joints if name in index]
+
+
+def _thighs(body: Body, role: str) -> list[int]:
+    """Moving bodies above the knee of the leg on the side of a hand."""
+    side = body.robot.pose(body.standing, body.frames[role])[1, 3]
+    ends = {foot: body.robot.pose(body.standing, body.frames[foot])[1, 3] for foot in body.feet}
+    foot = min(ends, key=lambda name: abs(ends[name] - side))
+    knee = body.robot.place(leg_links(body, foot)[1])[0]
+    return [index for index in _bodies(body, body.feet[foot].joints) if index < knee]
+
+
+def _trunk(body: Body, index: int) -> list[int]:
+    """Moving bodies that carry one, down to the base."""
+    found = list[int]()
+    while (index := body.robot.tree.bodies[index].parent) >= 0:
+        found.append(index)
+    return found
+
+
+def _elbow(body: Body, hand: Part) -> int:
+    """The moving body of an arm's elbow: of the joint that is nearest to half way from shoulder to hand."""
+    bodies, robot = _bodies(body, hand.joints), body.robot
+    pieces = [np.linalg.norm(robot.tree.bodies[index].p) for index in bodies[1:]]
+    ways = np.cumsum([0.0, *pieces, np.linalg.norm((robot.place(hand.link)[1] @ hand.X)[:3, 3])])
+    return bodies[int(np.argmin(np.abs(ways[:-1] - ways[-1] / 2)))]
+
+
+def _around(body: Body, index: int) -> Round | None:
+    """The capsule around the shapes of a moving body; None where it has none that can be read."""
+    robot = body.robot
+    clouds, frame = [], None
+    for name, link in robot.links.items():
+        own, X = robot.place(name)
+        if own != index:
+            continue
+        frame = name if frame is None else frame
+        try:
+            made = [cloud_of(shape) for shape in link.collisions]
+        except ModelError:  # a mesh that is missing
+            continue
+        to = inverse(robot.place(frame)[1]) @ X
+        clouds += [cloud.at(to) for cloud in made if cloud is not None]
+    if not clouds:
+        return None
+    points, radii = (np.concatenate(parts) for parts in zip(*((c.points, c.radii) for c in clouds), strict=True))
+    return smallest_capsule(points, radii, frame)

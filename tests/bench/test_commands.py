@@ -1,0 +1,53 @@
+"""The bench of changing commands: its verdict can say no."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from equipoise.bench import commands, tables
+from equipoise.bench.commands import tally
+from equipoise.simulate.self_contact import SelfContact
+from equipoise.simulate.walk_trials import Leg, WalkTrial
+
+
+def trial(seed: int, outcome: str = "completed", speed: float = 0.4, touch: float = 0.0) -> WalkTrial:
+    legs = (Leg(0.0, 1.0, (0.4, 0.0, 0.0), (speed, 0.01, 0.0)), Leg(1.0, 2.0, (0.0, 0.0, -0.5), (0.0, 0.0, -0.5)))
+    inside = SelfContact(("hand", "thigh"), touch, 3) if touch else None
+    return WalkTrial(seed, legs, SimpleNamespace(outcome=outcome), 0.5 + 0.01 * seed, -0.1 + 0.001 * seed, inside)
+
+
+@pytest.mark.parametrize(("failures", "verdict"), [(0, True), (1, True), (2, False)])
+@pytest.mark.parametrize("wrong", [{"outcome": "fell"}, {"speed": 0.3}, {"speed": np.nan}, {"touch": 0.003}])
+def test_one_of_twenty_may_fail(failures, verdict, wrong):
+    trials = [trial(seed, **(wrong if seed < failures else {})) for seed in range(20)]
+    row = tally("g1", trials)
+    assert row.good is verdict and row.failed == tuple(range(failures)) and row.seeds == 20
+    assert row.completed == 20 - (failures if "outcome" in wrong else 0)
+    assert row.effort == pytest.approx(0.69) and row.excess == pytest.approx(-0.081)
+    assert row.touch == (0.003 if failures and "touch" in wrong else 0.0)
+    if failures and wrong.get("speed") == 0.3:
+        assert row.off == pytest.approx(0.25)
+
+
+def test_no_seed_is_no_success():
+    assert not commands.CommandsTally("g1", 0, 0, (), 0.0, 0.0, -1.0, 0.0).good
+
+
+def test_the_command_runs_the_robots_and_seeds_that_are_named(monkeypatch):
+    seen = []
+    monkeypatch.setattr(commands, "Walking", lambda robot: robot)
+    monkeypatch.setattr(commands, "walk_course", lambda walker, seed: seen.append((walker.name, seed)) or trial(seed))
+    rows = list(tables.BENCHES["commands"](tables.BenchOptions(["human"], seeds=3)))
+    assert seen == [("human", k) for k in range(3)] and [row.robot for row in rows] == ["human"]
+
+
+def test_the_table_shows_which_seeds_failed(capsys):
+    from rich.console import Console
+
+    row = tally("g1", [trial(seed, touch=0.0042 if seed in (3, 8) else 0.0) for seed in range(20)])
+    tables.show(Console(width=180), "commands", [row])
+    said = capsys.readouterr().out
+    assert "18 of 20" in said and "3 8" in said and "MISSED" in said and " 4 " in said
