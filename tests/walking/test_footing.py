@@ -157,27 +157,90 @@ def test_yaw_is_no_roll(footing):
     assert s.settling is None
 
 
-def lay(footing, s, slope, t):
-    """A step on a sole that lies along a slope, then the next."""
+def lay(footing, s, slope, t, place=None):
+    """A step on a sole that lies along a slope, at a place (3,) m or one farther along it, then the next."""
     R = tilted(np.asarray(slope))
     wrench = np.concatenate([R @ [0, 0, 200.0], np.zeros(3)])
+    at = np.array([0.3 * t, 0.1 * (-1) ** int(t)])
+    noted = seen(t, right=R)
+    noted.poses[1][:3, 3] = [*at, at @ slope] if place is None else place
     footing.feel(s, seen(t, right=R, forces={"right": wrench}), 1e-3)
-    footing.note(s, seen(t, right=R))
+    footing.note(s, noted)
     for _ in range(3000):
         footing.feel(s, seen(t), 1e-3)
 
 
 def test_the_slope_is_the_median_of_soles(footing):
-    """One sole on an edge is no slope, two of three are; little is level."""
+    """One sole on an edge is no slope, two of three are, where feet rise with them; little is level."""
     s = stepping()
     lay(footing, s, (0.17, 0.0), 1.0)
     assert_allclose(s.slope, 0.0, atol=1e-6)
-    lay(footing, s, (0.17, -0.1), 2.0)
-    assert_allclose(s.slope, [0.17, 0.0], atol=1e-3)
-    lay(footing, s, (0.0, 0.0), 3.0)
-    assert_allclose(s.slope, [0.17, 0.0], atol=1e-3)
-    lay(footing, s, (0.9 * LEVEL, 0.0), 4.0)
+    lay(footing, s, (0.17, 0.0), 2.0)
+    assert 0.1 < s.slope[0] < 0.17 and s.slope[1] == 0.0
+    for t in range(3, 7):
+        lay(footing, s, (0.17, 0.0), float(t))
+    assert_allclose(s.slope, [0.17, 0.0], atol=0.01)
+    for t in range(7, 10):
+        lay(footing, s, (0.9 * LEVEL, 0.0), float(t))
     assert_allclose(s.slope, 0.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("rise, slope", [(0.0, 0.0), (0.08, 0.08), (0.3, 0.17), (-0.17, 0.0)])
+def test_soles_are_believed_as_far_as_feet_rise_with_them(footing, rise, slope):
+    """Tilted by 0.17 on ground that rises otherwise: on tiles, soles across edges are."""
+    s = stepping()
+    for t in range(1, 7):
+        lay(footing, s, (0.17, 0.0), float(t), (0.3 * t, 0.1 * (-1) ** t, 0.3 * t * rise))
+    assert_allclose(s.slope, [slope, 0.0], atol=0.01 if slope < 0.17 else 1e-6)
+
+
+def test_feet_in_one_place_tell_no_slope(footing):
+    """Whatever their heights."""
+    places = [np.array([0.01 * (-1) ** k, 0.0, 0.03 * (-1) ** k]) for k in range(4)]
+    assert np.abs(footing._rises(places)).max() < 0.3
+    assert_allclose(footing._rises(places[:1]), 0.0, atol=1e-12)
+    far = [np.array([0.5 * k, 0.3 * (-1) ** k, 0.1 * k - 0.06 * (-1) ** k]) for k in range(4)]
+    assert_allclose(footing._rises(far), [0.2, -0.2], atol=0.01)
+
+
+# --- a sole across an edge --------------------------------------------------------------------------------------------
+
+
+def askew(footing, s, tilt, t=0.1, y=0.02, force=200.0, slope=(0.0, 0.0)):
+    """Feel the right sole turned about its long axis by a slope, pressed at y, for 0.1 s."""
+    s.slope = np.asarray(slope)
+    R = tilted(np.array([0.0, tilt]))
+    wrench = np.concatenate([R @ [0, 0, force], R @ np.cross([0.01, y, 0.0], [0, 0, force])])
+    for k in range(100):
+        now = seen(t + 1e-3 * k, right=R, forces={"right": wrench})
+        footing._carries(s, now, 1e-3)
+        footing._settle(s, now)
+
+
+def test_a_sole_across_an_edge_carries_where_it_is_felt_to(footing):
+    s = State(mode=STEP, stance=1)
+    askew(footing, s, 0.3)
+    assert_allclose(s.felt, [0.01, 0.02], atol=1e-3)
+    assert_allclose(footing.whole_body.doubted[1], s.felt)
+    assert s.settling is not None
+    askew(footing, s, 0.3, y=0.5)
+    assert_allclose(s.felt, [0.01, 0.03], atol=1e-3)  # never outside of the sole
+    askew(footing, s, 0.05, t=5.0)
+    assert s.felt is None and 1 not in footing.whole_body.doubted
+
+
+@pytest.mark.parametrize("case", [{"tilt": 0.14}, {"tilt": 0.3, "slope": (0.0, 0.2)}, {"tilt": 0.3, "force": 3.0}])
+def test_a_sole_that_lies_carries_as_a_whole(footing, case):
+    """As do those along the slope of the ground, and what carries nothing says nothing."""
+    s = State(mode=STEP, stance=1)
+    askew(footing, s, **case)
+    assert s.felt is None
+
+
+def test_one_that_stands_on_both_feet_is_not_askew(footing):
+    s = State(stance=1)
+    askew(footing, s, 0.3)
+    assert s.felt is None
 
 
 def test_a_sole_on_its_edge_tells_no_slope(footing):

@@ -15,7 +15,7 @@ import equipoise as eq
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
 from equipoise.walking.footsteps import Footstep
 from equipoise.walking.gait import Command, Gait
-from equipoise.walking.machine import CLOSING, PACE, PELVIS, USED, Machine, Seen
+from equipoise.walking.machine import CLOSING, EDGEWISE, PACE, PELVIS, USED, Machine, Seen
 from equipoise.walking.pendulum import within
 from equipoise.walking.preview import CATCH_UP, FIRM
 from equipoise.walking.reach import Reach
@@ -303,6 +303,27 @@ def test_a_foot_about_to_land_is_not_sent_elsewhere(machine, left, state, held):
     s.plan = replace(plan, place=np.array([0.0, 0.35]))
     machine._follow(seen, seen.place(1))
     assert_allclose(s.swing.goal[:2], [0.0, 0.1 if held else 0.25], atol=1e-12)
+
+
+@pytest.mark.parametrize("stance, yaw", [(1, 0.0), (0, 0.0), (1, 0.7)])
+def test_a_plan_begins_where_a_sole_across_an_edge_carries(machine, stance, yaw):
+    """2 cm to the left of its middle: pressure stays there, ξ leaves it, and the step wished for is where it was."""
+    s, side = machine.state, 1.0 if stance == 1 else -1.0
+    s.mode, s.stance, s.period, s.heading = STEP, stance, 0.5, yaw
+    seen = standing((yaw, yaw), t=0.2)
+    foot = seen.place(stance)
+    seen = replace(seen, xi=foot.xy + foot.R @ [0.0, 0.05 * side])
+    usual = machine._planned(seen, Command())
+    s.felt = np.array([0.0, 0.02])
+    assert_allclose(machine._support(seen).xy, foot.xy + foot.R @ s.felt, atol=1e-12)
+    plan = machine._planned(seen, Command())
+    assert np.abs(plan.pressure[1]) <= EDGEWISE * SOLE[:, 1].max() + 1e-9
+    xi = np.array([0.0, 0.05 * side]) - s.felt
+    sigma = np.exp(3.5 * plan.seconds)
+    assert_allclose(plan.place + plan.offset, plan.pressure + (xi - plan.pressure) * sigma, atol=1e-6)
+    assert abs(plan.place[1] + 0.02 - usual.place[1]) < 0.06
+    machine._begin(seen, stance)
+    assert s.felt is None
 
 
 def test_a_foot_that_is_late_is_sent_on(machine):

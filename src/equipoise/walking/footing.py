@@ -3,8 +3,8 @@ expected.
 
 A foot that swings may meet the ground, sooner or later than expected, or something in its way. A foot that has touched
 is first trusted under its ankle only: whatever part of the sole touches, the load turns it flat. When the centre of
-pressure is felt inside of the sole it carries as a whole. The slope is the median of the soles that settled last: one
-that stands on an edge says nothing.
+pressure is felt inside of the sole it carries as a whole; one that stands across an edge carries where it is felt to.
+The slope is the median of the soles that settled last, as far as the places of the feet rise with it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ WARY = 12.0  # 1/ω: how long uneven ground is remembered
 SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on such ground
 STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
 SOLES, LEVEL = 3, 0.03  # whose median is the slope; less is level: soles yield a little
+# places of feet that must rise as their soles are tilted; of the height, how far apart they say as much as not. A sole
+# across an edge is tilted where the ground is not: the next foot would be held as high above it as the slope says
+FOOTHOLDS, SPREAD = 4, 0.1
+# slope across a sole that stands on an edge: it carries where it is felt to; 1/ω: filter of where that is
+ASKEW, FELT = 0.15, 0.05
 
 
 class Footing:
@@ -83,14 +88,23 @@ class Footing:
 
     def feel(self, s: State, seen: Seen, dt: float) -> None:
         """The sole that has landed, and the slope of the ground; before anything is decided."""
+        self._carries(s, seen, dt)
         self._settle(s, seen)
         if s.swing is not None and self._lies(s, seen):
             normal = seen.poses[s.stance][:3, 2]
             s.tilt = np.clip(-normal[:2] / max(float(normal[2]), 0.5), -STEEP, STEEP)
         if s.tilts:
-            found = np.sort(s.tilts, axis=0)[SOLES // 2]  # their median
-            found = np.where(np.abs(found) > LEVEL, found, 0.0)
-            s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (found - s.slope)
+            s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (s.sloped - s.slope)
+
+    def _carries(self, s: State, seen: Seen, dt: float) -> None:
+        """Where a sole that stands across an edge carries: there, and nowhere else, pressure can be."""
+        X, wrench = seen.poses[s.stance], seen.forces.get(self.whole_body.feet[s.stance])
+        if s.mode != STEP or abs(float(X[2, 1]) - float(s.slope @ X[:2, 1])) < ASKEW:
+            s.felt = None
+        elif wrench is not None and wrench[2] > TOUCHED * self.whole_body.weight:
+            most, last = np.abs(self.soles[s.stance]).max(axis=0), np.zeros(2) if s.felt is None else s.felt
+            at = np.clip(pressed_at(X, wrench), -most, most)
+            s.felt = last + min(dt * self.gait.rate / FELT, 1.0) * (at - last)
 
     def _lies(self, s: State, seen: Seen) -> bool:
         """Whether the stance foot lies on the ground: its pressure is inside of it, or nothing has pushed it over."""
@@ -98,12 +112,23 @@ class Footing:
         return seen.t - s.pushed > TIPPED / self.gait.rate if wrench is None else self._inside(seen, s.stance, wrench)
 
     def note(self, s: State, seen: Seen) -> None:
-        """The stance foot as it lay in this step tells the slope; for when the step ends."""
+        """The stance foot as it lay in this step tells the slope, where feet have risen along it; for when the step
+        ends."""
         if s.tilt is None:
             return
         if np.abs(s.tilt - s.slope).max() > UNEVEN:
             self._surprised(s, seen.t)
         s.tilts, s.tilt = [*([np.zeros(2)] * SOLES + s.tilts)[1 - SOLES :], s.tilt], None
+        s.footholds = [*s.footholds[1 - FOOTHOLDS :], seen.poses[s.stance][:3, 3].copy()]
+        soles, rises = np.sort(s.tilts, axis=0)[SOLES // 2], self._rises(s.footholds)  # the median of the soles
+        found = np.where(soles * rises > 0, np.sign(soles) * np.minimum(np.abs(soles), np.abs(rises)), 0.0)
+        s.sloped = np.where(np.abs(found) > LEVEL, found, 0.0)
+
+    def _rises(self, footholds: Sequence[Array]) -> Array:
+        """(2,) slope of the plane nearest to some places of feet; next to level where they are all in one place."""
+        places = np.array(footholds) - np.mean(footholds, axis=0)
+        level, apart = places[:, :2], (SPREAD * self.gait.height) ** 2
+        return np.asarray(np.linalg.solve(level.T @ level + apart * np.eye(2), level.T @ places[:, 2]))
 
     # --- a foot that swings -------------------------------------------------------------------------------------------
 
@@ -150,6 +175,10 @@ class Footing:
         foot = s.stance if s.mode == STEP else s.landed
         wrench = seen.forces.get(self.whole_body.feet[foot])
         if wrench is None:
+            return
+        if s.felt is not None:
+            s.settling, s.rolling = seen.t, False
+            self.whole_body.doubt(foot, s.felt)
             return
         rolls = self._rolls(seen, foot, wrench)
         if s.settling is None and rolls:

@@ -10,6 +10,7 @@ A step begins when its stance foot touches. During the transfer both feet carry;
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import hypot
 from typing import ClassVar
 
@@ -32,6 +33,7 @@ SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and
 PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
 QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when feet apart are brought together
 STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
+EDGEWISE = 0.2  # of the sole, around where it carries, that the plan may use of one that stands across an edge
 LAST = 0.01  # s: the nearest future that is planned for
 # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
 SHOVE, AHEAD = 0.35, 0.14
@@ -232,12 +234,12 @@ class Machine:
         """Weight goes to a foot, and the other will swing."""
         s = self.state
         s.mode, s.stance, s.since, s.swing, s.plan, s.hull = STEP, stance, seen.t, None, None, None
-        s.origin, s.steps = s.pressure, s.steps + 1
+        s.origin, s.steps, s.felt = s.pressure, s.steps + 1, None
         s.transfer = self.gait.hurried if self._hurried(seen.t) else self.gait.transfer
 
     def _planned(self, seen: Seen, command: Command) -> StepPlan | None:
         """The plan from here on; None where there is none."""
-        s, gait, stance = self.state, self.gait, seen.place(self.state.stance)
+        s, gait, stance = self.state, self.gait, self._support(seen)
         since = seen.t - s.since
         wait, ahead = s.transfer - since, self._shoved(seen)
         if wait > 0.0:  # until weight has changed feet
@@ -246,13 +248,21 @@ class Machine:
         half, now = s.transfer / 2, max(since, s.transfer)
         left = max(s.period - now, LAST) + half
         wish = self.preview.wish(s, seen, command, left, s.period)
+        if s.felt is not None:
+            wish = replace(wish, place=wish.place - s.felt)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
         least = max(LATE / gait.rate if self._late(seen.t) else LAST, self.footing.least_left(s, seen.t))
         shortest, used = (gait.shortest, 1.0) if s.braced else (max(gait.shortest, CALM / gait.rate), USED)
+        used = used if s.felt is None else EDGEWISE
         soonest = max(shortest - now, least)
         latest = max(foot.seconds, soonest) if self._lands(seen.t) else max(gait.longest - now, 2 * least)
         times = soonest + half, latest + half
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot, used)
+
+    def _support(self, seen: Seen) -> Place:
+        """The stance foot, where it carries."""
+        s, foot = self.state, seen.place(self.state.stance)
+        return foot if s.felt is None else foot.at(float(s.felt[0]), float(s.felt[1]), 0.0)
 
     def _lands(self, t: float) -> bool:
         """Whether the swinging foot is about to land where it was sent: no plan sends it on at the last moment."""
@@ -283,7 +293,7 @@ class Machine:
         since, plan = seen.t - s.since, self._planned(seen, command)
         if plan is not None:
             s.plan, s.end = plan, max(seen.t, s.since + s.transfer) + plan.seconds - s.transfer / 2
-        stance = seen.place(s.stance)
+        stance = self._support(seen)
         target = stance.xy if s.plan is None else stance.xy + stance.R @ s.plan.pressure
         if since < s.transfer:
             part = since / s.transfer

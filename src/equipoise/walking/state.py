@@ -95,7 +95,8 @@ class State:
         settling: s, since when a sole is not trusted as a whole; rolling: because it rolls. landed: the foot that
             touched last.
         bumps: how often the swinging foot met something. tilt: (2,) slope of the stance foot as it lay; tilts: of the
-            last ones.
+            last ones; footholds: (3,) m, where they were; sloped: (2,) slope that both tell. felt: (2,) m, in its
+            axes, where a stance foot carries that stands across an edge.
         trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
     """
 
@@ -137,6 +138,9 @@ class State:
     jolt: float = -np.inf
     tilt: Array | None = None
     tilts: list[Array] = field(default_factory=list)
+    felt: Array | None = None
+    footholds: list[Array] = field(default_factory=list)
+    sloped: Array = field(default_factory=lambda: np.zeros(2))
 
     def anew(self) -> State:
         """A stand from which to go on: steps that were given stay, and what the whole body is told already."""
