@@ -17,7 +17,7 @@ from equipoise.walking.reach import Reach
 from equipoise.walking.sole import ANYWHERE, PressureWithin, pressed_at
 from equipoise.walking.state import STEP, Seen, State
 from equipoise.walking.swing import Swing
-from equipoise.walking.whole_body import tilted
+from equipoise.walking.whole_body import WholeBody, tilted
 
 SOLE = np.array([[0.08, 0.03], [-0.08, 0.03], [-0.08, -0.03], [0.08, -0.03]])
 SQUARE = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
@@ -29,6 +29,7 @@ class Body:
 
     feet = ("left", "right")
     weight = WEIGHT
+    rolls = (1.0, 0.25)
 
     def __init__(self):
         self.doubted = {}
@@ -235,6 +236,23 @@ def test_a_sole_that_lies_carries_as_a_whole(footing, case):
     s = State(mode=STEP, stance=1)
     askew(footing, s, **case)
     assert s.felt is None
+
+
+def test_ankles_that_roll_farther_follow_an_edge(footing):
+    """0.3 is beyond 0.6 of what the right ankle rolls, 0.25 rad, and within that of the left one, 1 rad."""
+    R = tilted(np.array([0.0, 0.3]))
+    for stance, name, edge in ((0, "left", False), (1, "right", True)):
+        s = State(mode=STEP, stance=stance)
+        forces = {name: np.concatenate([R @ [0, 0, 200.0], np.zeros(3)])}
+        footing._carries(s, seen(0.1, left=R, right=R, forces=forces), 1e-3)
+        assert (s.felt is not None) is edge
+
+
+def test_soles_roll_as_far_as_ankles_do():
+    """The human's ankles roll outwards by 0.35 rad and inwards by 0.5, the trot's feet are points."""
+    made = eq.Walking(eq.load("human")).whole_body
+    assert_allclose(made.rolls, 0.35, atol=0.02)
+    assert WholeBody.rolls == (np.inf, np.inf)
 
 
 def test_one_that_stands_on_both_feet_is_not_askew(footing):

@@ -42,8 +42,9 @@ SOLES, LEVEL = 3, 0.03  # whose median is the slope; less is level: soles yield 
 # places of feet that must rise as their soles are tilted; of the height, how far apart they say as much as not. A sole
 # across an edge is tilted where the ground is not: the next foot would be held as high above it as the slope says
 FOOTHOLDS, SPREAD = 4, 0.1
-# slope across a sole that stands on an edge: it carries where it is felt to; 1/ω: filter of where that is
-ASKEW, FELT = 0.15, 0.05
+# of what ankles roll: a sole that is tilted so far to its side stands across an edge, and carries where it is felt to;
+# 1/ω: filter of where that is
+ASKEW, FELT = 0.75, 0.05
 
 
 class Footing:
@@ -99,7 +100,8 @@ class Footing:
     def _carries(self, s: State, seen: Seen, dt: float) -> None:
         """Where a sole that stands across an edge carries: there, and nowhere else, pressure can be."""
         X, wrench = seen.poses[s.stance], seen.forces.get(self.whole_body.feet[s.stance])
-        if s.mode != STEP or abs(float(X[2, 1]) - float(s.slope @ X[:2, 1])) < ASKEW:
+        askew = abs(float(X[2, 1]) - float(s.slope @ X[:2, 1])) > ASKEW * self.whole_body.rolls[s.stance]
+        if s.mode != STEP or not askew:
             s.felt = None
         elif wrench is not None and wrench[2] > TOUCHED * self.whole_body.weight:
             most, last = np.abs(self.soles[s.stance]).max(axis=0), np.zeros(2) if s.felt is None else s.felt

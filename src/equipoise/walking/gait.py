@@ -23,6 +23,7 @@ HASTE, STEADY = 0.06, 0.3
 FASTEST, ASIDE = 0.42, 0.12  # of √(g h): the largest speeds of a command, forward and aside; more is cut
 STRIDE = 0.55  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
+UPRIGHT = 0.9  # cosine with the vertical, of the axis of a joint that only turns a foot
 TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
 SWING = 1.8  # of the largest accelerations of a foot under a trunk at rest: steps may count on
 QUICK_FOOT = 20.0  # of g: and never more
@@ -141,10 +142,15 @@ class Place:
 
 
 def slowest_joint(body: Body) -> float:
-    """rad/s: the least of the largest rates of the legs' joints."""
-    limits = body.robot.limits.velocity
-    rates = [float(limits[body.robot.joints[name].v].min()) for part in body.feet.values() for name in part.joints]
-    return min([rate for rate in rates if rate > 0], default=np.inf)
+    """rad/s: the least of the largest rates of the legs' joints, but for those that only turn feet about the
+    vertical."""
+    robot, found = body.robot, list[float]()
+    for role, part in body.feet.items():
+        axes = robot.jacobian(body.standing, body.frames[role])[3:]
+        for joint in (robot.joints[name] for name in part.joints):
+            if joint.type.nv > 1 or abs(float(axes[2, joint.v.start])) < UPRIGHT:
+                found.append(float(robot.limits.velocity[joint.v].min()))
+    return min([rate for rate in found if rate > 0], default=np.inf)
 
 
 def _push_off(body: Body) -> Array:

@@ -41,6 +41,7 @@ LIMIT, FAR = "joint limit", 1e6
 # of half a sole: how far off its middle the ankle may be; half the part of it that is trusted at first
 UNDER, MIDDLE = 0.5, 0.1
 EDGEWISE = 0.7  # of half a sole: how near to its edges the middle of what is trusted may be
+ALONG = 0.7  # cosine: of a joint's axis with the length of a sole, about which it rolls
 STIFF = 100.0  # 1/s²: with which slip of soles is undone
 INSIDE = 0.02  # rad, that joints keep from their ends
 FOLLOWING = 8.0  # ω: gain with which a foot follows its swing
@@ -69,11 +70,13 @@ class WholeBody:
         trunk: (28,) pose, twist and its rate of torso and pelvis. swing: the same of each foot.
         most: N, largest normal force of each foot.
         trusted: (4,) m, of each sole: least x and y, largest x and y of its pressure.
+        rolls: rad, how far each sole can be tilted to its sides.
     """
 
     weights: ClassVar[Mapping[str, float]] = WEIGHTS
     parts_upright: ClassVar[tuple[str, ...]] = UPRIGHT
     swing_axes: ClassVar[str] = "pose"
+    rolls: tuple[float, ...] = (np.inf, np.inf)
 
     def __init__(self, body: Body, dt: float, friction: float, constraints: Sequence[Constraint] = ()) -> None:
         self.body, self.robot = body, body.robot
@@ -142,6 +145,7 @@ class WholeBody:
 
     def _soles(self) -> list[Constraint]:
         self._ankles = [self._ankle(role) for role in self.feet]
+        self.rolls = tuple(self._roll(role) for role in self.feet)
         self.trusted = [np.array(ANYWHERE) for _ in self.feet]
         return [PressureWithin(role, name=f"{role} {PRESSURE}") for role in self.feet]
 
@@ -265,6 +269,17 @@ class WholeBody:
         at = (X[:3, :3].T @ (self.robot.pose(q, part.link)[:3, 3] - X[:3, 3]))[:2]
         at = np.clip(at, -UNDER * size, UNDER * size)
         return np.concatenate([at - MIDDLE * size, at + MIDDLE * size])
+
+    def _roll(self, role: str) -> float:
+        """rad: how far a sole can be tilted to its sides, by the last joint of its leg that turns about its length."""
+        robot, q, part = self.robot, self.body.standing, self.body.feet[role]
+        ahead = robot.pose(q, self.body.frames[role])[:3, 0]
+        J = robot.jacobian(q, self.body.frames[role])[3:]
+        for joint in (robot.joints[name] for name in reversed(part.joints)):
+            if joint.type.nq == 1 and abs(float(ahead @ J[:, joint.v.start])) > ALONG:
+                at, limits = float(q[joint.q.start]), joint.limits
+                return max(min(limits.upper - at, at - limits.lower), 0.0) if limits.lower < limits.upper else np.inf
+        return np.inf
 
     def land(self, foot: int) -> None:
         """From now on both feet carry."""
