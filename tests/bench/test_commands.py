@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from equipoise.bench import commands, tables
+from equipoise import cli
+from equipoise.bench import commands, courses, estimated, grounds, tables, trot
 from equipoise.bench.commands import tally
 from equipoise.simulate.self_contact import SelfContact
 from equipoise.simulate.walk_trials import Leg, WalkTrial
@@ -34,6 +38,41 @@ def test_one_of_twenty_may_fail(failures, verdict, wrong):
 
 def test_no_seed_is_no_success():
     assert not commands.CommandsTally("g1", 0, 0, (), 0.0, 0.0, -1.0, 0.0).good
+
+
+def test_of_seeds_that_all_fell_at_once_no_velocity_is_known():
+    row = tally("g1", [WalkTrial(0, (), SimpleNamespace(outcome="fell"), 0.5, -0.1)])
+    assert np.isnan(row.off) and row.completed == 0 and not row.good
+
+
+@pytest.mark.parametrize(
+    ("what", "module"),
+    [("commands", commands), ("trot", trot), ("courses", courses), ("grounds", grounds), ("estimated", estimated)],
+)
+def test_benches_draw_as_many_plants_as_they_are_told(monkeypatch, what, module):
+    """By keyword or by place, and their own number where none is given."""
+    seen, plain = [], inspect.signature(module.run)
+    usual = plain.parameters["seeds"].default
+
+    def told(*args, **options):
+        bound = plain.bind(*args, **options)
+        bound.apply_defaults()
+        seen.append(bound.arguments["seeds"])
+        return iter(())
+
+    monkeypatch.setattr(module, "run", told)
+    for seeds in (3, None):
+        assert list(tables.BENCHES[what](tables.BenchOptions(seeds=seeds))) == []
+    assert seen == [3, usual]
+
+
+def test_the_command_line_tells_a_bench_robots_rounds_and_seeds(monkeypatch):
+    seen = []
+    monkeypatch.setitem(tables.BENCHES, "commands", lambda options: seen.append(options) or iter(()))
+    said = CliRunner().invoke(cli.app, "bench commands --robot g1 --robot human --rounds 7 --seeds 3 --json".split())
+    assert said.exit_code == 0 and json.loads(said.stdout) == []
+    assert seen == [tables.BenchOptions(["g1", "human"], 7, 3)]
+    assert CliRunner().invoke(cli.app, ["bench", "commands", "--seeds", "0"]).exit_code != 0 and len(seen) == 1
 
 
 def test_the_command_runs_the_robots_and_seeds_that_are_named(monkeypatch):

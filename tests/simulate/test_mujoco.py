@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -182,6 +184,17 @@ def test_link_shapes_can_touch_instead():
     q[2] = 0.15
     plant.reset(q, np.zeros(6))
     assert steps(plant, 400).q[2] == pytest.approx(0.1, abs=1e-3)
+
+
+@pytest.mark.parametrize("collision", ["links", "hulls"])
+def test_a_robot_that_touches_by_its_shapes_can_fall(collision):
+    """A brick on its narrow side that is kicked over; no contact is named."""
+    brick = eq.RobotBuilder("brick").link("brick", mass=MASS, shapes=[box(0.1, 0.1, 0.6)]).build()
+    plant = make_plant("mujoco", brick, collision=collision)
+    q, v = plant.robot.neutral(), np.array([0.0, 0.0, 0.0, 0.0, 5.0, 0.0])
+    q[2] = 0.3
+    run = eq.simulate(plant.robot, lambda t, q, v: SimpleNamespace(torque=np.zeros(6)), plant, 1.0, q0=q, v0=v)
+    assert run.outcome == "fell"
 
 
 def test_substeps_and_a_changed_step_go_on_from_the_state():

@@ -72,6 +72,29 @@ def test_it_stood_if_it_did_while_it_was_told_to(stands, stood):
     assert walk_trials._leg(run, 3.0, 5.0, (0.0, 0.0, 0.0)).stood is stood
 
 
+def test_a_course_is_held_to_its_own_speeds_and_looked_at_to_its_end(monkeypatch):
+    """With a gait of 2 m/s: 15 % of 0.3 m/s forward, as much aside, 15 % of 0.5 rad/s. Postures from first to last are
+    looked at, 10 ms apart."""
+    t, touch, looked = np.arange(0.0, 30.0, 1e-3), SelfContact(("left_hand", "left_thigh"), 2e-3, 7), []
+    q = np.column_stack([t, *np.zeros((2, len(t))), np.ones(len(t)), *np.zeros((3, len(t)))])
+    run = SimpleNamespace(t=t, q=q, v=np.zeros((len(t), 6)), phases=(), outcome="completed")
+    judge = SimpleNamespace(deepest=lambda postures: looked.append(postures[:, 0]) or touch)
+    doing = {"simulate": run, "varied_plant": None, "SelfContacts": judge, "_effort": 0.5, "_excess": -0.1}
+    for name, gives in doing.items():
+        monkeypatch.setattr(walk_trials, name, lambda *a, gives=gives, **k: gives)
+    walker = SimpleNamespace(
+        body=SimpleNamespace(gains=SimpleNamespace(speed=2.0)), robot=None, q0=q[0],
+        command=lambda *a, at: None, forget_commands=lambda: None,
+    )  # fmt: skip
+    trial = walk_trials.walk_course(walker, 3)
+    assert len(trial.legs) == 6
+    for leg in trial.legs:
+        assert_allclose(leg.drift, [0.15 * 0.3, 0.15 * 0.3, 0.15 * 0.5])
+    assert trial.touch is touch and not trial.good
+    assert_allclose(np.diff(looked[0]), 0.01, atol=1e-9)
+    assert looked[0][0] == 0.0 and looked[0][-1] > 29.98
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

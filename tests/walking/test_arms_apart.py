@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.body.parts import Part
+from equipoise.model.shapes import sphere
+from equipoise.model.types import Shape
 from equipoise.simulate.self_contact import SelfContacts
 from equipoise.walking import arms_apart, legs_apart
 
@@ -87,6 +92,59 @@ def test_a_capsule_holds_all_shapes_of_a_body(walker):
     alone = arms_apart._around(walker.body, index)
     assert alone.frame == "left_thigh" and alone.radius == pytest.approx(0.0698, abs=5e-4)
     assert arms_apart._around(without_shapes(walker), index) is None
+
+
+def arm(*shapes: Shape) -> eq.Robot:
+    """A trunk with an arm along x: joints at 0, 0.1 and 0.35 m, and a ball on a link that is fixed to the last, which
+    is named before the link of the joint."""
+    made = eq.RobotBuilder("arm").link("trunk", mass=1.0, inertia=(0.1,) * 3)
+    for name, own in (("upper", ()), ("ball", [sphere(0.02)]), ("lower", ()), ("fore", shapes)):
+        made = made.link(name, mass=1.0, inertia=(0.1,) * 3, shapes=own)
+    made = made.joint("shoulder", "revolute", "trunk", "upper", axis=(0.0, 1.0, 0.0))
+    made = made.joint("turn", "revolute", "upper", "lower", axis=(1.0, 0.0, 0.0), position=(0.1, 0.0, 0.0))
+    made = made.joint("elbow", "revolute", "lower", "fore", axis=(0.0, 1.0, 0.0), position=(0.25, 0.0, 0.0))
+    return made.joint("weld", "fixed", "fore", "ball", position=(0.2, 0.0, 0.05), rpy=(0.0, 0.5, 0.0)).build()
+
+
+def test_the_way_to_the_hand_counts_to_its_end():
+    """Of joints at 0, 0.1 and 0.35 m and a hand at 0.7 m the last is half way, though none of the others is."""
+    robot, hand = arm(), Part("fore", (0.35, 0.0, 0.0), joints=("shoulder", "turn", "elbow"))
+    found = arms_apart._elbow(SimpleNamespace(robot=robot), hand)
+    assert robot.tree.bodies[found].name == "elbow"
+
+
+def test_what_is_fixed_to_a_body_is_in_its_capsule_where_it_is(rng):
+    """Whichever of its links is named first: both balls, wherever the arm is."""
+    robot = arm(sphere(0.03, (0.05, 0.0, 0.0)))
+    found = arms_apart._around(SimpleNamespace(robot=robot), robot.place("fore")[0])
+    q = robot.neutral()
+    q[-3:] = rng.uniform(-1, 1, 3)
+    X = robot.pose(q, found.frame)
+    a, b = (X[:3, :3] @ p + X[:3, 3] for p in found.points)
+    for link, own, radius in (("fore", (0.05, 0.0, 0.0), 0.03), ("ball", (0.0, 0.0, 0.0), 0.02)):
+        ball = (robot.pose(q, link) @ [*own, 1.0])[:3]
+        along = np.clip((ball - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0)
+        assert np.linalg.norm(ball - a - along * (b - a)) + radius <= found.radius + 1e-9
+    assert found.radius < 0.04  # and no more than that
+
+
+def test_a_link_whose_mesh_is_missing_is_left_out():
+    robot = arm(Shape("mesh", (1.0, 1.0, 1.0), mesh="gone.stl"))
+    found = arms_apart._around(SimpleNamespace(robot=robot), robot.place("fore")[0])
+    assert found.frame == "ball" and found.radius == pytest.approx(0.02)
+
+
+def test_thighs_are_what_is_above_the_knee(walker):
+    names = [walker.robot.tree.bodies[index].name for index in arms_apart._thighs(walker.body, "right hand")]
+    assert names == ["right_hip_pitch", "right_hip_roll", "right_hip_yaw"]
+
+
+@pytest.mark.parametrize("dt", [1e-3, 2e-2])
+def test_arms_are_slowed_as_legs_are(walker, dt):
+    """No faster than steps of control are: in each, no more than a part of the distance that is left."""
+    legs = legs_apart.legs_apart(walker.body, walker.whole_body.feet, dt)
+    rates = {(item.gains.slow, item.gains.fast) for item in [*legs, *arms_apart.arms_apart(walker.body, dt)]}
+    assert len(rates) == 1 and max(rates.pop()) * dt <= legs_apart.QUICKEST
 
 
 # --- motions ----------------------------------------------------------------------------------------------------------

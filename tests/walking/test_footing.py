@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.control.item import TaskError
-from equipoise.walking.footing import HIGHER, LEVEL, SLOWER, Footing
+from equipoise.walking.footing import FOOTHOLDS, HIGHER, LEVEL, SLOWER, Footing
 from equipoise.walking.footsteps import Footstep, climbs
 from equipoise.walking.gait import Command, Gait, Place
 from equipoise.walking.reach import Reach
@@ -195,6 +195,17 @@ def test_soles_are_believed_as_far_as_feet_rise_with_them(footing, rise, slope):
     assert_allclose(s.slope, [slope, 0.0], atol=0.01 if slope < 0.17 else 1e-6)
 
 
+def test_feet_of_long_ago_tell_nothing(footing):
+    """Up a slope and onto a plateau, there across edges: when the last feet are all on it, it is level."""
+    s = stepping()
+    for t in range(1, 7):
+        lay(footing, s, (0.17, 0.0), float(t))
+    for t in range(7, 7 + FOOTHOLDS):
+        assert s.slope[0] > LEVEL
+        lay(footing, s, (0.17, 0.0), float(t), (0.3 * t, 0.1 * (-1) ** t, 0.5))
+    assert_allclose(s.slope, 0.0, atol=1e-6)
+
+
 def test_feet_in_one_place_tell_no_slope(footing):
     """Whatever their heights."""
     places = [np.array([0.01 * (-1) ** k, 0.0, 0.03 * (-1) ** k]) for k in range(4)]
@@ -228,6 +239,12 @@ def test_a_sole_across_an_edge_carries_where_it_is_felt_to(footing):
     assert_allclose(s.felt, [0.01, 0.03], atol=1e-3)  # never outside of the sole
     askew(footing, s, 0.05, t=5.0)
     assert s.felt is None and 1 not in footing.whole_body.doubted
+
+
+def test_an_edge_may_be_on_either_side(footing):
+    s = State(mode=STEP, stance=1)
+    askew(footing, s, -0.3, y=-0.02)
+    assert_allclose(s.felt, [0.01, -0.02], atol=1e-3)
 
 
 @pytest.mark.parametrize("case", [{"tilt": 0.14}, {"tilt": 0.3, "slope": (0.0, 0.2)}, {"tilt": 0.3, "force": 3.0}])

@@ -12,10 +12,12 @@ from numpy.testing import assert_allclose
 from snapshots import require_same_after_restore
 
 import equipoise as eq
+from equipoise.machine.kernel import Kernel
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
+from equipoise.walking.footing import LIFT
 from equipoise.walking.footsteps import Footstep
 from equipoise.walking.gait import Command, Gait
-from equipoise.walking.machine import CLOSING, EDGEWISE, PACE, PELVIS, USED, Machine, Seen
+from equipoise.walking.machine import CLOSING, EDGEWISE, LAST, PACE, PELVIS, USED, Machine, Seen
 from equipoise.walking.pendulum import within
 from equipoise.walking.preview import CATCH_UP, FIRM
 from equipoise.walking.reach import Reach
@@ -73,6 +75,16 @@ def test_a_human_that_is_pushed_catches_itself_by_a_step(human):
     assert any(text == "stands" for _, text in human.log)  # it came to rest; then it brings its feet together
     assert np.abs(run.v[-1, :3]).max() < 0.4
     assert human.robot.com(run.q[-1])[0] > human.robot.com(run.q[0])[0] + 0.05  # it went where it was pushed to
+
+
+def test_the_first_steps_of_control_find_all_kernels_compiled(monkeypatch):
+    """A kernel that is compiled in the loop takes seconds."""
+    walker, wanted, code = eq.Walking(eq.load("human")), [], Kernel.code
+    monkeypatch.setattr(Kernel, "code", lambda self, *a, **k: wanted.append(self.program.name) or code(self, *a, **k))
+    walker.command(0.4)
+    for k in range(3):
+        walker(1e-3 * k, walker.q0, np.zeros(walker.robot.nv))
+    assert wanted == []
 
 
 def test_a_human_that_is_told_nothing_stands_still(human):
@@ -303,6 +315,50 @@ def test_a_foot_about_to_land_is_not_sent_elsewhere(machine, left, state, held):
     s.plan = replace(plan, place=np.array([0.0, 0.35]))
     machine._follow(seen, seen.place(1))
     assert_allclose(s.swing.goal[:2], [0.0, 0.1 if held else 0.25], atol=1e-12)
+
+
+def test_a_foot_about_to_land_lands_when_the_plan_says(machine):
+    """A little sooner or later than it was sent: it is not late for that."""
+    seen, s = landing(machine, 0.04), machine.state
+    s.swing.now, s.end = seen.t - 1e-3, 0.498
+    machine._follow(seen, seen.place(1))
+    assert s.swing.end == s.end and not s.swing.late
+
+
+@pytest.mark.parametrize(("left", "over"), [(-0.02, False), (0.03, True)])
+def test_a_foot_about_to_land_has_the_time_that_it_needs(machine, left, over):
+    """When its time is over, and when it goes over something that it met: no plan is for the past."""
+    seen, s = landing(machine, left), machine.state
+    s.swing.until = seen.t - 0.01 if over else s.swing.until
+    plan = machine._planned(seen, Command())
+    assert plan.seconds >= (LIFT / 3.5 - 0.01 if over else LAST) - 1e-6
+    assert (np.abs(plan.pressure) <= SOLE.max(axis=0) + 1e-6).all()
+
+
+@pytest.mark.parametrize("stance, yaw", [(1, 0.0), (0, 0.0), (1, 0.7)])
+def test_a_sole_across_an_edge_changes_no_wish(machine, stance, yaw, monkeypatch):
+    """In the world the step that is wished for is where it was, though it is seen from where the sole carries."""
+    s, places = machine.state, []
+    s.mode, s.stance, s.period, s.heading = STEP, stance, 0.5, yaw
+    seen = standing((yaw, yaw), t=0.2)
+    for felt in (None, np.array([0.03, 0.02])):
+        s.felt = felt
+        told = machine.planners[1 - stance]
+        monkeypatch.setattr(told, "plan", lambda xi, wish, *rest: places.append(wish.place))
+        machine._planned(seen, Command(0.2))
+        support = machine._support(seen)
+        places[-1] = support.xy + support.R @ places[-1]
+    assert_allclose(places[1], places[0], atol=1e-12)
+
+
+def test_pressure_goes_where_a_sole_across_an_edge_carries(machine):
+    s, seen = machine.state, replace(standing(t=0.2), xi=np.array([0.0, -0.05]))
+    s.mode, s.stance, s.period, s.felt = STEP, 1, 0.5, np.array([0.05, 0.02])
+    s.swing = Swing(np.array([0.0, 0.1, 0.0, 0.0]), 0.1, 0.5, 0.05, 0.1)
+    machine._stepping(seen, Command())
+    off = s.pressure - seen.place(1).xy - s.felt
+    assert (np.abs(off) <= EDGEWISE * SOLE.max(axis=0) + 1e-9).all()
+    assert_allclose(s.swing.goal[:2], seen.place(1).xy + s.felt + s.plan.place, atol=1e-12)
 
 
 @pytest.mark.parametrize("stance, yaw", [(1, 0.0), (0, 0.0), (1, 0.7)])
