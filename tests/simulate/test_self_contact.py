@@ -111,4 +111,4 @@ def test_an_arm_in_the_body_is_found():
     inwards[human.joints["left_shoulder_roll"].q] -= 0.35
     assert judge.deepest(q[None]) is None
     found = judge.deepest(np.array([q, inwards]))
-    assert found.posture == 1 and found.links == ("pelvis", "left_forearm") and 0.02 < found.depth < 0.1
+    assert found.posture == 1 and found.links == ("left_forearm", "pelvis") and 0.02 < found.depth < 0.1

@@ -343,16 +343,26 @@ def test_speeds_change_more_slowly_the_faster_it_walks(part):
     assert_allclose(changes, least * np.array([speed, speed, g.rate]), rtol=1e-9)
 
 
+def slow_legs(*rates: float, hip: float = 0.0) -> SimpleNamespace:
+    """A body with a hip, whose axis is so far along the vertical, and a knee, of these largest rates."""
+    joints = {k: SimpleNamespace(v=slice(n, n + 1), type=SimpleNamespace(nv=1)) for n, k in ((6, "hip"), (7, "knee"))}
+    J = np.zeros((6, 8))
+    J[3:, 6], J[3:, 7] = [np.sqrt(1 - hip**2), 0.0, hip], [0.0, 1.0, 0.0]
+    limits = SimpleNamespace(velocity=np.array([np.inf] * 6 + list(rates)))
+    robot = SimpleNamespace(limits=limits, joints=joints, jacobian=lambda q, frame: J)
+    feet = {"left foot": SimpleNamespace(joints=("hip", "knee"))}
+    return SimpleNamespace(robot=robot, feet=feet, frames={"left foot": "sole"}, standing=None)
+
+
 def test_a_largest_rate_of_zero_is_none():
     """Files have zero where nobody knows it; a period from it would have no end."""
-    joints = {"hip": SimpleNamespace(v=slice(6, 7)), "knee": SimpleNamespace(v=slice(7, 8))}
+    assert slowest_joint(slow_legs(0.0, 7.0)) == 7.0
+    assert slowest_joint(slow_legs(0.0, 0.0)) == np.inf
 
-    def body(*rates):
-        robot = SimpleNamespace(limits=SimpleNamespace(velocity=np.array([np.inf] * 6 + list(rates))), joints=joints)
-        return SimpleNamespace(robot=robot, feet={"left foot": SimpleNamespace(joints=("hip", "knee"))})
 
-    assert slowest_joint(body(0.0, 7.0)) == 7.0
-    assert slowest_joint(body(0.0, 0.0)) == np.inf
+@pytest.mark.parametrize(("hip", "slowest"), [(0.0, 0.3), (0.85, 0.3), (-0.85, 0.3), (0.95, 7.0), (-1.0, 7.0)])
+def test_a_joint_that_only_turns_a_foot_does_not_slow_a_gait_down(hip, slowest):
+    assert slowest_joint(slow_legs(0.3, 7.0, hip=hip)) == slowest
 
 
 def test_places_cannot_be_written_to():

@@ -17,15 +17,15 @@ from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_p
 from equipoise.walking.footing import LIFT
 from equipoise.walking.footsteps import Footstep
 from equipoise.walking.gait import Command, Gait
-from equipoise.walking.machine import CLOSING, EDGEWISE, LAST, PACE, PELVIS, USED, Machine, Seen
+from equipoise.walking.machine import CLOSING, LAST, PACE, PELVIS, USED, Machine, Seen
 from equipoise.walking.pendulum import within
-from equipoise.walking.preview import CATCH_UP, FIRM
+from equipoise.walking.preview import CATCH_UP, FIRM, PREVIEW
 from equipoise.walking.reach import Reach
 from equipoise.walking.resistance import Resistance, ResistedTorques
 from equipoise.walking.state import STEP
 from equipoise.walking.step_plan import NEAREST, SIGMA, StepPlan
 from equipoise.walking.swing import Swing
-from equipoise.walking.whole_body import BRAKES, LIMIT, QUICK, SLOWEST
+from equipoise.walking.whole_body import BRAKES, LIMIT, MIDDLE, QUICK, SLOWEST
 
 
 @functools.cache
@@ -170,6 +170,7 @@ class Told:
     """Remembers the last heading, swing and height, and how trunk and arms are held."""
 
     steppers = feet = "left foot", "right foot"
+    rolls = 0.3, 0.3
     weight = 300.0
 
     def brace(self, pushed):
@@ -335,51 +336,61 @@ def test_a_foot_about_to_land_has_the_time_that_it_needs(machine, left, over):
     assert (np.abs(plan.pressure) <= SOLE.max(axis=0) + 1e-6).all()
 
 
-@pytest.mark.parametrize("stance, yaw", [(1, 0.0), (0, 0.0), (1, 0.7)])
-def test_a_sole_across_an_edge_changes_no_wish(machine, stance, yaw, monkeypatch):
-    """In the world the step that is wished for is where it was, though it is seen from where the sole carries."""
-    s, places = machine.state, []
-    s.mode, s.stance, s.period, s.heading = STEP, stance, 0.5, yaw
-    seen = standing((yaw, yaw), t=0.2)
-    for felt in (None, np.array([0.03, 0.02])):
-        s.felt = felt
-        told = machine.planners[1 - stance]
-        monkeypatch.setattr(told, "plan", lambda xi, wish, *rest: places.append(wish.place))
-        machine._planned(seen, Command(0.2))
-        support = machine._support(seen)
-        places[-1] = support.xy + support.R @ places[-1]
-    assert_allclose(places[1], places[0], atol=1e-12)
-
-
 def test_pressure_goes_where_a_sole_across_an_edge_carries(machine):
     s, seen = machine.state, replace(standing(t=0.2), xi=np.array([0.0, -0.05]))
     s.mode, s.stance, s.period, s.felt = STEP, 1, 0.5, np.array([0.05, 0.02])
     s.swing = Swing(np.array([0.0, 0.1, 0.0, 0.0]), 0.1, 0.5, 0.05, 0.1)
     machine._stepping(seen, Command())
     off = s.pressure - seen.place(1).xy - s.felt
-    assert (np.abs(off) <= EDGEWISE * SOLE.max(axis=0) + 1e-9).all()
-    assert_allclose(s.swing.goal[:2], seen.place(1).xy + s.felt + s.plan.place, atol=1e-12)
+    assert (np.abs(off) <= MIDDLE * SOLE.max(axis=0) + 1e-9).all()
+    assert_allclose(s.swing.goal[:2], seen.place(1).xy + s.plan.place, atol=1e-12)
 
 
 @pytest.mark.parametrize("stance, yaw", [(1, 0.0), (0, 0.0), (1, 0.7)])
-def test_a_plan_begins_where_a_sole_across_an_edge_carries(machine, stance, yaw):
-    """2 cm to the left of its middle: pressure stays there, ξ leaves it, and the step wished for is where it was."""
+@pytest.mark.parametrize("felt", [(0.0, 0.02), (-0.05, -0.021)])
+def test_a_plan_counts_on_pressure_where_a_sole_across_an_edge_carries(machine, stance, yaw, felt):
+    """Pressure stays there, ξ leaves it as the pendulum says, and the next foot is within reach of this one."""
     s, side = machine.state, 1.0 if stance == 1 else -1.0
-    s.mode, s.stance, s.period, s.heading = STEP, stance, 0.5, yaw
+    s.mode, s.stance, s.period, s.heading, s.felt = STEP, stance, 0.5, yaw, np.array(felt)
     seen = standing((yaw, yaw), t=0.2)
-    foot = seen.place(stance)
-    seen = replace(seen, xi=foot.xy + foot.R @ [0.0, 0.05 * side])
-    usual = machine._planned(seen, Command())
-    s.felt = np.array([0.0, 0.02])
-    assert_allclose(machine._support(seen).xy, foot.xy + foot.R @ s.felt, atol=1e-12)
-    plan = machine._planned(seen, Command())
-    assert np.abs(plan.pressure[1]) <= EDGEWISE * SOLE[:, 1].max() + 1e-9
-    xi = np.array([0.0, 0.05 * side]) - s.felt
+    foot, xi = seen.place(stance), np.array([0.0, 0.05 * side])
+    plan = machine._planned(replace(seen, xi=foot.xy + foot.R @ xi), Command())
+    assert (np.abs(plan.pressure - felt) <= MIDDLE * SOLE.max(axis=0) + 1e-9).all()
     sigma = np.exp(3.5 * plan.seconds)
     assert_allclose(plan.place + plan.offset, plan.pressure + (xi - plan.pressure) * sigma, atol=1e-6)
-    assert abs(plan.place[1] + 0.02 - usual.place[1]) < 0.06
+    assert 0.1 - 1e-6 <= side * plan.place[1] <= 0.5 + 1e-6
     machine._begin(seen, stance)
     assert s.felt is None
+
+
+@pytest.mark.parametrize("doubt", [{"felt": np.array([0.0, 0.02])}, {"rolling": True}])
+def test_a_sole_that_was_doubted_is_trusted_when_its_step_ends(machine, doubt):
+    """Else it would carry on that part of it for as long as the robot stands."""
+    trusted = []
+    machine.whole_body.trust = trusted.append
+    s = machine.state
+    s.mode, s.stance, s.period = STEP, 1, 0.5
+    machine._touch_down(standing(t=0.5), Command(0.4, 0.0, 0.0))
+    assert trusted == []
+    s.mode, s.stance = STEP, 1
+    for name, value in doubt.items():
+        setattr(s, name, value)
+    machine._touch_down(standing(t=1.0), Command(0.4, 0.0, 0.0))
+    assert trusted == [1] and s.felt is None and not s.rolling
+
+
+@pytest.mark.parametrize(("left", "steps"), [(0.1, PREVIEW), (0.3, 1)])
+def test_a_walk_that_is_told_to_stop_late_in_a_step_stops_with_the_next(machine, left, steps):
+    """A foot that has half its way behind it would be thrown to where the robot could rest."""
+    s = machine.state
+    s.mode, s.stance, s.period, s.end, s.command = STEP, 1, 0.5, 1.0, Command(1e-5)
+    s.swing = Swing(np.array([0.0, 0.1, 0.0, 0.0]), 0.5, 1.0, 0.05, 0.1)
+    s.plan = StepPlan(np.array([0.0, 0.2]), left, np.zeros(2), np.zeros(2), 0.0)
+    machine.decide(standing(t=1.0 - left), Command(), 1e-3)
+    assert s.command.still and s.goes_on is (steps > 1)
+    assert len(machine.preview.places(s, standing(), s.command, 0.0)) == 1 + steps
+    machine._begin(standing(t=1.0), 0)
+    assert len(machine.preview.places(s, standing(), s.command, 0.0)) == 2
 
 
 def test_a_foot_that_is_late_is_sent_on(machine):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..simulate.walk_trials import WalkTrial, walk_course
 from ..walking.walking import Walking
 
@@ -49,16 +51,13 @@ def run(robots: Sequence[str], seeds: int = SEEDS) -> Iterator[CommandsTally]:
 def tally(robot: str, trials: Sequence[WalkTrial]) -> CommandsTally:
     """What came of some trials."""
     legs = [leg for trial in trials for leg in trial.legs]
+    off = [abs(c / a - 1) for leg in legs for a, c in zip(leg.asked, leg.came, strict=True) if a]
+    depths = [0.0 if trial.touch is None else trial.touch.depth for trial in trials]
+    efforts, excesses = [trial.effort for trial in trials], [trial.excess for trial in trials]
     return CommandsTally(
         robot,
         len(trials),
         sum(trial.run.outcome == "completed" for trial in trials),
         tuple(trial.seed for trial in trials if not trial.good),
-        max(
-            (abs(c / a - 1) for leg in legs for a, c in zip(leg.asked, leg.came, strict=True) if a),
-            default=float("nan"),
-        ),
-        max(trial.effort for trial in trials),
-        max(trial.excess for trial in trials),
-        max(0.0 if trial.touch is None else trial.touch.depth for trial in trials),
+        *(float(np.max(numbers)) if numbers else float("nan") for numbers in (off, efforts, excesses, depths)),
     )

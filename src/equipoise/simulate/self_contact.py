@@ -22,7 +22,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class SelfContact:
-    """Two links in each other: how deep, m, and in which of the postures."""
+    """Two links, by name, in each other: how deep, m, and in which of the postures."""
 
     links: tuple[str, str]
     depth: float
@@ -63,7 +63,8 @@ class SelfContacts:
             work(model, data)
         found = dict[tuple[str, str], float]()
         for (a, b), apart in zip(data.contact.geom, data.contact.dist, strict=True):
-            links = _link(model, a), _link(model, b)
+            one, other = sorted((_link(model, a), _link(model, b)))
+            links = one, other
             found[links] = max(found.get(links, 0.0), -float(apart))
         return found
 

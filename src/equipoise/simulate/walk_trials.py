@@ -193,7 +193,10 @@ def estimated_walk(walker: Walking, seed: int, metres: float = 5.0, forces: bool
 
 
 def _leg(run: Run, start: float, end: float, asked: tuple[float, float, float]) -> Leg:
-    stood = any(start < t < end and phase == "stand" for t, phase in run.phases)
+    ends = [t for t, _ in run.phases[1:]] + [np.inf]
+    stood = any(
+        t < end and until > start and phase == "stand" for (t, phase), until in zip(run.phases, ends, strict=False)
+    )
     return Leg(start, end, asked, mean_velocity(run, *whole_strides(run, start + SETTLING, end)), stood=stood)
 
 

@@ -41,28 +41,23 @@ def arm_pairs(body: Body) -> list[tuple[Round, Round]]:
     """
     found, around = list[tuple[Round, Round]](), cache(partial(_around, body))
     for role, hand in body.hands.items():
-        arm, elbow = _bodies(body, hand.joints), _elbow(body, hand)
-        lower = [index for index in arm if index >= elbow and around(index) is not None]
-        upper = [index for index in arm if index < elbow and around(index) is not None]
-        for a, b in product(lower, _thighs(body, role)):
-            found += _with_room(body, around(a), around(b))
-        for a, b in product([*upper[-1:], *lower[:1]], _trunk(body, arm[0])):
-            found += _as_it_is(body, around(a), around(b))
+        arm = [(index, shape) for index in _bodies(body, hand.joints) if (shape := around(index)) is not None]
+        elbow = _elbow(body, hand)
+        lower, upper = ([shape for index, shape in arm if (index >= elbow) is below] for below in (True, False))
+        thighs, trunk = ([around(k) for k in parts] for parts in (_thighs(body, role), _trunk(body, hand)))
+        found += [near for pair in product(lower, thighs) if (near := _near(body, *pair, narrow=True))]
+        found += [near for pair in product([*upper[-1:], *lower[:1]], trunk) if (near := _near(body, *pair))]
     return found
 
 
-def _with_room(body: Body, a: Round | None, b: Round | None) -> list[tuple[Round, Round]]:
-    """A pair, narrower where it is too near when the robot stands; none where it is never near."""
-    if a is None or b is None or (apart := standing_distance(body, a, b)) > FAR:
-        return []
+def _near(body: Body, a: Round, b: Round | None, narrow: bool = False) -> tuple[Round, Round] | None:
+    """A pair that is worth watching: not far apart, nor too near when the robot stands, unless both can be narrower."""
+    if b is None or (apart := standing_distance(body, a, b)) > FAR:
+        return None
     less = max(SAFE + STANDING - apart, 0.0) / 2
-    return [(narrower(a, less), narrower(b, less))]
-
-
-def _as_it_is(body: Body, a: Round | None, b: Round | None) -> list[tuple[Round, Round]]:
-    """A pair that can be watched as it is; none where it is too near when the robot stands, or never near."""
-    near = a is not None and b is not None and SAFE + STANDING < standing_distance(body, a, b) < FAR
-    return [(a, b)] if near and a is not None and b is not None else []
+    if less == 0.0:
+        return a, b
+    return (narrower(a, less), narrower(b, less)) if narrow and less < min(a.radius, b.radius) else None
 
 
 def _bodies(body: Body, joints: tuple[str, ...]) -> list[int]:
@@ -80,9 +75,9 @@ def _thighs(body: Body, role: str) -> list[int]:
     return [index for index in _bodies(body, body.feet[foot].joints) if index < knee]
 
 
-def _trunk(body: Body, index: int) -> list[int]:
-    """Moving bodies that carry one, down to the base."""
-    found = list[int]()
+def _trunk(body: Body, hand: Part) -> list[int]:
+    """Moving bodies that carry an arm, down to the base."""
+    found, index = list[int](), min(_bodies(body, hand.joints), default=0)
     while (index := body.robot.tree.bodies[index].parent) >= 0:
         found.append(index)
     return found
@@ -91,6 +86,8 @@ def _trunk(body: Body, index: int) -> list[int]:
 def _elbow(body: Body, hand: Part) -> int:
     """The moving body of an arm's elbow: of the joint that is nearest to half way from shoulder to hand."""
     bodies, robot = _bodies(body, hand.joints), body.robot
+    if not bodies:
+        return 0
     pieces = [np.linalg.norm(robot.tree.bodies[index].p) for index in bodies[1:]]
     ways = np.cumsum([0.0, *pieces, np.linalg.norm((robot.place(hand.link)[1] @ hand.X)[:3, 3])])
     return bodies[int(np.argmin(np.abs(ways[:-1] - ways[-1] / 2)))]

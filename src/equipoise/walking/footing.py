@@ -18,7 +18,7 @@ import numpy as np
 from .gait import Command, Gait
 from .sole import pressed_at
 from .state import STEP, Seen, State
-from .whole_body import WholeBody
+from .whole_body import EDGEWISE, WholeBody
 
 Array = np.ndarray
 TOUCHED = 0.03  # of the weight: a force with which a foot has touched
@@ -101,10 +101,10 @@ class Footing:
         """Where a sole that stands across an edge carries: there, and nowhere else, pressure can be."""
         X, wrench = seen.poses[s.stance], seen.forces.get(self.whole_body.feet[s.stance])
         askew = abs(float(X[2, 1]) - float(s.slope @ X[:2, 1])) > ASKEW * self.whole_body.rolls[s.stance]
-        if s.mode != STEP or not askew:
+        if s.mode != STEP or not askew or wrench is None:
             s.felt = None
-        elif wrench is not None and wrench[2] > TOUCHED * self.whole_body.weight:
-            most, last = np.abs(self.soles[s.stance]).max(axis=0), np.zeros(2) if s.felt is None else s.felt
+        elif wrench[2] > TOUCHED * self.whole_body.weight:
+            most, last = EDGEWISE * np.abs(self.soles[s.stance]).max(axis=0), np.zeros(2) if s.felt is None else s.felt
             at = np.clip(pressed_at(X, wrench), -most, most)
             s.felt = last + min(dt * self.gait.rate / FELT, 1.0) * (at - last)
 

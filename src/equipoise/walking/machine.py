@@ -10,7 +10,6 @@ A step begins when its stance foot touches. During the transfer both feet carry;
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import hypot
 from typing import ClassVar
 
@@ -24,7 +23,7 @@ from .preview import STAIR, Preview
 from .state import SHIFT, STAND, STEP, Seen, State, wrapped
 from .step_plan import Flight, StepPlan, StepPlanner
 from .swing import Swing
-from .whole_body import WholeBody
+from .whole_body import MIDDLE, WholeBody
 
 Array = np.ndarray
 USED = 0.85  # of the sole, that the plan may use for pressure where nothing has pushed: on edges of treads soles tip
@@ -33,7 +32,6 @@ SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and
 PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
 QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when feet apart are brought together
 STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
-EDGEWISE = 0.2  # of the sole, around where it carries, that the plan may use of one that stands across an edge
 LAST = 0.01  # s: the nearest future that is planned for
 # of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
 SHOVE, AHEAD = 0.35, 0.14
@@ -79,7 +77,13 @@ class Machine:
     def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
-        command = s.command = self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt)
+        moved, command = (
+            not s.command.still,
+            self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt),
+        )
+        s.command = command
+        if moved and command.still:  # a foot that is half way would be thrown to where the robot could rest
+            s.goes_on = s.swing is not None and s.end - seen.t < s.period / 2
         s.period = self.gait.period_of(command) * (CLIMB if self.preview.rises(s, seen) else 1.0)
         self._watch(seen, dt)
         self.footing.feel(s, seen, dt)
@@ -234,12 +238,12 @@ class Machine:
         """Weight goes to a foot, and the other will swing."""
         s = self.state
         s.mode, s.stance, s.since, s.swing, s.plan, s.hull = STEP, stance, seen.t, None, None, None
-        s.origin, s.steps, s.felt = s.pressure, s.steps + 1, None
+        s.origin, s.steps, s.felt, s.goes_on = s.pressure, s.steps + 1, None, False
         s.transfer = self.gait.hurried if self._hurried(seen.t) else self.gait.transfer
 
     def _planned(self, seen: Seen, command: Command) -> StepPlan | None:
         """The plan from here on; None where there is none."""
-        s, gait, stance = self.state, self.gait, self._support(seen)
+        s, gait, stance = self.state, self.gait, seen.place(self.state.stance)
         since = seen.t - s.since
         wait, ahead = s.transfer - since, self._shoved(seen)
         if wait > 0.0:  # until weight has changed feet
@@ -248,21 +252,14 @@ class Machine:
         half, now = s.transfer / 2, max(since, s.transfer)
         left = max(s.period - now, LAST) + half
         wish = self.preview.wish(s, seen, command, left, s.period)
-        if s.felt is not None:
-            wish = replace(wish, place=wish.place - s.felt)
         foot = self._flight(seen, stance, left - half if s.plan is None else s.end - max(seen.t, s.since + s.transfer))
         least = max(LATE / gait.rate if self._late(seen.t) else LAST, self.footing.least_left(s, seen.t))
         shortest, used = (gait.shortest, 1.0) if s.braced else (max(gait.shortest, CALM / gait.rate), USED)
-        used = used if s.felt is None else EDGEWISE
+        used = used if s.felt is None else MIDDLE
         soonest = max(shortest - now, least)
         latest = max(foot.seconds, soonest) if self._lands(seen.t) else max(gait.longest - now, 2 * least)
         times = soonest + half, latest + half
-        return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot, used)
-
-    def _support(self, seen: Seen) -> Place:
-        """The stance foot, where it carries."""
-        s, foot = self.state, seen.place(self.state.stance)
-        return foot if s.felt is None else foot.at(float(s.felt[0]), float(s.felt[1]), 0.0)
+        return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot, used, s.felt)
 
     def _lands(self, t: float) -> bool:
         """Whether the swinging foot is about to land where it was sent: no plan sends it on at the last moment."""
@@ -293,7 +290,7 @@ class Machine:
         since, plan = seen.t - s.since, self._planned(seen, command)
         if plan is not None:
             s.plan, s.end = plan, max(seen.t, s.since + s.transfer) + plan.seconds - s.transfer / 2
-        stance = self._support(seen)
+        stance = seen.place(s.stance)
         target = stance.xy if s.plan is None else stance.xy + stance.R @ s.plan.pressure
         if since < s.transfer:
             part = since / s.transfer
@@ -351,6 +348,9 @@ class Machine:
         """The foot is down: stand if that is wanted and possible, else the next step."""
         s, landed = self.state, 1 - self.state.stance
         self.footing.note(s, seen)
+        if s.felt is not None or s.rolling:
+            self.whole_body.trust(s.stance)
+            s.felt, s.rolling = None, False
         self.whole_body.land(landed)
         if s.settling is not None:
             self.whole_body.doubt(landed)

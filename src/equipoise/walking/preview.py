@@ -61,7 +61,7 @@ class Preview:
         s.goal_height = None
         fast = Command(command.forward + float(s.lag[0]), command.left + float(s.lag[1]), command.turn)
         places, foot, heading = [stance], swing, s.heading - command.turn * since
-        for _ in range(1 if command.still else PREVIEW):
+        for _ in range(1 if command.still and not s.goes_on else PREVIEW):
             places.append(next_place(places[-1], foot, fast, self.gait, heading, s.pace * s.period))
             foot, heading = 1 - foot, places[-1].yaw
         return places

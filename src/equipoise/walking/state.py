@@ -96,7 +96,8 @@ class State:
             touched last.
         bumps: how often the swinging foot met something. tilt: (2,) slope of the stance foot as it lay; tilts: of the
             last ones; footholds: (3,) m, where they were; sloped: (2,) slope that both tell. felt: (2,) m, in its
-            axes, where a stance foot carries that stands across an edge.
+            axes, where a stance foot carries that stands across an edge. goes_on: whether the command ended late in
+            this step, so that the next one comes to rest.
         trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
     """
 
@@ -139,6 +140,7 @@ class State:
     tilt: Array | None = None
     tilts: list[Array] = field(default_factory=list)
     felt: Array | None = None
+    goes_on: bool = False
     footholds: list[Array] = field(default_factory=list)
     sloped: Array = field(default_factory=lambda: np.zeros(2))
 

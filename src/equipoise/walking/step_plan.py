@@ -126,7 +126,7 @@ class StepPlanner:
         data["lower"][:n], data["upper"][:n] = -np.inf, offsets
         edges = np.roll(sole, -1, axis=0) - sole
         outward = np.stack([edges[:, 1], -edges[:, 0]], axis=1) / np.linalg.norm(edges, axis=1)[:, None]
-        self._edges = (outward * sole).sum(axis=1)
+        self._edges, self._outward = (outward * sole).sum(axis=1), outward
         self._push_off = np.tile(gait.push_off, 2) / QUINTIC
         data["A"][self._sole, YX : YY + 1] = outward
         data["lower"][self._sole] = -np.inf
@@ -138,17 +138,25 @@ class StepPlanner:
         data["E"][:, [UX, UY]] = data["E"][:, [BX, BY]] = data["E"][:, [YX, YY]] = np.eye(2)
 
     def plan(
-        self, xi: Array, wish: Wish, earliest: float, latest: float, foot: Flight, used: float = 1.0
+        self,
+        xi: Array,
+        wish: Wish,
+        earliest: float,
+        latest: float,
+        foot: Flight,
+        used: float = 1.0,
+        around: Array | None = None,
     ) -> StepPlan | None:
         """The step from here on.
 
         Args:
             xi: (2,) m, seen from the stance foot. wish: what it should be.
             earliest, latest: s, from now, of the change of weight.
-            foot: that swings. used: part of the sole for pressure.
+            foot: that swings. used: part of the sole for pressure, around its middle or a place (2,) m of it.
         """
         data, rate = self.solver.data, self.gait.rate
-        data["A"][self._sole, SIGMA] = data["upper"][self._sole] = -used * self._edges
+        edges = used * self._edges if around is None else used * self._edges + self._outward @ around
+        data["A"][self._sole, SIGMA] = data["upper"][self._sole] = -edges
         braking = BRAKING * float(np.max(np.abs(foot.velocity) / (foot.quick * self.gait.push_off))) + foot.wait
         earliest = min(max(earliest, braking), latest)
         sigma_to = exp(rate * min(max(wish.seconds, earliest, 1e-3), latest))
