@@ -19,6 +19,7 @@ from equipoise.walking.gait import (
     FOLLOW,
     HASTE,
     QUICKEST,
+    SPUN,
     STEADY,
     Command,
     Gait,
@@ -298,12 +299,13 @@ def test_quick_commands_have_short_periods():
     assert g.period_of(Command(1.0)) < g.period_of(Command(0.6)) < g.period
 
 
-def test_the_largest_speeds_ahead_and_aside_differ():
+def test_the_largest_speeds_ahead_and_aside_differ_and_turns_end_too():
     g = gait()
-    speed = g.rate * g.height
+    most = np.array([g.fastest, ASIDE * g.rate * g.height, SPUN * g.rate])
     for sign in (1, -1):
-        new = g.towards(Command(), Command(sign * 9.0, sign * 9.0, 0.0), 1e3)
-        assert_allclose([new.forward, new.left], [sign * g.fastest, sign * ASIDE * speed], rtol=1e-12)
+        new = g.towards(Command(), Command(sign * 9.0, sign * 9.0, sign * 9.0), 1e3)
+        assert_allclose([new.forward, new.left, new.turn], sign * most, rtol=1e-12)
+    assert g.towards(Command(), Command(0.0, 0.0, 0.9 * most[2]), 1e3).turn == 0.9 * most[2]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ from .swing import QUINTIC
 Array = np.ndarray
 # of g: how fast speeds may change, of ω² for the turn; and by which part of it slower at the largest speed
 HASTE, STEADY = 0.06, 0.3
-FASTEST, ASIDE = 0.42, 0.12  # of √(g h): the largest speeds of a command, forward and aside; more is cut
+# of √(g h): the largest speeds of a command, forward and aside, and of ω, of its turn; more is cut
+FASTEST, ASIDE, SPUN = 0.42, 0.12, 0.4
 STRIDE = 0.55  # of the reach, that a command may ask for
 QUICKEST = 0.65  # of the usual period: the quickest steps of a command
 UPRIGHT = 0.9  # cosine with the vertical, of the axis of a joint that only turns a foot
@@ -88,11 +89,12 @@ class Gait:
     def towards(self, now: Command, asked: Command, dt: float) -> Command:
         """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow,
         and end at the largest that can be walked."""
-        speed, ends = self.rate * self.height, (self.fastest, ASIDE * self.rate * self.height)
-        forward, left = (min(max(x, -m), m) for x, m in zip((asked.forward, asked.left), ends, strict=True))
+        speed, wanted = self.rate * self.height, (asked.forward, asked.left, asked.turn)
+        ends = self.fastest, ASIDE * speed, SPUN * self.rate
+        forward, left, turn = (min(max(x, -m), m) for x, m in zip(wanted, ends, strict=True))
         haste = dt * HASTE * self.rate * (1 - STEADY * min(abs(now.forward) / (FASTEST * speed), 1.0))
         most = haste * speed, haste * speed, haste * self.rate
-        pairs = zip((now.forward, now.left, now.turn), (forward, left, asked.turn), most, strict=True)
+        pairs = zip((now.forward, now.left, now.turn), (forward, left, turn), most, strict=True)
         new = [a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs]
         return Command(new[0], new[1], new[2])
 
