@@ -42,9 +42,9 @@ FOLLOW, DROP = 10.0, 2.0  # ω: how fast the centre of mass follows such a foot 
 # m, above its reference: a foot that should go down is stopped by the ground, where forces are not measured
 STOPPED = 3e-3
 SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes down faster
-# 1/ω: how long before it lands a foot is not sent elsewhere: what it can reach grows as the square of the time left, so
-# that a plan finds it better, of a sudden, to land later and far away
-CLOSING, STAYS = 0.15, 1e-6  # and of its largest acceleration: a foot that stays where it is sent
+# 1/ω: how long before it lands a foot keeps its place and time, where nothing pushes: it would have to be thrown to
+# another; of its largest acceleration: next to nothing, for such a foot
+CLOSING, STAYS = 0.15, 1e-6
 CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PELVIS = 4.0  # how much more the pelvis weighs meanwhile: hips that tilt bring feet down late and askew
@@ -77,11 +77,8 @@ class Machine:
     def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
         """One call: where pressure, torso and swinging foot should be; what is worth telling."""
         s = self.state
-        moved, command = (
-            not s.command.still,
-            self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt),
-        )
-        s.command = command
+        moved = not s.command.still
+        command = s.command = self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt)
         if moved and command.still:  # a foot that is half way would be thrown to where the robot could rest
             s.goes_on = s.swing is not None and s.end - seen.t < s.period / 2
         s.period = self.gait.period_of(command) * (CLIMB if self.preview.rises(s, seen) else 1.0)
