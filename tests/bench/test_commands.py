@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,6 +35,14 @@ def test_one_of_twenty_may_fail(failures, verdict, wrong):
     assert row.touch == (0.003 if failures and "touch" in wrong else 0.0)
     if failures and wrong.get("speed") == 0.3:
         assert row.off == pytest.approx(0.25)
+
+
+def test_a_figure_that_is_not_finite_is_shown():
+    """Wherever it stands among the others: max(0.0, nan) is 0.0."""
+    for order in ((0, 1), (1, 0)):
+        trials = [(trial(0), replace(trial(1, speed=np.nan), effort=np.nan))[k] for k in order]
+        row = tally("g1", trials)
+        assert np.isnan(row.off) and np.isnan(row.effort) and not np.isnan(row.excess)
 
 
 def test_no_seed_is_no_success():

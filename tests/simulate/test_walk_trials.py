@@ -51,7 +51,7 @@ def test_a_leg_is_good_within_fifteen_percent_of_what_is_asked():
 
 
 def test_what_is_not_asked_for_is_bounded_too():
-    """In a course by 15 % of its own speeds; where nothing is said of it, by nothing."""
+    """In a course by 15 % of its own speeds; without a bound, by nothing."""
     drift = 0.06, 0.06, 0.075
     assert Leg(0.0, 1.0, (0.4, 0.0, 0.0), (0.4, 0.059, -0.074), drift).good
     for came in ((0.4, 0.061, 0.0), (0.4, 0.0, -0.076), (0.4, np.nan, 0.0)):

@@ -147,6 +147,21 @@ def test_arms_are_slowed_as_legs_are(walker, dt):
     assert len(rates) == 1 and max(rates.pop()) * dt <= legs_apart.QUICKEST
 
 
+def test_a_pair_that_could_only_be_narrower_than_nothing_is_not_watched(walker, monkeypatch):
+    """A rod of 1 cm that is 6 cm in what is beside it: its constraint could not hold where the robot stands."""
+    rod = arms_apart._around(walker.body, walker.robot.place("left_hand")[0])
+    for radius, watched in ((0.01, False), (0.1, True)):
+        monkeypatch.setattr(arms_apart, "standing_distance", lambda *_: -0.06)
+        pair = replace(rod, radius=radius), replace(rod, radius=0.2)
+        assert (arms_apart._near(walker.body, *pair, narrow=True) is not None) is watched
+
+
+def test_an_arm_without_joints_has_no_elbow(walker):
+    """As one whose joints are all locked."""
+    hand = replace(walker.body.hands["left hand"], joints=())
+    assert arms_apart._elbow(walker.body, hand) == 0 and arms_apart._trunk(walker.body, hand) == []
+
+
 # --- motions ----------------------------------------------------------------------------------------------------------
 
 

@@ -272,6 +272,14 @@ def test_soles_roll_as_far_as_ankles_do():
     assert WholeBody.rolls == (np.inf, np.inf)
 
 
+def test_where_forces_stop_coming_nothing_is_known_of_an_edge(footing):
+    s = State(mode=STEP, stance=1)
+    askew(footing, s, 0.3)
+    assert s.felt is not None
+    footing._carries(s, seen(0.3, right=tilted(np.array([0.0, 0.3]))), 1e-3)
+    assert s.felt is None
+
+
 def test_one_that_stands_on_both_feet_is_not_askew(footing):
     s = State(stance=1)
     askew(footing, s, 0.3)
