@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-import support
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Collects tests on robots, logs and courses that no package brings only where a variable names their folder."""
+    wanted = {item: [mark.args[0] for mark in item.iter_markers("further")] for item in items}
+    for variable in {name for names in wanted.values() for name in names}:
+        if variable in os.environ and not Path(os.environ[variable]).is_dir():
+            raise pytest.UsageError(f"{variable} names no folder: {os.environ[variable]!r}")
+    left_out = [item for item in items if any(name not in os.environ for name in wanted[item])]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 def pytest_collection_finish() -> None:
@@ -19,9 +30,3 @@ def pytest_collection_finish() -> None:
 def rng() -> np.random.Generator:
     """The same random numbers in every run."""
     return np.random.default_rng(17)
-
-
-@pytest.fixture(scope="session")
-def robots_folder() -> Path:
-    """Folder of the robots that are not part of the project; skips where it is absent."""
-    return support.robots_folder()

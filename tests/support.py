@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import tempfile
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -21,10 +24,10 @@ from equipoise.model.robots import BUILT_IN
 Array = np.ndarray
 REPRESENTATIONS = ("mixed", "body", "inertial")
 
-# URDF files below the folder of test robots
-SHARED_URDFS = {
-    "jvrc1 (shared)": "jvrc1/jvrc1.urdf",
-    "g1 (shared)": "unitree_g1/g1_29dof_rev_1_0.urdf",
+# URDF files below the folder that EQUIPOISE_ROBOTS names: robots that no package brings, or brings in another version
+FURTHER_URDFS = {
+    "jvrc1 (file)": "jvrc1/jvrc1.urdf",
+    "g1 (file)": "unitree_g1/g1_29dof_rev_1_0.urdf",
     "g1 23 joints": "unitree_g1/g1_23dof_rev_1_0.urdf",
     "g1 with hands": "unitree_g1/g1_29dof_with_hand_rev_1_0.urdf",
     "thormang3": "thormang3/thormang3_sheet_27dof.urdf",
@@ -33,16 +36,16 @@ SHARED_URDFS = {
     "poppy": "poppy_humanoid/Poppy_Humanoid.urdf",
     "hrp2": "hrp2/hrp2.urdf",
     "hrp4c": "hrp4c/HRP4Cmain.urdf",
-    "anymal_c (shared)": "anymal_c/anymal.urdf",
-    "solo12 (shared)": "solo12/solo12.urdf",
+    "anymal_c (file)": "anymal_c/anymal.urdf",
+    "solo12 (file)": "solo12/solo12.urdf",
     "cassie": "cassie/cassie_v4.urdf",
-    "ur5 (shared)": "ur5/ur5.urdf",
+    "ur5 (file)": "ur5/ur5.urdf",
     "ur5e": "ur5/ur5e.urdf",
     "iiwa14": "kuka_iiwa14/iiwa14_primitive_collision.urdf",
 }
 
-# MJCF files below the folder of test robots
-SHARED_MJCFS = {
+# MJCF files below the same folder
+FURTHER_MJCFS = {
     "cassie": "cassie/mjcf/cassie_nomesh.xml",
     "g1": "unitree_g1/mjcf/g1_nomesh.xml",
     "anymal_c": "anymal_c/mjcf/anymal_c_nomesh.xml",
@@ -52,23 +55,54 @@ SHARED_MJCFS = {
 }
 
 
+further = pytest.mark.further("EQUIPOISE_ROBOTS")
+
+
+def marked(names: Iterable[str], known: Iterable[str] = FURTHER_URDFS, *marks: pytest.MarkDecorator) -> list:
+    """Returns the names as parameters of a test, those of further robots marked as such."""
+    known = set(known)
+    return [pytest.param(name, marks=[*marks, further] if name in known else marks) for name in names]
+
+
 def robots_folder() -> Path:
-    """Where the robots of the tests are; they are not part of the project."""
-    default = Path(__file__).parents[2] / "shared" / "robots"
-    folder = Path(os.environ.get("EQUIPOISE_ROBOTS", default))
-    if not folder.is_dir():
-        pytest.skip(f"no test robots at {folder}: set EQUIPOISE_ROBOTS to their folder")
-    return folder
+    """Returns the folder of further robots. A test that asks for it carries the mark `further`."""
+    return further_folder("EQUIPOISE_ROBOTS")
+
+
+def further_folder(variable: str) -> Path:
+    """Returns the folder that an environment variable names; fails where the mark `further` was forgotten."""
+    if variable not in os.environ:
+        pytest.fail(f"this test needs the folder {variable}: mark it with pytest.mark.further({variable!r})")
+    return Path(os.environ[variable])
+
+
+@functools.cache
+def mjcf_of(name: str, actuators: str = "") -> str:
+    """Returns the MJCF text of a URDF robot, without shapes and on a free base, as MuJoCo's own compiler writes it."""
+    import mujoco
+
+    root = ElementTree.parse(description(name)).getroot()
+    for link in root.findall("link"):
+        for shape in (*link.findall("visual"), *link.findall("collision")):
+            link.remove(shape)
+    children = {joint.find("child").get("link") for joint in root.findall("joint")}
+    base = next(link.get("name") for link in root.findall("link") if link.get("name") not in children)
+    ElementTree.SubElement(ElementTree.SubElement(root, "mujoco"), "compiler", fusestatic="false")
+    ElementTree.SubElement(root, "link", name="world")
+    free = ElementTree.SubElement(root, "joint", name="root", type="floating")
+    ElementTree.SubElement(free, "parent", link="world")
+    ElementTree.SubElement(free, "child", link=base)
+    model = mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
+    with tempfile.TemporaryDirectory() as folder:
+        mujoco.mj_saveLastXML(f"{folder}/robot.xml", model)
+        text = Path(folder, "robot.xml").read_text(encoding="utf-8")
+    return text.replace("</mujoco>", f"<actuator>{actuators}</actuator></mujoco>") if actuators else text
 
 
 def description(name: str) -> Path:
-    """The file of a robot that is not built in; skips where it is not installed."""
-    shared = SHARED_URDFS.get(name)
-    if shared is not None:
-        path = robots_folder() / shared
-        if not path.is_file():
-            pytest.skip(f"the folder of test robots has no {shared}")
-        return path
+    """Returns the file of a robot that is not built in; skips where its package is not installed."""
+    if name in FURTHER_URDFS:
+        return robots_folder() / FURTHER_URDFS[name]
     found = library.find(name)
     if not isinstance(found, Path):
         pytest.skip(f"robot {name!r} is not here: install example-robot-data and jvrc_description")

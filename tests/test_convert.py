@@ -3,12 +3,12 @@ mean."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import support
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
@@ -282,19 +282,12 @@ def test_known_robots_stand_as_in_pinocchio(file, floating, mimic):
 # --- MuJoCo ----------------------------------------------------------------------------------------------------------
 
 
-def robots_folder() -> Path:
-    """Where the robots of the tests are; they are not part of the project."""
-    folder = Path(os.environ.get("EQUIPOISE_ROBOTS", Path(__file__).parents[1].parent / "shared" / "robots"))
-    if not folder.is_dir():
-        pytest.skip(f"no test robots at {folder}: set EQUIPOISE_ROBOTS to their folder")
-    return folder
-
-
-@pytest.fixture(params=["inline", "cassie/mjcf/cassie_nomesh.xml", "tiago_dual/mjcf/tiago_dual_motor_nomesh.xml"])
+@pytest.fixture(params=["inline", "solo12", *support.marked(["cassie", "tiago_dual"], support.FURTHER_MJCFS)])
 def mj_pair(request):
-    if request.param == "inline":
-        return robot_of(read_mjcf(MJCF)), mujoco.MjModel.from_xml_string(MJCF)
-    path = robots_folder() / request.param
+    if request.param in ("inline", "solo12"):
+        text = MJCF if request.param == "inline" else support.mjcf_of(request.param)
+        return robot_of(read_mjcf(text)), mujoco.MjModel.from_xml_string(text)
+    path = support.robots_folder() / support.FURTHER_MJCFS[request.param]
     return robot_of(read_mjcf(path)), mujoco.MjModel.from_xml_path(str(path))
 
 

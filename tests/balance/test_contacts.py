@@ -560,7 +560,7 @@ def peer_of(name: str) -> Peer:
 @pytest.mark.paper("H4")
 @pytest.mark.parametrize(
     ("name", "contacts"),
-    [("quadruped", FEET[:1]), ("quadruped", FEET[1:]), ("solo12 (shared)", ("FL_FOOT", "HR_FOOT", "FR_FOOT"))],
+    [("quadruped", FEET[:1]), ("quadruped", FEET[1:]), ("solo12", ("FL_FOOT", "HR_FOOT", "FR_FOOT"))],
 )
 def test_contact_forces_are_those_of_pinocchio(name, contacts, rng):
     peer = peer_of(name)

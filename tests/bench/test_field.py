@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+import support
 from numpy.testing import assert_allclose
 
 import equipoise as eq
@@ -19,13 +19,12 @@ from equipoise.simulate.world import Box, gaps
 FEET = ("left foot", "right foot")
 
 
+pytestmark = pytest.mark.further("EQUIPOISE_COURSES")
+
+
 def folder() -> Path:
-    """Where the courses are; they are not part of the project."""
-    robots = Path(os.environ.get("EQUIPOISE_ROBOTS", Path(__file__).parents[3] / "shared" / "robots"))
-    found = robots.parent / "courses" / "aist"
-    if not found.is_dir():
-        pytest.skip(f"no courses at {found}")
-    return found
+    """Returns the folder of the courses, which are not part of the project."""
+    return support.further_folder("EQUIPOISE_COURSES") / "aist"
 
 
 def motion(part: str):

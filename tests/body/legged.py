@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -85,7 +86,7 @@ FILES = {
     ),
     "alexander": Known("alexander_description/urdf/alexander_v1.lowerBodyOnly.urdf", _two("LEFT_FOOT", "RIGHT_FOOT")),
 }
-# Files of the shared folder; most come without their meshes.
+# Files of the folder that EQUIPOISE_ROBOTS names; most come without their meshes.
 OTHERS = {
     "cassie_urdf": Known("cassie/cassie_v4.urdf", _two("leftfoot", "rightfoot")),
     "cassie_mjcf": Known("cassie/mjcf/cassie_nomesh.xml", _two("left-foot", "right-foot")),
@@ -110,6 +111,13 @@ OTHERS = {
     "g1_mjcf": Known("unitree_g1/mjcf/g1_nomesh.xml", _G1, hands=("left_wrist_yaw_link", "right_wrist_yaw_link")),
 }
 ALL = {**NAMED, **FILES, **OTHERS}
+
+
+def marked(names: Iterable[str], *marks: pytest.MarkDecorator) -> list:
+    """Returns the names as parameters of a test, robots that no package brings marked as further ones."""
+    return support.marked(names, OTHERS, *marks)
+
+
 # Robots without feet, with what they are.
 FOOTLESS = {
     "arm6": "arm",

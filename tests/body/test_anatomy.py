@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import legged as zoo
 import numpy as np
@@ -19,7 +20,7 @@ LONG = ("icub", "simple_humanoid", "thormang3", "thormang3_27", "g1_with_hands",
 
 def slowly(names):
     """The names as parameters, those whose posture is searched for seconds marked slow."""
-    return [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in names]
+    return [p for name in names for p in zoo.marked([name], *[pytest.mark.slow] * (name in LONG))]
 
 
 @pytest.mark.parametrize("name", slowly(zoo.ALL))
@@ -149,17 +150,25 @@ def test_words_of_names():
 
 
 def test_every_finding_has_a_reason_and_a_confidence():
-    for name in ("g1", "hrp2", "ur5"):
+    for name in ("g1", "romeo", "ur5"):
         for finding in zoo.body(name).findings:
             assert finding.reason and 0 <= finding.confidence <= 1
 
 
 def test_knees_whose_limits_have_opposite_signs_are_doubted():
-    assert [finding.value for finding in zoo.body("poppy").doubts if finding.what == "knees"] == ["bend opposite ways"]
+    human = zoo.robot("human").model
+    knee = human.joints["right_knee"]
+    turned = replace(knee.limits, lower=-knee.limits.upper, upper=-knee.limits.lower)
+    joints = {**human.joints, "right_knee": replace(knee, limits=turned)}
+    body = eq.Body.of(eq.Robot.from_model(replace(human, name="one knee back", joints=joints)), search=False)
+    assert [finding.value for finding in body.doubts if finding.what == "knees"] == ["bend opposite ways"]
     assert not [finding for finding in zoo.body("g1").findings if finding.what == "knees"]
 
 
-def test_soles_of_a_robot_without_meshes_are_doubted_and_say_what_to_write():
-    doubts = {finding.what: finding for finding in zoo.body("hrp2").doubts}
+def test_soles_of_a_robot_without_shapes_are_doubted_and_say_what_to_write():
+    model = zoo.robot("jvrc1").model
+    links = {name: replace(link, visuals=(), collisions=()) for name, link in model.links.items()}
+    bare = eq.Robot.from_model(replace(model, name="bare", links=links, source=None))
+    doubts = {finding.what: finding for finding in eq.Body.of(bare, search=False).doubts}
     assert "[parts.'left foot']" in doubts["sole of the left foot"].reason
     assert not zoo.body("g1").doubts

@@ -16,7 +16,7 @@ from equipoise.body import find, profile, srdf
 from equipoise.body.gains import BodyGains
 
 
-@pytest.mark.parametrize("name", ["g1", "go2", "talos_full", "cassie_mjcf", "ur5"])
+@pytest.mark.parametrize("name", legged.marked(["g1", "go2", "talos_full", "cassie_mjcf", "ur5"]))
 def test_a_saved_body_is_the_same_body(name, tmp_path):
     body = legged.body(name)
     path = body.save(tmp_path / "mine.toml")

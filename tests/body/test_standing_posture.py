@@ -13,10 +13,10 @@ from equipoise.body.hulls import overlap
 from equipoise.body.skeleton import Skeleton
 
 # Robots whose soles are known from shapes; the others stand on what was guessed.
-SHAPED = [name for name in legged.ALL if name not in ("simple_humanoid", "hrp4c")]
+SHAPED = legged.marked(name for name in legged.ALL if name not in ("simple_humanoid", "hrp4c"))
 
 
-@pytest.mark.parametrize("name", ["human", "g1", "go2", "tiago", "cassie_mjcf", "arm7"])
+@pytest.mark.parametrize("name", legged.marked(["human", "g1", "go2", "tiago", "cassie_mjcf", "arm7"]))
 def test_the_skeleton_moves_as_the_kernels_say(name, rng):
     """Poses, Jacobians and the centre of mass on plain arrays against the compiled ones, mimic and ball joints
     included."""
@@ -70,7 +70,9 @@ def test_joints_are_within_limits_and_the_torso_is_upright(name):
     assert R[2, 2] > np.cos(0.15) and R[0, 0] > np.cos(0.15)
 
 
-@pytest.mark.parametrize("name", ["human", "g1", "talos_full", "jvrc1", "romeo", "icub", "thormang3", "g1_mjcf"])
+@pytest.mark.parametrize(
+    "name", legged.marked(["human", "g1", "talos_full", "jvrc1", "romeo", "icub", "thormang3", "g1_mjcf"])
+)
 def test_knees_are_bent_forward_and_off_their_limits(name):
     body = legged.body(name)
     anatomy = anatomy_of(Skeleton(legged.robot(name)))
@@ -85,7 +87,7 @@ def test_knees_are_bent_forward_and_off_their_limits(name):
         assert joint.limits.lower + 0.1 < position < joint.limits.upper - 0.1
 
 
-@pytest.mark.parametrize("name", ["human", "g1", "talos_full", "jvrc1", "icub", "poppy"])
+@pytest.mark.parametrize("name", legged.marked(["human", "g1", "talos_full", "jvrc1", "icub", "poppy"]))
 def test_hands_hang_beside_the_body_lower_than_the_shoulders(name):
     body = legged.body(name)
     q = body.standing

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,11 +17,9 @@ from equipoise.control.item import TaskError
 from equipoise.control.stances.events import EventKind, Outcome
 from equipoise.control.stances.places import middle
 from equipoise.control.stances.stance import StepKind
-from equipoise.model import library
 
 GROUND = eq.Plane((0.0, 0.0, 1.0))
 FAST = {"speed": (0.3, 0.6, 2.0), "load_time": 0.15, "clearance": 0.04}
-ROBOTS = Path(os.environ.get("EQUIPOISE_ROBOTS", ""))
 
 
 @pytest.fixture(scope="module")
@@ -210,15 +206,10 @@ def body_of(source):
     """The body of a quadruped that somebody else described."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        path = ROBOTS / source
-        if source.endswith("urdf") and not path.is_file():
-            pytest.skip(f"{source} is not here")
-        if not source.endswith("urdf") and library.find(source) is None:
-            pytest.skip(f"{source} is not installed")
-        return eq.Body.of(eq.load(path if source.endswith("urdf") else source))
+        return eq.Body.of(eq.load(source))
 
 
-QUADRUPEDS = {"go2": 0.1, "anymal_c/anymal.urdf": 0.125, "solo12/solo12.urdf": 0.0625}
+QUADRUPEDS = {"go2": 0.1, "anymal_c": 0.125, "solo12": 0.0625}
 
 
 @pytest.mark.slow

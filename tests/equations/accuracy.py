@@ -25,7 +25,7 @@ import test_against_pinocchio as with_pinocchio
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from support import REPRESENTATIONS, SHARED_MJCFS, Array, evaluate, singles
+from support import FURTHER_MJCFS, REPRESENTATIONS, Array, evaluate, singles
 
 import equipoise as eq
 
@@ -48,7 +48,7 @@ def pinocchio_errors(run: Run, representations: tuple[str, ...]) -> Iterator[tup
 
 def mujoco_errors(run: Run) -> Iterator[tuple[str, dict[str, float]]]:
     """(robot, errors) over all MJCF robots that are here, with armature and without."""
-    for name in track((*with_mujoco.INLINE, *SHARED_MJCFS), "MuJoCo"):
+    for name in track((*with_mujoco.INLINE, *FURTHER_MJCFS), "MuJoCo"):
         for armature in (False, True):
             with contextlib.suppress(pytest.skip.Exception):
                 twin = with_mujoco.twin_of(name, armature)

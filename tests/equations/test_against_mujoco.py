@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support import SHARED_MJCFS, robots_folder, singles
+from support import FURTHER_MJCFS, marked, mjcf_of, robots_folder, singles
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -70,12 +70,12 @@ INLINE = {
 
 
 def twin_of(name: str, armature: bool) -> peer.Twin:
-    return peer.twin_of_mjcf(
-        INLINE[name] if name in INLINE else robots_folder() / SHARED_MJCFS[name], armature=armature
-    )
+    if name in FURTHER_MJCFS:
+        return peer.twin_of_mjcf(robots_folder() / FURTHER_MJCFS[name], armature=armature)
+    return peer.twin_of_mjcf(INLINE.get(name) or mjcf_of(name), armature=armature)
 
 
-LARGE = [name for name in SHARED_MJCFS if name != "cassie"]  # of joints that the others have
+LARGE = [name for name in FURTHER_MJCFS if name != "cassie"]  # of joints that the others have
 
 
 def above(errors: dict[str, float]) -> dict[str, float]:
@@ -84,7 +84,9 @@ def above(errors: dict[str, float]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("armature", [False, True], ids=["without armature", "with armature"])
-@pytest.mark.parametrize("name", [*INLINE, "cassie", *(pytest.param(n, marks=pytest.mark.slow) for n in LARGE)])
+@pytest.mark.parametrize(
+    "name", [*INLINE, "solo12", *marked(["cassie"], FURTHER_MJCFS), *marked(LARGE, FURTHER_MJCFS, pytest.mark.slow)]
+)
 def test_robots_move_as_in_mujoco(name, armature, rng):
     assert not above(peer.errors(twin_of(name, armature), rng))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import SHARED_URDFS, description, evaluate, load, relative_error, singles
+from support import FURTHER_URDFS, description, evaluate, load, marked, relative_error, singles
 
 pin = pytest.importorskip("pinocchio")
 
@@ -38,19 +38,21 @@ EXAMPLES = (
     "hector",
 )
 OTHERS = [name for name in _EXAMPLE_ROBOTS if name not in EXAMPLES]
-VARIANTS = ("jvrc1 (shared)", "g1 23 joints", "g1 with hands", "thormang3 sheet", "thormang3 raw", "snake", *OTHERS)
+VARIANTS = ("jvrc1 (file)", "g1 23 joints", "g1 with hands", "thormang3 sheet", "thormang3 raw", "snake", *OTHERS)
 # large, with joints of the kinds that smaller ones have, or like another one
 LARGE = (
     "talos_full", "g1", "jvrc1", "icub", "romeo", "simple_humanoid", "anymal_b", "tiago", "baxter", "pr2", "poppy",
-    "hrp2", "hrp4c", "thormang3", "g1 (shared)", "anymal_c (shared)", "solo12 (shared)", "ur5 (shared)",
+    "hrp2", "hrp4c", "thormang3", "g1 (file)", "anymal_c (file)", "solo12 (file)", "ur5 (file)",
 )  # fmt: skip
-ALL = (*EXAMPLES, *OTHERS, *SHARED_URDFS, *BUILT_IN)
+ALL = (*EXAMPLES, *OTHERS, *FURTHER_URDFS, *BUILT_IN)
 ILL_CONDITIONED = ("icub",)  # joints that feel 1e-7 kg m² and, in some states, none: cond(M) goes from 1e8 to 1e16
 
 
 def slowly(names) -> list:
     """The names as parameters, those of large robots and of variants of others marked slow."""
-    return [pytest.param(name, marks=pytest.mark.slow) if name in (*VARIANTS, *LARGE) else name for name in names]
+    heavy = (*VARIANTS, *LARGE)
+    light, rest = [n for n in names if n not in heavy], [n for n in names if n in heavy]
+    return [*marked(light), *marked(rest, FURTHER_URDFS, pytest.mark.slow)]
 
 
 def twin_of(name: str, floating: bool | None = None) -> peer.Twin:
@@ -69,7 +71,7 @@ def above(errors: dict[str, float], bar: float = BAR) -> dict[str, float]:
 
 
 @pytest.mark.paper("T2")
-@pytest.mark.parametrize("name", slowly([*EXAMPLES, *SHARED_URDFS, *OTHERS]))
+@pytest.mark.parametrize("name", slowly([*EXAMPLES, *FURTHER_URDFS, *OTHERS]))
 def test_robots_move_as_in_pinocchio(name, rng):
     assert not above(peer.errors(twin_of(name), rng, names=quantities(name)))
 
@@ -100,7 +102,7 @@ def test_robots_on_a_fixed_base_move_as_in_pinocchio(name, rng):
 
 @pytest.mark.paper("T1")
 @pytest.mark.parametrize("representation", ["body", "inertial"])
-@pytest.mark.parametrize("name", ["solo12", "panda", "kinova", *(pytest.param(n, marks=pytest.mark.slow) for n in ALL)])
+@pytest.mark.parametrize("name", ["solo12", "panda", "kinova", *marked(ALL, FURTHER_URDFS, pytest.mark.slow)])
 def test_representations_are_the_reference_frames_of_pinocchio(name, representation, rng):
     """LOCAL and WORLD, for the base and for the frame alike."""
     assert not above(peer.errors(twin_of(name), rng, representation, names=quantities(name)))
@@ -161,6 +163,6 @@ def test_every_compiled_kernel(name, representation, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", marked(ALL))
 def test_everything_compiled(name, rng):
     assert not above(peer.errors(twin_of(name), rng, names=quantities(name), run=singles))

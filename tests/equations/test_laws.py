@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from laws import LAWS, base_map, random_motion
 from support import (
+    FURTHER_URDFS,
     REPRESENTATIONS,
-    SHARED_URDFS,
     Array,
     description,
     evaluate,
     load,
+    marked,
     random_states,
     relative_error,
     singles,
@@ -265,7 +266,9 @@ def joints_in_file(path: Path) -> list[str]:
 
 @pytest.mark.paper("T7")
 @pytest.mark.parametrize("floating", [True, False])
-@pytest.mark.parametrize("name", ["talos", "jvrc1", "g1", "solo12", "panda", *list(SHARED_URDFS)[4:9]])
+@pytest.mark.parametrize(
+    "name", ["talos", "jvrc1", "g1", "solo12", "panda", "tiago", "baxter", "hyq", *marked(list(FURTHER_URDFS)[4:9])]
+)
 def test_joints_keep_the_order_of_the_file(name, floating):
     """[TPN17, Sec. 3.1]: numbering does not depend on the base."""
     robot = load(name, floating)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,13 +25,8 @@ STRAIGHT = np.eye(3)
 TOES = ("left toe", "right toe")
 
 
-def data_folder() -> Path:
-    """Where the recordings of the tests are; they are not part of the project."""
-    default = Path(__file__).parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("EQUIPOISE_DATA", default))
-    if not (folder / "cassie_inekf" / "walk.npz").is_file():
-        pytest.skip(f"no recordings at {folder}: set EQUIPOISE_DATA to their folder")
-    return folder
+# marks of the tests on the log
+needed = [pytest.mark.further("EQUIPOISE_DATA"), support.further]
 
 
 @functools.cache
@@ -72,7 +65,7 @@ class Log:
 @functools.cache
 def log() -> Log:
     robot = cassie()
-    with np.load(data_folder() / "cassie_inekf" / "walk.npz") as archive:
+    with np.load(support.further_folder("EQUIPOISE_DATA") / "cassie_inekf" / "walk.npz") as archive:
         data = {name: archive[name] for name in archive.files}
     joints = np.zeros((len(data["encoders"]), robot.nq - 7))
     for s, side in enumerate(("Left", "Right")):

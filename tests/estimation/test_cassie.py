@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 import equipoise as eq
 from equipoise.estimation.belief import Belief
 
+pytestmark = cassie_log.needed
 STEPS, SECOND = 19000, 2000
 
 

@@ -140,7 +140,7 @@ def test_the_mounting_of_an_arm_shows_its_mass():
 @pytest.mark.paper("X7")
 def test_a_humanoid_is_identified():
     """The base's rows show all of the mass."""
-    ratio, mass = check(support.load("g1 (shared)"), np.random.default_rng(0), 2000, 500)
+    ratio, mass = check(support.load("g1"), np.random.default_rng(0), 2000, 500)
     assert ratio < 1.01
     assert mass < 1.3
 

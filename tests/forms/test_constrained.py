@@ -69,7 +69,7 @@ def cassie() -> eq.Robot:
 
 
 def cassie_file() -> Path:
-    return support.robots_folder() / support.SHARED_MJCFS["cassie"]
+    return support.robots_folder() / support.FURTHER_MJCFS["cassie"]
 
 
 @dataclass(frozen=True)
@@ -496,6 +496,7 @@ def test_a_foot_welded_to_the_world_moves_the_base_to_it(rng):
 # --- Cassie -----------------------------------------------------------------------------------------------------------
 
 
+@support.further
 @pytest.mark.paper("Q10")
 def test_the_four_loops_of_cassie_close_from_anywhere(rng):
     """Two rows of twelve are redundant: the plantar rods move in a plane. They stay so while the loops are open."""
@@ -510,6 +511,7 @@ def test_the_four_loops_of_cassie_close_from_anywhere(rng):
             assert ConstrainedDynamics(robot.mass_matrix(q), np.zeros(robot.nv), J, np.zeros(12)).rank == 10
 
 
+@support.further
 @pytest.mark.paper("Q10")
 def test_cassie_stays_closed_while_it_tumbles(rng):
     robot = cassie().with_armature()
@@ -559,6 +561,7 @@ def hard_acceleration(robot: eq.Robot, source: str, q: Array, v: Array, tau: Arr
     return converter.acceleration_from_peer(d.qpos.copy(), d.qvel.copy(), hard)
 
 
+@support.further
 @pytest.mark.paper("Q10")
 def test_cassie_accelerates_as_in_mujoco(rng):
     robot = cassie().with_armature()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import support
 from numpy.testing import assert_array_equal
-from support import robots_folder
 from texts import told
 
 import equipoise as eq
@@ -153,17 +153,20 @@ def test_the_motor_is_the_leaders(named):
 
 
 @pytest.mark.parametrize(
-    "file, passive",
+    "name, passive",
     [
-        (
-            "cassie/cassie_v4.urdf",
+        pytest.param(
+            "cassie",
             {f"{s}{j}" for s in ("Left", "Right") for j in ("ShinPitch", "TarsusPitch", "AchillesSpring")},
+            marks=support.further,
         ),
-        ("hrp4c/HRP4Cmain.urdf", set()),
+        pytest.param("hrp4c", set(), marks=support.further),
+        ("a1", set()),
+        ("talos", set()),
     ],
 )
-def test_transmissions_of_real_robots(file, passive):
-    robot, _ = told(str(robots_folder() / file))
+def test_transmissions_of_real_robots(name, passive):
+    robot, _ = told(str(support.description(name)))
     assert {name for name, joint in robot.joints.items() if not joint.actuated} == passive
 
 
@@ -206,16 +209,17 @@ def test_actuators_decide(actuators, expected):
     assert all(repr(name) in doubts[0] for name in passive) and "lid" not in "".join(doubts)
 
 
-@pytest.mark.parametrize(
-    "file",
-    ["cassie/mjcf/cassie_nomesh.xml", "unitree_g1/mjcf/g1_nomesh.xml", "tiago_dual/mjcf/tiago_dual_motor_nomesh.xml"],
-)
-def test_velocities_with_motors_are_those_that_mujoco_moves(file):
+SOME_MOTORS = '<motor joint="FL_HAA"/><motor joint="HR_KFE" gear="3"/><position joint="FR_HFE"/>'
+
+
+@pytest.mark.parametrize("name", ["solo12", *support.marked(["cassie", "g1", "tiago_dual"], support.FURTHER_MJCFS)])
+def test_velocities_with_motors_are_those_that_mujoco_moves(name):
     import mujoco
 
-    path = robots_folder() / file
-    robot, _ = told(str(path))
-    m = mujoco.MjModel.from_xml_path(str(path))
+    made = name not in support.FURTHER_MJCFS
+    source = support.mjcf_of(name, SOME_MOTORS) if made else str(support.robots_folder() / support.FURTHER_MJCFS[name])
+    robot, _ = told(source)
+    m = mujoco.MjModel.from_xml_string(source) if made else mujoco.MjModel.from_xml_path(source)
     d = mujoco.MjData(m)
     d.qpos[:] = m.qpos0 + 0.1
     mujoco.mj_forward(m, d)

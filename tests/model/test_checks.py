@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import support
 from numpy.testing import assert_allclose
 
 from equipoise.algebra import rigid
@@ -21,13 +21,6 @@ from equipoise.model.types import DeclaredLimits, Inertia, Joint, JointDynamics,
 from equipoise.model.urdf import read_urdf
 
 BODY = Inertia(2.0, [0.1, 0.2, 0.3], np.diag([0.4, 0.5, 0.6]))
-
-
-def shared(file: str) -> Model:
-    folder = Path(os.environ.get("EQUIPOISE_ROBOTS", Path(__file__).parents[3] / "shared" / "robots"))
-    if not (folder / file).is_file():
-        pytest.skip(f"robot descriptions are not there: {folder / file} (set EQUIPOISE_ROBOTS to their folder)")
-    return quietly(folder / file)
 
 
 def quietly(source: str | Path, **options) -> Model:
@@ -63,11 +56,9 @@ def chain(*parts: tuple[object, Inertia | None], **joint) -> Model:
 # Real robots
 
 
-@pytest.mark.parametrize("file", ["unitree_g1/g1_29dof_rev_1_0.urdf", "solo12/solo12.urdf", "jvrc1/jvrc1.urdf",
-                                  "poppy_humanoid/Poppy_Humanoid.urdf", "hrp2/hrp2.urdf",
-                                  "thormang3/thormang3_sheet_27dof.urdf"])  # fmt: skip
-def test_sound_robots_raise_no_doubt(file):
-    assert messages(shared(file)) == []
+@pytest.mark.parametrize("name", support.marked(["g1", "solo12", "jvrc1", "go2", "poppy", "hrp2", "thormang3"]))
+def test_sound_robots_raise_no_doubt(name):
+    assert messages(quietly(support.description(name))) == []
 
 
 @pytest.mark.parametrize("name", ["human", "quadruped", "arm7", "bimanual", "holonomic_arm", "snake"])
@@ -75,15 +66,17 @@ def test_built_in_robots_raise_no_doubt(name):
     assert messages(library.read(name)) == []
 
 
+@support.further
 def test_thormang3_has_placeholders():
-    (message,) = messages(shared("thormang3/thormang3.urdf"))
+    (message,) = messages(quietly(support.description("thormang3 raw")))
     assert message.startswith(
         "thormang3: 38 links have the identity as inertia, most likely a placeholder: 'pelvis_link' (mass 6"
     )
 
 
+@support.further
 def test_hrp4c_has_inertias_that_are_not_definite():
-    (message,) = messages(shared("hrp4c/HRP4Cmain.urdf"))
+    (message,) = messages(quietly(support.description("hrp4c")))
     assert (
         "10 links have an inertia that is not positive definite: 'L_WRIST_R_LINK' (eigenvalues -7e-08, 2.8e-07"
         in message
@@ -91,15 +84,15 @@ def test_hrp4c_has_inertias_that_are_not_definite():
 
 
 def test_anymal_c_has_inertias_no_body_can_have():
-    indefinite, broken = messages(shared("anymal_c/anymal.urdf"))
+    indefinite, broken = messages(quietly(support.description("anymal_c")))
     assert "1 link has an inertia that is not positive definite: 'hatch' (eigenvalues -" in indefinite
     assert "4 links have an inertia that breaks the triangle rule" in broken
     assert "'depth_camera_front_camera' (moments 8.67e-06, 0.000669, 0.00137)" in broken
 
 
 def test_strict_turns_doubts_into_errors():
-    with pytest.raises(ModelError, match="HRP4: 10 links have an inertia that is not positive definite"):
-        check(shared("hrp4c/HRP4Cmain.urdf"), strict=True)
+    with pytest.raises(ModelError, match="anymal: 1 link has an inertia that is not positive definite"):
+        check(quietly(support.description("anymal_c")), strict=True)
 
 
 # Doubts and errors, one by one
@@ -228,12 +221,11 @@ def test_a_massless_follower_is_fine():
     assert messages(assemble("r", links, joints)) == []
 
 
-@pytest.mark.parametrize("file", ["unitree_g1/g1_29dof_rev_1_0.urdf", "hrp4c/HRP4Cmain.urdf", "anymal_c/anymal.urdf"])
-def test_pivots_multiply_to_the_determinant_of_the_mass_matrix(file):
+@pytest.mark.parametrize("name", support.marked(["g1", "talos", "anymal_c", "hrp4c"]))
+def test_pivots_multiply_to_the_determinant_of_the_mass_matrix(name):
     pin = pytest.importorskip("pinocchio")
-    folder = Path(os.environ.get("EQUIPOISE_ROBOTS", Path(__file__).parents[3] / "shared" / "robots"))
-    model = shared(file)
-    reference = pin.buildModelFromUrdf(str(folder / file), pin.JointModelFreeFlyer())
+    model = quietly(support.description(name))
+    reference = pin.buildModelFromUrdf(str(support.description(name)), pin.JointModelFreeFlyer())
     tree = tree_of(model)
     q = pin.neutral(reference)  # where the base is does not matter
     for k, body in enumerate(tree.bodies[1:], 1):

@@ -9,19 +9,26 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from support import load, robots_folder
+from support import load, mjcf_of
 
 import equipoise as eq
 from equipoise.model.types import Model
 
+FOUR_BAR = """
+<mujoco><default><geom type="capsule" size="0.02"/></default><worldbody>
+  <body name="a"><joint name="a" axis="0 1 0"/><geom fromto="0 0 0 0 0 0.3"/>
+    <body name="b" pos="0 0 0.3"><joint name="b" axis="0 1 0"/><geom fromto="0 0 0 0.5 0 0"/></body></body>
+  <body name="c" pos="0.5 0 0"><joint name="c" axis="0 1 0"/><geom fromto="0 0 0 0 0 0.3"/></body>
+  </worldbody><equality><connect name="pin" body1="b" body2="c" anchor="0.5 0 0"/></equality></mujoco>
+"""
 ROBOTS: dict[str, Callable[[], eq.Robot]] = {
     "built-in": lambda: load("quadruped"),
     "URDF with followers": lambda: load("jvrc1"),
-    "MJCF with loops": lambda: eq.load(robots_folder() / "cassie/mjcf/cassie_nomesh.xml"),
+    "MJCF with loops": lambda: eq.load(FOUR_BAR),
     "locked": lambda: load("arm7").with_locked({"joint_2": 0.3}),
     "one frame more": lambda: load("arm7").with_frame("probe", "tool", np.diag([-1.0, -1.0, 1.0, 1.0])),
     "passive": lambda: load("arm7").with_passive(["joint_3"]),
-    "armature": lambda: eq.load(robots_folder() / "unitree_g1/mjcf/g1_nomesh.xml").with_armature(),
+    "armature": lambda: eq.load(mjcf_of("solo12").replace("<joint ", '<joint armature="0.01" ')).with_armature(),
 }
 COPIES = {"pickle": lambda robot: pickle.loads(pickle.dumps(robot)), "deepcopy": copy.deepcopy, "copy": copy.copy}
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import support
 from numpy.testing import assert_allclose
 
 from equipoise.algebra import rigid
@@ -20,14 +20,7 @@ from equipoise.model.types import Model
 
 mujoco = pytest.importorskip("mujoco")
 
-ROBOTS = {
-    "cassie": "cassie/mjcf/cassie_nomesh.xml",
-    "g1": "unitree_g1/mjcf/g1_nomesh.xml",
-    "anymal_c": "anymal_c/mjcf/anymal_c_nomesh.xml",
-    "iiwa14": "kuka_iiwa14/mjcf/iiwa14_nomesh.xml",
-    "ur5e": "ur5/mjcf/ur5e_nomesh.xml",
-    "tiago_dual": "tiago_dual/mjcf/tiago_dual_motor_nomesh.xml",
-}
+FROM_URDF = ("solo12", "talos", "go2")  # MuJoCo's compiler makes MJCF of these
 
 SHAKEN = """
 <mujoco model="shaken">
@@ -67,15 +60,6 @@ SHAKEN = """
   </actuator>
 </mujoco>
 """
-
-
-def robots_folder() -> Path:
-    """Where the robots of the tests are; they are not part of the project."""
-    default = Path(__file__).parents[2].parent / "shared" / "robots"
-    folder = Path(os.environ.get("EQUIPOISE_ROBOTS", default))
-    if not folder.is_dir():
-        pytest.skip(f"no test robots at {folder}: set EQUIPOISE_ROBOTS to their folder")
-    return folder
 
 
 def body(inner: str, *, rest: str = "", world: str = "") -> str:
@@ -124,9 +108,12 @@ def assert_same_poses(model: Model, m, q: np.ndarray) -> None:
             assert_allclose((X_W[frame.parent] @ frame.X)[:3, 3], data.site(site).xpos, atol=1e-12)
 
 
-@pytest.fixture(params=ROBOTS)
+@pytest.fixture(params=[*FROM_URDF, *support.marked(support.FURTHER_MJCFS, support.FURTHER_MJCFS)])
 def pair(request):
-    path = robots_folder() / ROBOTS[request.param]
+    if request.param in FROM_URDF:
+        text = support.mjcf_of(request.param)
+        return read_mjcf(text), mujoco.MjModel.from_xml_string(text)
+    path = support.robots_folder() / support.FURTHER_MJCFS[request.param]
     return read_mjcf(path), mujoco.MjModel.from_xml_path(str(path))
 
 
@@ -298,10 +285,10 @@ def test_missing_mesh_is_an_error_if_the_inertia_depends_on_it(tmp_path, inertia
         read_mjcf(mesh_file(tmp_path, inertial=inertial, compiler=compiler))
 
 
-@pytest.mark.parametrize("name", ["cassie", "g1", "iiwa14"])
+@pytest.mark.parametrize("name", support.marked(["cassie", "g1", "iiwa14"], support.FURTHER_MJCFS))
 def test_file_without_its_meshes_is_the_same_robot(name):
     """The full files name hundreds of meshes that are not beside them."""
-    bare = robots_folder() / ROBOTS[name]
+    bare = support.robots_folder() / support.FURTHER_MJCFS[name]
     with pytest.warns(ModelWarning, match="mesh files are missing"):
         full = read_mjcf(bare.with_name(bare.name.replace("_nomesh", "")))
     stripped = read_mjcf(bare)
@@ -309,8 +296,9 @@ def test_file_without_its_meshes_is_the_same_robot(name):
     assert_allclose(full.mass, stripped.mass, rtol=1e-14)
 
 
+@support.further
 def test_cassie_keeps_its_loops_and_springs():
-    model = read_mjcf(robots_folder() / ROBOTS["cassie"])
+    model = read_mjcf(support.robots_folder() / support.FURTHER_MJCFS["cassie"])
     assert [loop.kind for loop in model.loops.values()] == ["connect"] * 4
     assert list(model.loops) == ["loop0", "loop1", "loop2", "loop3"]
     assert model.joints["left-shin"].dynamics.stiffness == 1500

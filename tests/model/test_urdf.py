@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import support
 from numpy.testing import assert_allclose
 from walk import com, link_poses, neutral
 
@@ -22,30 +23,8 @@ from equipoise.model.tree import tree_of
 from equipoise.model.types import DeclaredLimits, JointDynamics, Mimic, Model
 from equipoise.model.urdf import read_urdf, write_urdf
 
-SHARED = {
-    "jvrc1": "jvrc1/jvrc1.urdf",
-    "g1": "unitree_g1/g1_29dof_rev_1_0.urdf",
-    "thormang3_raw": "thormang3/thormang3.urdf",
-    "poppy": "poppy_humanoid/Poppy_Humanoid.urdf",
-    "hrp2": "hrp2/hrp2.urdf",
-    "hrp4c": "hrp4c/HRP4Cmain.urdf",
-    "anymal_c": "anymal_c/anymal.urdf",
-    "ur5": "ur5/ur5.urdf",
-}
-EXAMPLES = ("talos", "tiago_dual", "centauro", "panda", "romeo", "pr2")
-
-
-def robot_file(name: str) -> Path:
-    """The file of a real robot; skips where it is not installed."""
-    if name in EXAMPLES:
-        path = library.find(name)
-        if not isinstance(path, Path):
-            pytest.skip(f"robot {name!r} comes with the package example-robot-data, which is not installed")
-        return path
-    folder = Path(os.environ.get("EQUIPOISE_ROBOTS", Path(__file__).parents[3] / "shared" / "robots"))
-    if not (folder / SHARED[name]).is_file():
-        pytest.skip(f"robot descriptions are not there: {folder / SHARED[name]} (set EQUIPOISE_ROBOTS to their folder)")
-    return folder / SHARED[name]
+ROBOTS = ("jvrc1", "g1", "anymal_c", "ur5", "talos", "tiago_dual", "centauro", "panda", "romeo", "pr2", "hyq", "kinova",
+          "icub", "b1_z1", "thormang3 raw", "poppy", "hrp2", "hrp4c")  # fmt: skip
 
 
 def quietly(source: str | Path, **options) -> Model:
@@ -94,10 +73,10 @@ def pinocchio_state(pin, reference, model: Model, q: np.ndarray) -> np.ndarray:
     return found
 
 
-@pytest.mark.parametrize("name", [*SHARED, *EXAMPLES])
+@pytest.mark.parametrize("name", support.marked(ROBOTS))
 def test_real_robots_agree_with_pinocchio(name):
     pin = pytest.importorskip("pinocchio")
-    path = robot_file(name)
+    path = support.description(name)
     model = quietly(path)
     reference = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
     data = reference.createData()
@@ -120,34 +99,35 @@ def test_real_robots_agree_with_pinocchio(name):
 
 
 def test_jvrc1_has_followers_and_a_base():
-    model = quietly(robot_file("jvrc1"))
+    model = quietly(support.description("jvrc1"))
     followers = [joint for joint in model.joints.values() if joint.mimic is not None]
     assert len(followers) == 10
     assert model.nv == 6 + 34
     assert followers[0].q == model.joints[followers[0].mimic.leader].q
 
 
+@support.further
 def test_poppy_takes_its_mass_from_the_inertial_element():
-    model = quietly(robot_file("poppy"))
+    model = quietly(support.description("poppy"))
     assert model.mass == pytest.approx(2.6, abs=0.1)
     assert model.links["pelvis"].inertia.mass == 0.18520035953947
 
 
-def test_missing_meshes_are_one_warning():
+def test_missing_meshes_are_one_warning(tmp_path):
+    path = tmp_path / "talos.urdf"
+    path.write_text(support.description("talos").read_text().replace("package://", "package://absent/"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        read_urdf(robot_file("poppy"))
+        read_urdf(path)
     (warning,) = caught
-    assert re.match(
-        r"52 mesh files are missing: 'package://meshes/pelvis_visual.STL', .*Dynamics work", str(warning.message)
-    )
+    assert re.match(r"\d\d mesh files are missing: 'package://absent/[^']*', .*Dynamics work", str(warning.message))
     assert warning.filename == __file__
 
 
 def test_example_robots_find_their_meshes():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = read_urdf(robot_file("panda"))
+        model = read_urdf(support.description("panda"))
     meshes = [shape.mesh for link in model.links.values() for shape in (*link.visuals, *link.collisions)]
     assert meshes
     assert all(Path(mesh).is_file() for mesh in meshes if mesh is not None)
@@ -541,7 +521,7 @@ def test_what_is_written_reads_back(floating):
 
 @pytest.mark.parametrize("name", ["jvrc1", "g1", "talos", "centauro"])
 def test_real_robots_survive_writing(name):
-    model = quietly(robot_file(name))
+    model = quietly(support.description(name))
     assert_same(model, quietly(write_urdf(model)))
 
 
@@ -558,7 +538,7 @@ def test_built_in_robots_survive_writing(name):
 
 def test_pinocchio_reads_what_is_written():
     pin = pytest.importorskip("pinocchio")
-    model = quietly(robot_file("g1"))
+    model = quietly(support.description("g1"))
     reference = pin.buildModelFromXML(write_urdf(model), pin.JointModelFreeFlyer())
     assert reference.nv == model.nv
     assert_allclose(pin.computeTotalMass(reference), model.mass)

@@ -17,7 +17,7 @@ from equipoise.forms import charts
 from equipoise.papers.bk12_crawl import NOISE
 from equipoise.papers.bk12_motions import STEPS, supports
 
-pytestmark = [pytest.mark.paper("B6"), pytest.mark.slow]
+pytestmark = [pytest.mark.paper("B6"), pytest.mark.slow, support.further]
 FEET = ["left foot", "right foot"]
 WAY = [("right foot", 0.15), ("left foot", 0.3), ("right foot", 0.45), ("left foot", 0.45)]  # m ahead of the start
 

@@ -9,7 +9,7 @@ import support
 import equipoise as eq
 from equipoise.papers.qo21_contacts import CONTACT, MARGIN, Surroundings, followed, reacher_of, strategy
 
-pytestmark = [pytest.mark.paper("Q8"), pytest.mark.slow]
+pytestmark = [pytest.mark.paper("Q8"), pytest.mark.slow, support.further]
 
 
 def table(height, near, far, right, left, ball, step):
