@@ -12,8 +12,7 @@ import samples
 import equipoise as eq
 from equipoise.model import shapes
 from equipoise.model.types import Shape
-from equipoise.show.soft_union import soft_union
-from equipoise.show.triangles import coarsened, joined, link_surfaces, surfaces_of
+from equipoise.show.triangles import coarsened, link_surfaces, surfaces_of
 
 X = shapes.placement("test", (0.3, -0.2, 0.5), (0.4, -0.7, 1.1))
 SOLIDS = {
@@ -47,21 +46,6 @@ def test_surface_is_closed(shape):
     edges = Counter((a, b) for face in faces for a, b in zip(face, np.roll(face, -1), strict=True))
     assert set(edges.values()) == {1}
     assert all((b, a) in edges for a, b in edges)
-
-
-def test_capsules_and_balls_of_one_colour_are_one_closed_surface_around_them_all():
-    rod, ball = shapes.capsule_between((0, 0, 0), (0, 0, 0.5), 0.06), shapes.sphere(0.09, (0, 0.02, 0.5))
-    vertices, faces = soft_union([rod, ball])
-    edges = Counter((a, b) for face in faces for a, b in zip(face, np.roll(face, -1), strict=True))
-    assert set(edges.values()) == {1} and all((b, a) in edges for a, b in edges)
-    apart = shapes.volume(rod) + shapes.volume(ball)
-    assert max(shapes.volume(rod), shapes.volume(ball)) < volume(vertices, faces) < apart
-    inside = np.linalg.norm(vertices - [0, 0.02, 0.5], axis=1).min()
-    assert inside > 0.089  # nothing of the ball sticks out
-    (one,) = joined([rod, ball])
-    assert len(one.vertices) == len(vertices)
-    assert len(joined([rod, replace(ball, color=(1.0, 0.0, 0.0, 1.0))])) == 2  # two colours, two surfaces
-    assert len(joined([rod, shapes.box(0.1, 0.1, 0.1)])) == 2
 
 
 def test_shapes_stand_where_their_link_has_them():

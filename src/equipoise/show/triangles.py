@@ -14,7 +14,6 @@ import numpy as np
 from ..algebra import rigid
 from ..errors import ModelWarning
 from ..model.types import Array, Frame, Model, Shape
-from .soft_union import ROUNDED, soft_union
 
 ROUND = 24  # sides of a circle
 GREY = (140, 150, 170)
@@ -45,16 +44,8 @@ def surfaces_of(shape: Shape) -> list[Surface]:
 
 
 def joined(shapes: Sequence[Shape]) -> list[Surface]:
-    """What the shapes of one link look like: capsules and balls of one colour that are several as one smooth
-    surface."""
-    rounded: dict[Any, list[Shape]] = {}
-    for shape in shapes:
-        if shape.kind in ROUNDED:
-            rounded.setdefault(shape.color, []).append(shape)
-    blended = [(color, parts) for color, parts in rounded.items() if len(parts) > 1]
-    surfaces = [Surface(*soft_union(parts), *_color(color)) for color, parts in blended]
-    done = {id(shape) for _, parts in blended for shape in parts}
-    return surfaces + [surface for shape in shapes if id(shape) not in done for surface in surfaces_of(shape)]
+    """Returns the surfaces of all shapes of one link."""
+    return [surface for shape in shapes for surface in surfaces_of(shape)]
 
 
 def link_surfaces(model: Model) -> Iterator[tuple[str, list[Surface]]]:

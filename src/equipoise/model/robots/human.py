@@ -13,7 +13,6 @@ from ..builder import ModelBuilder
 from ..shapes import ORIGIN, Vector, box, capsule_between, combined
 from ..types import Array, Inertia, Model, Shape
 from .anthropometry import FOOT_BREADTH, HEEL_TO_ANKLE, HIP_SPACING, SHOULDER_SPACING, Measured, Person
-from .human_look import HumanLook
 from .parameters import JointRange, require_positive
 
 
@@ -81,11 +80,10 @@ def human(height: float = 1.75, mass: float = 75.0) -> Model:
 
 
 class _Body:
-    """Adds the parts of one person to a builder. Radii of the capsules are ours: they only collide; `HumanLook`
-    draws."""
+    """Adds the parts of one person to a builder. The radii of the capsules are ours; they are drawn and collide."""
 
     def __init__(self, person: Person) -> None:
-        self.person, self.look = person, HumanLook(person)
+        self.person = person
         self.builder = ModelBuilder("human")
         self.strength = person.mass * person.height / (75.0 * 1.75)
 
@@ -99,7 +97,6 @@ class _Body:
             com=pelvis.com,
             inertia=pelvis.matrix,
             shapes=[self._across(lower, 0.02, 0.055)],
-            visuals=self.look.of("pelvis"),
         )
         joints = ["lumbar_pitch", "lumbar_roll", "lumbar_yaw"]
         self._attach("pelvis", "abdomen", joints, _up(lower), _upright(middle), self._across(middle, 0.02, 0.052))
@@ -209,7 +206,6 @@ class _Body:
             com=rest.com,
             inertia=rest.matrix,
             shapes=[shape],
-            visuals=self.look.of(links[-1]),
         )
 
     def _limits(self, joint: str, side: str) -> JointRange:
