@@ -11,7 +11,7 @@ from equipoise.bench import chaos, latency
 from equipoise.control.controller import solution
 from equipoise.control.controller.commands import Commands
 from equipoise.control.controller.solution import ControlStatus
-from equipoise.control.qp import Status
+from equipoise.control.qp import Status, compiled
 
 
 def test_random_controllers_of_an_arm_answer_truly():
@@ -38,6 +38,23 @@ def test_the_fuzz_notices_wrong_answers(breakage, monkeypatch):
     assert not all(tally.good for tally in tallies)
     noticed_as = {"status": "contradicted", "not finite": "not_finite", "limit": "beyond_limits", "raise": "errors"}
     assert sum(getattr(tally, noticed_as[breakage]) for tally in tallies) > 0
+
+
+def test_the_fuzz_notices_a_solver_that_gives_up_where_a_cold_start_solves(monkeypatch):
+    """A warm start that ends without proof where a cold one does not is a wrong answer, though it claims nothing."""
+    monkeypatch.setattr(compiled.CompiledSolver, "solve", _gives_up_when_warm(compiled.CompiledSolver.solve))
+    tallies = list(chaos.run(["arm7"], controllers=2, steps=25))
+    reasons = [reason for tally in tallies for reason in tally.reasons]
+    assert not all(tally.good for tally in tallies) and any("INACCURATE where HiGHS says OPTIMAL" in x for x in reasons)
+
+
+def _gives_up_when_warm(solve):
+    def wrapped(self):
+        warm = not self._cold
+        answer = solve(self)
+        return answer._replace(status=Status.INACCURATE) if warm and answer.solved else answer
+
+    return wrapped
 
 
 def test_the_linear_program_tells_feasible_from_not():

@@ -178,6 +178,19 @@ def test_relaxed_programs_stay_warm(rng):
     assert_allclose(warm.excess, cold.excess, rtol=0, atol=1e-7)
 
 
+def test_a_solver_that_forgets_starts_as_a_new_one_does(rng):
+    """Which classes could not hold is forgotten too: the number of changes tells whether anything is left."""
+    for _ in range(10):
+        broken, options = broken_problem(rng, 12, 3, 20, 3)
+        feasible = random_problem(rng, 12, 6, 3, 20, tight=0.3)
+        used, fresh = (solver_of(broken, guesses=0, **options) for _ in range(2))
+        assert solved(used, broken).status is Status.RELAXED
+        used.forget()
+        again, first = solved(used, feasible), solved(fresh, feasible)
+        assert again.status is first.status is Status.OPTIMAL
+        assert again.iterations == first.iterations > 1 and (again.x == first.x).all()
+
+
 def test_answers_have_arrays_of_their_own(rng):
     p = random_problem(rng)
     solver = solver_of(p)

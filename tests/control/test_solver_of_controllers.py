@@ -49,6 +49,44 @@ def walkabout(robot, controller, steps, seed=0):
             controller.reset()
 
 
+def wild_between_tame(controllers, robot, q0, steps, seed=0):
+    """Pairs of solutions, of the controller and of one whose solver starts cold, of states near rest.
+
+    Every fourth has velocities of 1 to 100 rad/s. The pair shares whatever a step leaves behind but the working set.
+    """
+    rng = np.random.default_rng(seed)
+    warm, cold = controllers
+    for k in range(steps):
+        wild = k % 4 == 1
+        size = 10.0 ** rng.uniform(0, 2) if wild else 10.0 ** rng.uniform(-4, -2)
+        q, v = robot.integrate(q0, 1e-3 * rng.normal(size=robot.nv)), size * rng.normal(size=robot.nv)
+        cold._solver.forget()
+        yield wild, warm(k * DT, q, v), cold(k * DT, q, v)
+
+
+def judged(pairs, every=1):
+    """Counts of steps: how many could hold all rows, how many of them are OPTIMAL, and what is wrong, which is
+    asserted to be nothing.
+
+    A linear program says what could hold, of each step that is not OPTIMAL (that is its own proof), of relaxed ones of
+    each `every`-th.
+    """
+    ranks = (ControlStatus.OPTIMAL, ControlStatus.RELAXED, ControlStatus.INACCURATE, ControlStatus.FAILED)
+    seen: Counter = Counter()
+    for k, (wild, one, reference) in enumerate(pairs):
+        assert ranks.index(one.status) <= ranks.index(reference.status), (k, one.status, reference.status)
+        seen[f"{'wild' if wild else 'tame'} {one.status.name}"] += 1
+        if one.status is ControlStatus.OPTIMAL:
+            seen["feasible"] += 1
+        elif one.status is not ControlStatus.RELAXED or k % every == 0:
+            first = impossible(one.step)
+            seen["feasible"] += first == 9
+            assert one.status is not ControlStatus.FAILED or first == 0, k
+            assert one.status is not ControlStatus.RELAXED or 0 < first < 9, k
+    seen["optimal"] = seen["wild OPTIMAL"] + seen["tame OPTIMAL"]
+    return seen
+
+
 def impossible(step) -> int:
     """The first class that cannot hold with those before it, by HiGHS; 9 if all can."""
     program, (E, A), selection = step.program, step.structure.layout.classes, step.selection
@@ -147,6 +185,47 @@ def test_contacts_come_and_go_without_a_new_solver():
     again = controller(2 * DT, q, v)
     assert again.status is ControlStatus.OPTIMAL
     assert np.abs(again.torque - both.torque).max() < 1e-6
+
+
+# --- wild samples between tame ones -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("priorities", ["weighted", "strict"])
+def test_one_wild_sample_does_not_spoil_the_next_step(priorities, rng):
+    """At rest after velocities of 10 rad/s: the answer is that of rest without them, each time."""
+    robot, controller = standing_human(priorities)
+    q, rest = robot.standing(), np.zeros(robot.nv)
+    first = controller(0.0, q, rest)
+    assert first.status is ControlStatus.OPTIMAL
+    for k in range(1, 61):
+        controller(k * DT, q, 10.0 * rng.normal(size=robot.nv))
+        again = controller(k * DT, q, rest)
+        assert again.status is ControlStatus.OPTIMAL
+        np.testing.assert_allclose(again.torque, first.torque, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("priorities", ["weighted", "strict"])
+def test_a_warm_solver_is_never_worse_than_a_cold_one(priorities):
+    (robot, one), (_, other) = standing_human(priorities), standing_human(priorities)
+    seen = judged(wild_between_tame((one, other), robot, robot.standing(), 240), every=4)
+    assert seen["tame OPTIMAL"] == 180 and seen["wild RELAXED"] > 20
+    assert seen["optimal"] >= 0.99 * seen["feasible"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("priorities", ["weighted", "strict"])
+@pytest.mark.parametrize("name", ["arm7", "quadruped", "human", "g1"])
+def test_a_warm_solver_is_never_worse_than_a_cold_one_at_length(name, priorities):
+    """100,000 steps of random controllers in all."""
+    from equipoise.bench import chaos
+
+    robot = load(name)
+    q, seen = robot.standing(), Counter()
+    for seed in range(25):
+        pair = [chaos._controller(robot, q, priorities, np.random.default_rng(seed)) for _ in range(2)]
+        seen += judged(wild_between_tame(pair, robot, q, 500, seed), every=20)
+    print(name, priorities, dict(seen))
+    assert seen["optimal"] >= 0.99 * seen["feasible"] > 0
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ STATUS: dict[int, Status] = {
     Code.NOT_CONVEX: Status.NOT_CONVEX,
     Code.NOT_FINITE: Status.NOT_FINITE,
 }
+PROVEN = Status.OPTIMAL, Status.RELAXED
 USABLE = tuple(map(int, (Code.DONE, Code.RELAXED, Code.INACCURATE, Code.LIMIT)))
 KINDS = ("multipliers", "excess", "values")  # of results that rows have
 
@@ -159,12 +160,27 @@ class CompiledSolver:
         self._start_cold()
 
     def _start_cold(self) -> None:
-        settings = self._memory["settings"]
-        self._memory["count"][:], self._results[:] = 0, 0.0
+        settings, self._cold = self._memory["settings"], not self.sides.any()
+        self._memory["count"][:], self._memory["hints"][:], self._results[:] = 0, 0, 0.0
         settings[Setting.GUESS] = settings[Setting.REPEATED] ** 2
 
     def solve(self) -> Result:
-        """The answer to the program that `data` holds. It has its own arrays."""
+        """The answer to the program that `data` holds. It has its own arrays.
+
+        Where a warm start ends without proof, the program is solved once more from nothing: what was left of the last
+        one may be far from this one. Such a step takes at most twice the changes of the working set.
+        """
+        cold, self._cold = self._cold, False
+        answer = self._solve()
+        if cold or answer.status in PROVEN:
+            return answer
+        self.forget()
+        again, self._cold = self._solve(), False
+        changes = answer.iterations + again.iterations
+        return (again if again.usable or not answer.usable else answer)._replace(iterations=changes)
+
+    def _solve(self) -> Result:
+        """The answer from the working set as it is."""
         if self._selected is None:
             return self._answer(self._run(), self._results.copy())
         A = self._selected[2]
