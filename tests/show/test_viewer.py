@@ -128,7 +128,7 @@ def test_a_run_is_played_stepped_and_sought():
 def test_the_viewer_listens_on_this_machine_alone():
     with eq.view(samples.squat(3), port=0) as viewer:
         assert viewer.server.get_host() == "127.0.0.1"
-        assert viewer.url == f"http://127.0.0.1:{viewer.server.get_port()}"
+        assert viewer.url == f"http://127.0.0.1:{viewer.server.get_port()}/{viewer.server.guard.secret}/"
         port = viewer.server.get_port()
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
         with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port), timeout=5):

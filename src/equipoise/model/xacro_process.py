@@ -154,8 +154,14 @@ def _symbols(load_yaml: Any) -> dict[str, Any]:
     kept = ("message", "warning", "error", "print_location", "fatal", "abs_filename", "dotify", "arg")
     ours = {name: Function(dict.__getitem__(original["xacro"], name)) for name in kept}
     ours |= {"load_yaml": Function(load_yaml), "tokenize": Function(_tokens)}
-    spaces = {"xacro": ours, "math": MATH, "python": {**BUILTINS, "True": True, "False": False}}
-    symbols = {name: value for members in spaces.values() for name, value in members.items() if name in original}
+    spaces: dict[str, dict[str, Any]] = {
+        "xacro": ours,
+        "math": MATH,
+        "python": {**BUILTINS, "True": True, "False": False},
+    }
+    symbols: dict[str, Any] = {
+        name: value for members in spaces.values() for name, value in members.items() if name in original
+    }
     for name, members in spaces.items():
         symbols[name] = xacro.NameSpace()
         symbols[name].update(members)

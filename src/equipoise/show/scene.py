@@ -15,6 +15,7 @@ from ..model.types import Array
 from ..robot import Robot
 from .camera import FIELD, clearest
 from .contact_marks import ContactPlace, points_in_world
+from .guard import guarded_server
 from .hover import name_on_hover
 from .moments import Moment, Picture, outline_segments, picture
 from .obstacles import Obstacle
@@ -64,11 +65,10 @@ def quiet_viser() -> Iterator[None]:
 def server(host: str, port: int) -> Any:
     """A viser server, without its button that would publish the scene through a tunnel."""
     try:
-        import viser
+        with quiet_viser():
+            made = guarded_server(host, port)
     except ImportError:
         raise missing_package("viser", "view", "the viewer") from None
-    with quiet_viser():
-        made = viser.ViserServer(host=host, port=port, verbose=False)
     made.gui.main_panel.dock_right()
     made.scene.set_up_direction("+z")
     return made

@@ -69,7 +69,8 @@ def view(
         contacts: objects with `name frame points friction`; None: those of the controller.
         obstacles: primitives, or pairs (primitive, safe distance).
         frames: which frames to show as axes; None: those of contacts and targets, of feet and hands for a robot alone.
-        host: address to listen on. This machine alone, unless asked: whoever reaches the port can watch and steer.
+        host: address to listen on. This machine alone, unless asked: whoever knows the whole address can watch and
+            steer.
         port: the next free one is taken if it is in use; 0: any.
         block: return only when the viewer is closed, by Ctrl-C or `close()` from elsewhere.
     """
@@ -121,9 +122,10 @@ class Viewer:
 
     @property
     def url(self) -> str:
+        """Address for the browser. It holds the secret without which nobody watches or steers."""
         host = self.server.get_host()
         shown = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-        return f"http://{shown}:{self.server.get_port()}"
+        return f"http://{shown}:{self.server.get_port()}/{self.server.guard.secret}/"
 
     def start(self) -> Viewer:
         if self._thread is not None:
