@@ -62,6 +62,31 @@ def test_targets_go_on_from_the_last_ones(arm, rng):
     )
 
 
+def test_targets_of_a_limb_that_lands_start_from_where_it_is(standing):
+    """A contact that is made ends the targets of the joints above it; those of the other legs go on."""
+    robot, controller = standing
+    feet, (q, v) = tuple(contact.label for contact in controller.contacts), (robot.standing(), np.full(robot.nv, 0.1))
+    controller.reset()
+    controller.set_contacts(feet[1:])
+    command = None
+    for k in range(20):
+        command = controller(k * DT, q, v).joint_command(100.0, 2.0, previous=command)
+    controller.set_contacts(feet)
+    solution = controller(20 * DT, q, v)
+    assert solution.status.ok and command.solution.status.ok
+    after, fresh = solution.joint_command(100.0, 2.0, previous=command), solution.joint_command(100.0, 2.0)
+    landed = np.flatnonzero(np.abs(robot.jacobian(q, feet[0])[:3, 6:]).max(axis=0) > 1e-9)
+    others = np.setdiff1d(np.arange(robot.nv - 6), landed)
+    assert len(landed) == 3
+    for name in ("position", "velocity"):
+        made, start, last = (getattr(x, name) for x in (after, fresh, command))
+        assert_allclose(made[landed], start[landed], atol=1e-12)
+        assert np.abs(last[landed] - start[landed]).max() > 1e-4  # the limb was led elsewhere before
+        assert np.abs(made[others] - start[others]).max() > 1e-4  # and the others still are
+    again = controller(21 * DT, q, v).joint_command(100.0, 2.0, previous=after)
+    assert np.abs(again.velocity[landed] - fresh.velocity[landed]).max() > 1e-5  # from then on they go on as ever
+
+
 def test_a_fallback_only_damps(standing):
     robot, controller = standing
     q, v = robot.standing(), np.full(robot.nv, 0.1)

@@ -55,7 +55,7 @@ class JointCommander:
         controller: called with (t, q, v), answers a `Solution`.
         kp, kd: gains of the drives.
         leak: 1/s at which targets return to what was measured; the larger, the less the drives insist on the model's
-            motion.
+            motion. Joints of a limb return at once when its contact is made.
     """
 
     def __init__(self, controller: Commanding, kp: Gain, kd: Gain, *, leak: float = 10.0) -> None:
@@ -100,20 +100,39 @@ def joint_command(
     q_to = robot.integrate(step.q, v * dt / 2 + a * dt**2 / 8)
     v_to = v + a * dt / 2
     if previous is not None:
-        v_to[base_v:] += np.exp(-leak * dt) * (previous.velocity + a[base_v:] * dt - v_to[base_v:])
-        q_to = _continued(robot, previous, q_to, v_to, dt, leak)
+        part = _leaked(solution, previous, leak)
+        v_to[base_v:] += (1 - part[base_v:]) * (previous.velocity + a[base_v:] * dt - v_to[base_v:])
+        q_to = _continued(robot, previous, q_to, v_to, dt, part)
     return JointCommand(q_to[base_q:], v_to[base_v:], solution.torque.copy(), *gains, solution)
 
 
-def _continued(robot: Robot, previous: JointCommand, q_to: Array, v_to: Array, dt: float, leak: float) -> Array:
-    """Targets that go on from the last ones at the wanted rate, and leak to what was measured."""
+def _leaked(solution: Solution, previous: JointCommand, leak: float) -> Array:
+    """Parts of all rates, (nv,), by which targets return to what was measured in this step: all the way for joints
+    between the base and a contact that was just made.
+
+    The impact stops such a limb, and no wanted acceleration says so: targets that went on would press the foot ahead
+    and down until they have leaked away, and brake the whole body.
+    """
+    step = solution.step
+    context, items = step.structure.layout.context, step.structure.layout.items
+    tree, part = context.robot.tree, np.full(context.robot.nv, -np.expm1(-leak * context.dt))
+    before = step.contacts if previous.solution is None else previous.solution.step.contacts
+    for contact in items.contacts:
+        if contact.label in step.contacts and contact.label not in before:
+            for k in tree.ancestors(context.robot.place(contact.frame)[0]):
+                part[tree.bodies[k].v] = 1.0
+    return part
+
+
+def _continued(robot: Robot, previous: JointCommand, q_to: Array, v_to: Array, dt: float, part: Array) -> Array:
+    """Targets that go on from the last ones at the wanted rate, and return by a part to what was measured."""
     base = 7 if robot.floating else 0
     before = q_to.copy()
     before[base:] = previous.position
     moved = v_to.copy()
     moved[: 6 if robot.floating else 0] = 0.0
     ahead = robot.integrate(before, moved * dt)
-    return robot.integrate(ahead, -np.expm1(-leak * dt) * robot.difference(ahead, q_to))
+    return robot.integrate(ahead, part * robot.difference(ahead, q_to))
 
 
 def gain_array(robot: Robot, name: str, given: Gain) -> Array:
