@@ -28,9 +28,20 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_new_file_has_the_rights_of_any_new_file(tmp_path):
+def test_a_new_file_has_the_rights_of_any_new_file(tmp_path, monkeypatch):
+    """The umask belongs to the whole process: other threads would make files for everybody while it is changed."""
+    monkeypatch.setattr(files.os, "umask", lambda mask: pytest.fail("the umask is changed"))
     plain = tmp_path / "plain"
     plain.write_text("")
     made = files.written_whole(tmp_path / "made", lambda file: file.write(b"all"))
     assert made.read_bytes() == b"all"
     assert stat.S_IMODE(os.stat(made).st_mode) == stat.S_IMODE(os.stat(plain).st_mode)
+
+
+def test_a_file_that_waits_in_the_place_of_the_new_one_is_not_opened(tmp_path, monkeypatch):
+    monkeypatch.setattr(files.secrets, "token_hex", lambda size: "known")
+    (tmp_path / "other").write_text("other")
+    (tmp_path / ".made.known").symlink_to(tmp_path / "other")
+    with pytest.raises(FileExistsError):
+        files.written_whole(tmp_path / "made", lambda file: file.write(b"all"))
+    assert (tmp_path / "other").read_text() == "other"

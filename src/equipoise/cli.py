@@ -189,9 +189,10 @@ def bench(
         int | None, typer.Option(min=1, help="commands, trot, grounds, courses, estimated: how many plants are drawn")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
-    folder: Annotated[
-        str, typer.Option("--opponents", help="opponents: the folder of their bench")
-    ] = "../shared/opponents",
+    folder: Annotated[str | None, typer.Option(help="opponents, courses: where the files of others are")] = None,
+    run_their_code: Annotated[
+        bool, typer.Option("--run-their-code", help="opponents: import and run harness.py of that folder")
+    ] = False,
     directions: Annotated[int, typer.Option(help="opponents: of pushes")] = 16,
     phases: Annotated[int, typer.Option(help="opponents: of the gait, in which pushes come")] = 8,
 ) -> None:
@@ -204,12 +205,8 @@ def bench(
         raise EquipoiseError(f"no bench named {what!r}; there are {', '.join(tables.BENCHES)}")
     if what in ("dynamics", "derivatives"):
         require_packages("bench", "a benchmark beside its peers", "pinocchio", "mujoco")
-    if what == "opponents":
-        from .bench import opponents
-
-        rows = opponents.measure(folder, directions=directions, phases=phases)
-    else:
-        rows = tables.BENCHES[what](tables.BenchOptions(robot, rounds, seeds))
+    options = tables.BenchOptions(robot, rounds, seeds, folder, run_their_code, directions, phases)
+    rows = tables.BENCHES[what](options)
     if as_json:
         console.print_json(json.dumps([tables.plain(row) for row in rows]))
     else:

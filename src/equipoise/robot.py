@@ -359,16 +359,25 @@ class Robot(Described):
         frames: str | tuple[str, ...] | None = None,
         representation: str = "mixed",
         dtype: str = "float64",
+        function: str | None = None,
     ) -> Path:
         """Write a quantity as a file that needs nothing but its compiler: C99 if the path ends in .c, CUDA if in .cu.
+
+        The comment at the top names robot, quantity, frames, representation and the places of all joints.
 
         Args:
             name: of the method, such as "inverse_dynamics".
             frames: the frame of "pose", "jacobian" and the like, or those that wrenches act on.
             dtype: "float64" or "float32".
+            function: name of the C function; None: robot, name, frames and representation, so that files link together.
         """
+        from .machine.source.export import robot_notes
+
         chosen = None if name in WITHOUT_REPRESENTATION else representation
-        return self.kernel(name, frames, chosen).export(path, dtype=dtype)
+        places = (frames,) if isinstance(frames, str) else frames or ()
+        parts = (self.name, name, *places, chosen or "", "" if dtype == "float64" else dtype)
+        kernel, called = self.kernel(name, frames, chosen), function or "_".join(filter(None, parts))
+        return kernel.export(path, dtype=dtype, function=called, notes=robot_notes(self.model, name, places, chosen))
 
     def prepare(self, names: Sequence[str] = CORE, *, single: bool = True, batch: bool = False) -> Robot:
         """Compile ahead of time, on all cores, what later calls will want; returns the robot itself."""

@@ -71,7 +71,7 @@ def test_benches_draw_as_many_plants_as_they_are_told(monkeypatch, what, module)
 
     monkeypatch.setattr(module, "run", told)
     for seeds in (3, None):
-        assert list(tables.BENCHES[what](tables.BenchOptions(seeds=seeds))) == []
+        assert list(tables.BENCHES[what](tables.BenchOptions(seeds=seeds, folder="courses"))) == []
     assert seen == [3, usual]
 
 

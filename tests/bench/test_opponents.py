@@ -7,21 +7,45 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import equipoise as eq
 from equipoise.bench import courses, opponents
 from equipoise.bench.courses import footsteps_of
 from equipoise.bench.opponents import harness_of
+from equipoise.cli import app
 
 
 def test_a_folder_without_the_bench_is_told(tmp_path):
     with pytest.raises(eq.EquipoiseError, match="harness.py"):
-        harness_of(tmp_path)
+        harness_of(tmp_path, True)
 
 
-def test_a_harness_is_loaded_from_where_it_is(tmp_path):
+def test_a_harness_is_loaded_from_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "harness", None)
     (tmp_path / "harness.py").write_text("ANSWER = 42\n")
-    assert harness_of(tmp_path).ANSWER == 42
+    assert harness_of(tmp_path, True).ANSWER == 42
+
+
+def test_code_of_others_runs_only_on_request(tmp_path, monkeypatch):
+    """Neither because it lies where somebody expects it, nor because its folder is named."""
+    folder = tmp_path / "shared" / "opponents"
+    folder.mkdir(parents=True)
+    (folder / "harness.py").write_text("from pathlib import Path\nPath('mark').touch()\n")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for arguments, words in (
+        (["opponents"], "--folder names where they are"),
+        (["courses"], "--folder names where they are"),
+        (["opponents", "--folder", str(folder)], "--run-their-code if you trust it"),
+    ):
+        result = CliRunner().invoke(app, ["bench", *arguments])
+        assert result.exit_code != 0 and isinstance(result.exception, eq.EquipoiseError)
+        assert words in str(result.exception)
+    assert list(tmp_path.rglob("mark")) == []
+    with pytest.raises(AttributeError, match="walk_table"):
+        list(opponents.measure(folder, run_their_code=True))
+    assert (tmp_path / "here" / "mark").exists()
 
 
 def test_feet_of_a_course_alternate_unless_one_is_named():
@@ -87,7 +111,7 @@ def test_the_harness_has_all_of_its_command_walked_and_both_maps(tmp_path, monke
     monkeypatch.setattr("equipoise.convert.mujoco_converter", lambda robot, model: like)
     monkeypatch.setitem(sys.modules, "harness", None)  # taken back with what is loaded in its place
     (tmp_path / "harness.py").write_text(HARNESS)
-    torque, *maps = opponents.measure(tmp_path, directions=3, phases=2)
+    torque, *maps = opponents.measure(tmp_path, run_their_code=True, directions=3, phases=2)
     assert walker.asked == ["reset", (0.5, 0.1, -0.7, None), (0.3, "q of qpos", "v of qvel")]
     assert torque.tolist() == list(range(6, 35))  # those of the joints, not of the base
     assert [each.pop("command") for each in maps] == [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0)]

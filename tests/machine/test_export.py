@@ -63,13 +63,60 @@ def test_robot_export_tests_itself_and_its_header_links(tmp_path):
     robot = load("quadruped")
     path = robot.export("jacobian", tmp_path / "J.c", frames="trunk", representation="body")
     done = subprocess.run([built(path, "-DEQUIPOISE_SELF_TEST")], capture_output=True, text=True)
-    assert done.returncode == 0 and "jacobian: 3 states, largest error" in done.stdout
+    name = "quadruped_jacobian_trunk_body"
+    assert done.returncode == 0 and f"{name}: 3 states, largest error" in done.stdout
+    sizes = f"{name.upper()}_Q", f"{name.upper()}_JACOBIAN_OUT"
     (tmp_path / "user.c").write_text(
-        '#include "J.h"\nint main(void) { double q[JACOBIAN_Q] = {0}, J[JACOBIAN_JACOBIAN_OUT]; q[3] = 1;\n'
-        f"  jacobian(q, J); return J[0] == 1 && JACOBIAN_JACOBIAN_OUT == {6 * robot.nv} ? 0 : 1; }}\n"
+        f'#include "J.h"\nint main(void) {{ double q[{sizes[0]}] = {{0}}, J[{sizes[1]}]; q[3] = 1;\n'
+        f"  {name}(q, J); return J[0] == 1 && {sizes[1]} == {6 * robot.nv} ? 0 : 1; }}\n"
     )
     subprocess.run(["cc", *STRICT, "-o", tmp_path / "user", tmp_path / "user.c", path, "-lm"], check=True)
     assert subprocess.run([tmp_path / "user"]).returncode == 0
+
+
+def test_kernels_of_one_kind_link_together(tmp_path):
+    """One quantity at two frames, in two representations and precisions, of two robots, in one program."""
+    quadruped, arm = load("quadruped"), load("arm6")
+    files = [
+        quadruped.export("jacobian", tmp_path / "a.c", frames="trunk"),
+        quadruped.export("jacobian", tmp_path / "b.c", frames="trunk", representation="body"),
+        quadruped.export("jacobian", tmp_path / "c.c", frames="trunk", dtype="float32"),
+        arm.export("jacobian", tmp_path / "d.c", frames=list(arm.links)[-1]),
+        arm.export("jacobian", tmp_path / "e.c", frames=list(arm.links)[-2]),
+        arm.export("jacobian", tmp_path / "f.c", frames=list(arm.links)[-2], function="mine"),
+    ]
+    functions = [re.search(r"^void (\w+)\(", path.with_suffix(".h").read_text(), re.M)[1] for path in files]
+    calls = "\n".join(f"  (void){function};" for function in functions)
+    includes = "\n".join(f'#include "{path.stem}.h"' for path in files)
+    (tmp_path / "user.c").write_text(f"{includes}\nint main(void) {{\n{calls}\n  return 0; }}\n")
+    done = subprocess.run(
+        ["cc", *STRICT, "-o", tmp_path / "user", tmp_path / "user.c", *files, "-lm"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([tmp_path / "user"]).returncode == 0
+    assert functions[0] == "quadruped_jacobian_trunk_mixed" and functions[-1] == "mine"
+
+
+def test_headers_say_of_which_robot_they_are_and_where_its_joints_are(tmp_path):
+    robot = load("quadruped")
+    text = (
+        robot.export("jacobian", tmp_path / "J.c", frames="trunk", representation="body").with_suffix(".h").read_text()
+    )
+    for line in ("robot           quadruped", "quantity        jacobian", "frames          trunk"):
+        assert f" * {line}\n" in text
+    assert " * representation  body\n" in text
+    places = dict(re.findall(r"^ \*   (\S+): (.*)$", text, re.M))
+    assert list(places) == [name for name, joint in robot.model.joints.items() if joint.moving]
+    for name, (of_q, of_v) in ((name, place.split(", ")) for name, place in places.items()):
+        for written, numbers in ((of_q, robot.model.joints[name].q), (of_v, robot.model.joints[name].v)):
+            ends = [int(number) for number in written.split(" to ")]
+            assert slice(ends[0], ends[-1] + 1) == numbers
+
+
+def test_names_of_a_robot_stay_inside_of_the_comment(tmp_path):
+    hostile = eq.RobotBuilder("*/ #error /*", floating=False).link("a").link("b", mass=1.0, inertia=(0.1, 0.2, 0.2))
+    hostile.joint("*/ j\n#error", "revolute", "a", "b", axis=(0, 1, 0))
+    built(hostile.build().export("gravity", tmp_path / "g.c"), "-c")
 
 
 def test_the_self_test_notices_a_changed_number(tmp_path):

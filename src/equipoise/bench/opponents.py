@@ -62,11 +62,16 @@ def _walker(folder: str) -> Any:
     return _WALKERS[folder]
 
 
-def harness_of(folder: str | Path) -> Any:
-    """The bench's own module, from its folder."""
+def harness_of(folder: str | Path, run_their_code: bool) -> Any:
+    """Returns the bench's own module, from its folder. It is code of others and runs only on request."""
     path = Path(folder) / "harness.py"
     if not path.is_file():
         raise EquipoiseError(f"wanted the folder of the bench with its harness.py, got {str(folder)!r}")
+    if not run_their_code:
+        raise EquipoiseError(
+            f"this bench imports and runs {str(path)!r}, which is not part of Equipoise: read it, and add "
+            "--run-their-code if you trust it"
+        )
     spec = importlib.util.spec_from_file_location("harness", path)
     if spec is None or spec.loader is None:
         raise EquipoiseError(f"{path} cannot be imported")
@@ -77,10 +82,15 @@ def harness_of(folder: str | Path) -> Any:
 
 
 def measure(
-    folder: str | Path, *, directions: int = 16, phases: int = 8, processes: int = 1
+    folder: str | Path, *, run_their_code: bool, directions: int = 16, phases: int = 8, processes: int = 1
 ) -> Iterator[dict[str, Any]]:
-    """Rows of the walking table, then both push maps."""
-    harness = harness_of(folder)
+    """Rows of the walking table, then both push maps.
+
+    Args:
+        folder: of the bench, with its harness.py.
+        run_their_code: whether harness.py may be imported and run.
+    """
+    harness = harness_of(folder, run_their_code)
     factory = partial(HarnessWalker, str(Path(folder).resolve()))
     yield from harness.walk_table(factory, processes=processes)
     for command in ((0.0, 0.0, 0.0), (0.5, 0.0, 0.0)):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.live import Live
 
+from ..errors import EquipoiseError
 from ..show.tables import table
 from . import (
     chaos,
@@ -34,12 +35,28 @@ class BenchOptions(NamedTuple):
     """What a bench is asked for; each takes what it knows.
 
     Attributes:
-        robots: names or files; its own where None. rounds: turns of each contender. seeds: plants that are drawn.
+        robots: names or files; its own where None.
+        rounds: turns of each contender.
+        seeds: plants that are drawn.
+        folder: what others made, for the benches that read it.
+        run_their_code: whether code in that folder may run.
+        directions: of pushes.
+        phases: of the gait, in which pushes come.
     """
 
     robots: list[str] | None = None
     rounds: int = 60
     seeds: int | None = None
+    folder: str | None = None
+    run_their_code: bool = False
+    directions: int = 16
+    phases: int = 8
+
+    def required_folder(self, what: str) -> str:
+        """The folder, which has no default: what lies beside the current folder was not chosen by the user."""
+        if self.folder is None:
+            raise EquipoiseError(f"bench {what} reads files of others: --folder names where they are")
+        return self.folder
 
 
 def _dynamics(o: BenchOptions) -> Iterator[Any]:
@@ -94,11 +111,12 @@ def _trot(o: BenchOptions) -> Iterator[Any]:
 
 
 def _opponents(o: BenchOptions) -> Iterator[Any]:
-    return opponents.measure("../shared/opponents")
+    folder = o.required_folder("opponents")
+    return opponents.measure(folder, run_their_code=o.run_their_code, directions=o.directions, phases=o.phases)
 
 
 def _courses(o: BenchOptions) -> Iterator[Any]:
-    return courses.run("../shared/courses/aist", o.seeds or 1, (o.robots or ["jvrc1"])[0])
+    return courses.run(o.required_folder("courses"), o.seeds or 1, (o.robots or ["jvrc1"])[0])
 
 
 def _grounds(o: BenchOptions) -> Iterator[Any]:

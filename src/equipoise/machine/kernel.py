@@ -82,11 +82,18 @@ class Kernel:
         """The same program for arrays on a GPU."""
         return DeviceKernel(self.program)
 
-    def export(self, path: str | Path, *, dtype: str = "float64") -> Path:
-        """Write the program as one C99 (.c) or CUDA (.cu) file that needs nothing else, with a header beside it."""
+    def export(
+        self, path: str | Path, *, dtype: str = "float64", function: str | None = None, notes: Sequence[str] = ()
+    ) -> Path:
+        """Write the program as one C99 (.c) or CUDA (.cu) file that needs nothing else, with a header beside it.
+
+        Args:
+            function: name of the C function; None: that of the program.
+            notes: lines for the comment at the top.
+        """
         from .source.export import export
 
-        return export(self.program, path, dtype=dtype)
+        return export(self.program, path, dtype=dtype, function=function, notes=notes)
 
     def _general(self, arrays: tuple[Any, ...], out: Array | None) -> Any:
         """Any shape, stride and kind."""

@@ -9,13 +9,15 @@ The C function takes one state. The CUDA function takes many, in the fast layout
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ... import __version__
 from ...errors import CompileError, unknown_name
+from ...model.types import Model
 from ..program import Program
 from .body import SourceBody, places
 from .functions import helpers, literal
@@ -40,16 +42,48 @@ class Names:
     function: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # lines about the robot, for the comment at the top
 
 
-def export(program: Program, path: str | Path, *, dtype: str = "float64") -> Path:
-    """Write `path` (.c or .cu) and the header beside it; returns the path."""
+def robot_notes(model: Model, quantity: str, frames: Sequence[str], representation: str | None) -> tuple[str, ...]:
+    """Returns lines that say of which robot and quantity a file is, and where each joint's coordinates are."""
+    joints = [joint for joint in model.joints.values() if joint.mimic is None and joint.moving]
+    return (
+        f"robot           {model.name}",
+        f"quantity        {quantity}",
+        *([f"frames          {', '.join(frames)}"] if frames else []),
+        *([f"representation  {representation}"] if representation is not None else []),
+        "joints          places in q, places in v",
+        *(f"  {joint.name}: {_places(joint.q)}, {_places(joint.v)}" for joint in joints),
+        "",
+    )
+
+
+def _places(numbers: slice) -> str:
+    last = numbers.stop - 1
+    return f"{last}" if numbers.start == last else f"{numbers.start} to {last}"
+
+
+def export(
+    program: Program,
+    path: str | Path,
+    *,
+    dtype: str = "float64",
+    function: str | None = None,
+    notes: Sequence[str] = (),
+) -> Path:
+    """Write `path` (.c or .cu) and the header beside it; returns the path.
+
+    Args:
+        function: name of the C function; None: that of the program. Files that are linked together need different ones.
+        notes: lines for the comment at the top of both files.
+    """
     path = Path(path)
     if dtype not in TOLERANCE:
         raise unknown_name("precision", dtype, TOLERANCE)
     if path.suffix not in (".c", ".cu"):
         raise CompileError(f"export: the path must end in .c (C99) or .cu (CUDA), got {path.name!r}")
-    names = names_of(program)
+    names = replace(names_of(program, function), notes=tuple(notes))
     if path.suffix == ".c":
         path.write_text(c_file(program, dtype, names), encoding="utf-8")
         path.with_suffix(".h").write_text(_header(program, names, _c_prototype(names, dtype), ""), encoding="utf-8")
@@ -62,7 +96,7 @@ def export(program: Program, path: str | Path, *, dtype: str = "float64") -> Pat
     return path
 
 
-def names_of(program: Program) -> Names:
+def names_of(program: Program, function: str | None = None) -> Names:
     """Names that C takes, each once, whatever users called things."""
     taken: set[str] = set()
 
@@ -79,15 +113,15 @@ def names_of(program: Program) -> Names:
         taken.add(word)
         return word
 
-    function = name(program.name, "kernel")
+    called = name(function or program.name, "kernel")
     inputs = tuple(name(argument.name, "input") for argument in program.inputs)
     outputs = tuple(name(f"{output.name}_out", "output") for output in program.outputs)
-    return Names(function, inputs, outputs)
+    return Names(called, inputs, outputs)
 
 
 def about(program: Program, names: Names) -> str:
     """A comment that says what the file holds."""
-    lines = [f"{names.function}: written by Equipoise {__version__}. Do not edit; export it again.", ""]
+    lines = [f"{names.function}: written by Equipoise {__version__}. Do not edit; export it again.", "", *names.notes]
     for argument, name in zip(program.inputs, names.inputs, strict=True):
         lines.append(f"in   {name}[{argument.size}]")
     for output, name in zip(program.outputs, names.outputs, strict=True):
@@ -98,11 +132,12 @@ def about(program: Program, names: Names) -> str:
         "SI units, radians; base first: position, quaternion (w, x, y, z). Numbers are not checked: NaN gives NaN.",
         "Inputs and outputs must not overlap.",
     ]
-    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */", ""])
+    plain = ("".join(filter(str.isprintable, line)).replace("*/", "* /").replace("/*", "/ *") for line in lines)
+    return "\n".join(["/*", *(f" * {line}".rstrip() for line in plain), " */", ""])
 
 
 def _header(program: Program, names: Names, prototype: str, includes: str) -> str:
-    guard = f"EQUIPOISE_{names.function.upper()}_H"
+    guard = f"EQUIPOISE_{names.function}_H"
     sizes = [f"#define {names.function.upper()}_{name.upper()} {argument.size}"
              for argument, name in zip(program.inputs, names.inputs, strict=True)]  # fmt: skip
     sizes += [f"#define {names.function.upper()}_{name.upper()} {output.size}"
