@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -26,19 +25,24 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version and exit")
     ] = False,
 ) -> None:
     """Equations of motion, whole-body control and simulation of free-floating robots."""
+    from .show.notes import printed_warnings
+
+    context.with_resource(printed_warnings(Console(stderr=True)))
 
 
 @app.command()
 def info(robot: Annotated[str, typer.Argument(help="URDF or MJCF file, or a name such as human, arm7, jvrc1")]) -> None:
     """Tell what a robot is: links, joints, mass, centre of mass, inertias."""
+    from .robot import load
     from .show.summary import print_summary
 
-    print_summary(console, *_loaded(robot))
+    print_summary(console, load(robot))
 
 
 @app.command()
@@ -55,7 +59,6 @@ def demo(
     ] = False,
 ) -> None:
     """A humanoid leans on a table to reach past its feet: torques at 1 kHz in MuJoCo, a summary and a report."""
-    warnings.simplefilter("ignore")
     if dynamics:
         from .bench.mechanics import show_dynamics
 
@@ -88,12 +91,9 @@ def run(
     """Run a scenario: a robot, its contacts, tasks and pushes, in simulation; fails if its goals are not reached."""
     from .show.scenario_command import list_scenarios, run_command
 
-    warnings.simplefilter("ignore")
     if listed or scenario is None:
         list_scenarios(console)
         return
-    if report is not None:
-        require_packages("view", "a report", "viser", "matplotlib")
     done = run_command(
         console, scenario, robot=robot, seed=seed, seeds=seeds, out=out, report=report, quiet=quiet, estimated=estimated
     )
@@ -115,12 +115,9 @@ def stand(
     """Find a robot's feet, hands and front; let it stand, squat, reach and be pushed; fails if something does not
     work."""
     require_packages("mujoco", "the MuJoCo plant", "mujoco")
-    if report is not None:
-        require_packages("view", "a report", "viser", "matplotlib")
     from .show.stand_command import stand_command
 
-    warnings.simplefilter("ignore")
-    if not stand_command(console, _loaded(robot)[0], body=body, save=save, report=report, out=out, quiet=quiet):
+    if not stand_command(console, robot, body=body, save=save, report=report, out=out, quiet=quiet):
         raise typer.Exit(1)
 
 
@@ -129,7 +126,9 @@ def walk(
     robot: Annotated[
         str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, g1, go2")
     ],
-    speed: Annotated[float, typer.Option(help="m/s, forward")] = 0.3,
+    speed: Annotated[
+        float | None, typer.Option(help="m/s, forward; 0.3 if not given, or as fast as the robot walks")
+    ] = None,
     side: Annotated[float, typer.Option(help="m/s, to the left")] = 0.0,
     turn: Annotated[float, typer.Option(help="rad/s, to the left")] = 0.0,
     duration: Annotated[float, typer.Option(help="s")] = 10.0,
@@ -146,14 +145,12 @@ def walk(
     ] = False,
 ) -> None:
     """Walk on command in MuJoCo, with sensor noise, delay, and friction and masses unlike the model's; fails if it
-    falls."""
+    falls, or does not do what was commanded."""
     from .show.walk_command import walk_command
 
-    warnings.simplefilter("ignore")
     files = {"body": body, "report": report, "out": out}
-    made = _loaded(robot)[0]
     if not walk_command(
-        console, made, (speed, side, turn), duration, push or [], seed=seed, estimated=estimated, **files
+        console, robot, (speed, side, turn), duration, push or [], seed=seed, estimated=estimated, **files
     ):
         raise typer.Exit(1)
 
@@ -170,7 +167,6 @@ def replay(
     """Feed a log's sensors to an estimator again, and tell how far it is from the log's own state."""
     from .show.replay_command import replay_command
 
-    warnings.simplefilter("ignore")
     replay_command(console, log, imu=imu, contacts=contact, out=out)
 
 
@@ -200,7 +196,6 @@ def bench(
     safety."""
     from .bench import tables
 
-    warnings.simplefilter("ignore")
     if what not in tables.BENCHES:
         raise EquipoiseError(f"no bench named {what!r}; there are {', '.join(tables.BENCHES)}")
     if what in ("dynamics", "derivatives"):
@@ -288,19 +283,8 @@ def reproduce(
     """Show what the papers promise beside what comes out here; fails if a row does not hold."""
     from .papers.report import reproduce as run
 
-    warnings.simplefilter("ignore")
     if not run(console, ids or [], quiet=quiet, plots=plots, kind=kind, page=page):
         raise typer.Exit(1)
-
-
-def _loaded(source: str) -> tuple[Any, list[str]]:
-    """The robot, and what was doubtful about it."""
-    from .robot import load
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        robot = load(source)
-    return robot, [str(warning.message) for warning in caught]
 
 
 def main() -> None:
@@ -308,7 +292,7 @@ def main() -> None:
     try:
         app()
     except EquipoiseError as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
+        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
 
 

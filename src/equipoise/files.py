@@ -17,8 +17,12 @@ from typing import IO, Any
 
 import numpy as np
 
+from .errors import EquipoiseError
+
 MAX_BYTES = 2**30  # of a file, and of what it unpacks to
 MAX_TEXT = 2**22  # of a file that people write
+PICTURES = ".png", ".svg", ".pdf"
+TRIED = 4096  # bytes that are written to see whether a folder takes files
 MAX_ARRAYS = 10_000  # in one archive
 NPY_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -38,6 +42,58 @@ def written_whole(target: Path, write: Callable[[Any], None]) -> Path:
         temporary.unlink(missing_ok=True)
         raise
     return target
+
+
+def require_writable(*paths: str | Path | None) -> None:
+    """Refuses files that cannot be written, before the work that they are for. None stands for a file nobody wants."""
+    targets = [Path(path) for path in paths if path is not None]
+    for target in targets:
+        if target.exists() and not target.is_file():
+            what = "a folder; name a file in it" if target.is_dir() else "not a plain file"
+            raise EquipoiseError(f"cannot write {str(target)!r}: it is {what}")
+        if not target.parent.is_dir():
+            raise EquipoiseError(f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}")
+        try:
+            with tempfile.TemporaryFile(dir=target.parent) as file:
+                file.write(bytes(TRIED))
+        except OSError as error:
+            raise EquipoiseError(f"cannot write {str(target)!r}: {error.strerror}") from None
+    twice = {str(target) for target in targets if [other.resolve() for other in targets].count(target.resolve()) > 1}
+    if twice:
+        raise EquipoiseError(f"two outputs would be the same file, {min(twice)!r}; give each a name of its own")
+
+
+def require_picture(path: str | Path | None) -> None:
+    """Refuses a picture that cannot be written, before it is drawn."""
+    require_writable(path)
+    if path is not None and Path(path).suffix not in PICTURES:
+        raise EquipoiseError(f"cannot write {str(path)!r}: pictures end in {', '.join(PICTURES)}")
+
+
+def write_figure(figure: Any, path: str | Path, **options: Any) -> Path:
+    """Write a figure of Matplotlib, whole or not at all."""
+    target = Path(path)
+    return written_whole(target, lambda file: figure.savefig(file, format=target.suffix[1:] or "png", **options))
+
+
+def written_somewhere(path: str | Path, save: Callable[[Path], Path]) -> Path:
+    """The path that `save` has written; where it cannot, the work is written elsewhere before the error is raised.
+
+    Raises:
+        EquipoiseError: why the file could not be written, and where the work is now.
+    """
+    target = Path(path)
+    try:
+        return save(target)
+    except OSError as error:
+        reason = f"cannot write {str(target)!r}: {error.strerror or error}"
+    for folder in (Path(tempfile.gettempdir()), Path.home(), Path.cwd()):
+        try:
+            elsewhere = save(Path(tempfile.mkdtemp(prefix="equipoise-", dir=folder)) / target.name)
+        except OSError:
+            continue
+        raise EquipoiseError(f"{reason}; saved as {str(elsewhere)!r} instead")
+    raise EquipoiseError(f"{reason}, and no other folder takes it")
 
 
 def read_bounded(path: Path, most: int = MAX_BYTES) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from types import SimpleNamespace
 
@@ -141,12 +142,40 @@ def test_contacts_of_a_body_are_named_by_roles():
         contacts_of_body(body, ["tail"])
 
 
-def test_effort_limits_that_cannot_carry_the_robot_are_told_and_left_out():
-    """Many descriptions have one number for all joints; the others keep what they have."""
+def knees_of(robot):
+    return [name for name in robot.joints if "knee" in name]
+
+
+def test_a_robot_that_is_too_weak_is_told_which_joint_lacks_how_much():
+    """The limits are those of the description; what is needed is what statics says of a quarter of the weight."""
     robot = eq.load("quadruped")
-    knees = [name for name in robot.joints if "knee" in name]
-    weak = robot.with_limits(knees, effort=0.1)
-    with pytest.warns(eq.ModelWarning, match="knee.*cannot carry it"):
+    with pytest.raises(eq.BodyError, match="is too weak to stand") as caught:
+        eq.Standing(robot.with_limits(list(robot.joints), effort=2.0))
+    q, knee = eq.Body.of(robot).standing, robot.joints["front_left_knee"].v.start
+    arm = robot.jacobian(q, "front_left_foot")[2, knee]
+    needed = abs(robot.gravity(q)[knee] - arm * robot.mass * 9.80665 / 4)
+    said = re.search(r"'front_left_knee' needs ([\d.]+) N m and has 2\b", str(caught.value))
+    assert_allclose(float(said[1]), needed, rtol=0.05)
+
+
+def test_a_robot_a_little_too_weak_is_refused_too():
+    robot = eq.load("quadruped")
+    with pytest.raises(eq.BodyError, match="is too weak to stand: joint .*knee.* and has 10"):
+        eq.Standing(robot.with_limits(knees_of(robot), effort=10.0))
+
+
+def test_a_walker_that_is_too_weak_is_refused():
+    robot = eq.load("quadruped")
+    with pytest.raises(eq.BodyError, match="is too weak to stand: joint .*knee.* and has 2"):
+        eq.Walking(robot.with_limits(list(robot.joints), effort=2.0))
+
+
+def test_placeholders_are_the_only_limits_that_are_left_out():
+    """A limit of zero where a motor is; the other limits stay as they are."""
+    robot = eq.load("quadruped")
+    knees = knees_of(robot)
+    weak = robot.with_limits(knees, effort=0.0)
+    with pytest.warns(eq.ModelWarning, match="placeholders.*taken as none: joint .*knee.* and has 0"):
         made = eq.Standing(weak)
     limits = {name: made.robot.limits.effort[made.robot.joints[name].v][0] for name in made.robot.joints}
     assert all(np.isinf(limits[name]) for name in knees)
@@ -154,6 +183,16 @@ def test_effort_limits_that_cannot_carry_the_robot_are_told_and_left_out():
     solution = made(0.0, made.q0, np.zeros(made.robot.nv))
     assert np.abs(solution.acceleration).max() < 0.5
     assert made.log == [] and not made.waiting
+
+
+def test_a_thousand_is_a_placeholder():
+    from equipoise.control.strength import PLACEHOLDERS
+
+    robot = eq.load("quadruped")
+    heavy = robot.with_inertia("trunk", mass=6000.0, inertia=(60.0, 180.0, 200.0)).with_limits(list(robot.joints), effort=1000.0)
+    with pytest.warns(eq.ModelWarning, match="has 1e.03"):
+        assert np.isinf(eq.Standing(heavy).robot.limits.effort).sum() >= 4
+    assert PLACEHOLDERS == (0.0, 1000.0)
 
 
 def test_legs_without_motors_cannot_stand():

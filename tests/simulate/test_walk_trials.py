@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from equipoise.algebra import quaternions
 from equipoise.simulate import walk_trials
 from equipoise.simulate.self_contact import SelfContact
-from equipoise.simulate.walk_trials import Leg, WalkTrial, mean_velocity, whole_strides
+from equipoise.simulate.walk_trials import Leg, WalkTrial, commanded_walk, lateral_drift, mean_velocity, whole_strides
 
 STRIDE = 0.9
 
@@ -32,6 +33,58 @@ def test_a_walk_aside_is_measured_over_whole_strides(start, end):
     """Wherever the time begins and ends; over all of it the mean would be up to 11 % off."""
     run = walked_aside()
     assert_allclose(mean_velocity(run, *whole_strides(run, start, end)), [0.0, 0.125, 0.0], atol=1e-3)
+
+
+@pytest.mark.parametrize("front", [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])
+def test_velocity_is_measured_along_the_front(front):
+    """A robot whose front is another axis of its base, turned so that it looks to +x, and pitched."""
+    turn, pitch = -np.arctan2(front[1], front[0]), 0.2
+    run = straight(0.3, 0.0)
+    a, b = (np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2)), (np.cos(pitch / 2), 0.0, np.sin(pitch / 2), 0.0)
+    run.q[:, 3:7] = quaternions.product(b, a)
+    assert_allclose(mean_velocity(run, 1.0, 3.0, front), [0.3, 0.0, 0.0], atol=1e-9)
+
+
+def straight(speed: float, sideways: float, seconds: float = 6.0) -> SimpleNamespace:
+    """At a speed to +x, with a drift to +y, m/s."""
+    t = np.arange(0.0, seconds, 1e-3)
+    q, v = np.zeros((len(t), 7)), np.zeros((len(t), 6))
+    q[:, 0], q[:, 1], q[:, 3] = speed * t, sideways * t, 1.0
+    v[:, 0], v[:, 1] = speed, sideways
+    return SimpleNamespace(t=t, q=q, v=v, phases=())
+
+
+@pytest.mark.parametrize(("asked", "drift"), [((0.3, 0.0, 0.0), 0.1), ((0.3, 0.03, 0.0), 0.0), ((-0.3, 0.0, 0.0), 0.1)])
+def test_drift_is_the_distance_from_the_line_of_the_command(asked, drift):
+    run = straight(asked[0], 0.03)
+    length = np.hypot(0.3, 0.03)
+    assert_allclose(lateral_drift(run, 1.0, 3.0, asked), drift * 0.3 / length, atol=1e-9)
+
+
+WALKER = SimpleNamespace(body=SimpleNamespace(gains=SimpleNamespace(speed=2.0), front=np.array([1.0, 0.0, 0.0])))
+
+
+@pytest.mark.parametrize(
+    ("speed", "sideways", "complaint"),
+    [
+        (0.162, 0.0, None),
+        (0.145, 0.005, None),
+        (0.065, 0.0, "forward: commanded 0.162 m/s, measured 0.065: off by more than 15%"),
+        (0.2268, 0.0, "measured 0.227: off by more than 15%"),
+        (-0.162, 0.0, "measured -0.162"),
+        (0.162, 0.01, "drifts off its line by 6% of its path, more than 5%"),
+        (np.nan, 0.0, "measured nan"),
+    ],
+)
+def test_a_walk_is_judged_by_what_was_commanded(speed, sideways, complaint):
+    leg = commanded_walk(WALKER, straight(speed, sideways), 0.5, (0.162, 0.0, 0.0))
+    assert leg.good is (complaint is None)
+    if complaint:
+        assert complaint in "; ".join(leg.complaints)
+
+
+def test_a_pushed_walk_may_leave_its_line():
+    assert commanded_walk(WALKER, straight(0.162, 0.02), 0.5, (0.162, 0.0, 0.0), pushed=True).good
 
 
 def test_over_parts_of_strides_the_mean_is_another():
@@ -83,7 +136,7 @@ def test_a_course_is_held_to_its_own_speeds_and_looked_at_to_its_end(monkeypatch
     for name, gives in doing.items():
         monkeypatch.setattr(walk_trials, name, lambda *a, gives=gives, **k: gives)
     walker = SimpleNamespace(
-        body=SimpleNamespace(gains=SimpleNamespace(speed=2.0)), robot=None, q0=q[0],
+        body=WALKER.body, robot=None, q0=q[0],
         command=lambda *a, at: None, forget_commands=lambda: None,
     )  # fmt: skip
     trial = walk_trials.walk_course(walker, 3)

@@ -308,6 +308,16 @@ def test_the_largest_speeds_ahead_and_aside_differ_and_turns_end_too():
     assert g.towards(Command(), Command(0.0, 0.0, 0.9 * most[2]), 1e3).turn == 0.9 * most[2]
 
 
+def test_a_command_that_is_cut_is_named_with_its_limit():
+    g = gait()
+    limit = f"{ASIDE * g.rate * g.height:.3g} m/s"
+    assert g.cuts(Command(0.1, -2.0, 0.0), "g1") == [
+        f"commanded side -2 m/s exceeds the limit {limit} of g1; using -{limit.split()[0]}"
+    ]
+    assert g.cuts(Command(g.fastest, 0.0, -SPUN * g.rate), "g1") == []
+    assert len(g.cuts(Command(10.0, 10.0, 10.0), "g1")) == 3
+
+
 @pytest.mark.parametrize(
     "changed, end",
     [

@@ -3,7 +3,6 @@ timed."""
 
 from __future__ import annotations
 
-import warnings
 from time import perf_counter
 
 import numpy as np
@@ -20,10 +19,8 @@ STATES = 1000
 
 def show_dynamics(console: Console, source: str = "jvrc1") -> None:
     """What the kernels do, on one robot."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        robot = load(source)
-    print_summary(console, robot, [str(warning.message) for warning in caught])
+    robot = load(source)
+    print_summary(console, robot)
     begin = perf_counter()
     with console.status(f"compiling {len(CORE)} kernels for {robot.name}, for single states and for batches …"):
         robot.prepare(single=True, batch=True)

@@ -93,8 +93,9 @@ class StandingController:
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
-        robot: as `eq.load` gives it. Fingers are locked: `robot` of this object is the one to simulate. Effort limits
-            that cannot carry it in its standing posture are taken for placeholders, with a warning.
+        robot: as `eq.load` gives it. Fingers are locked: `robot` of this object is the one to simulate. One whose
+            motors cannot hold the standing posture is refused; only effort limits of 0 and 1000 N m, which are
+            placeholders, are then taken as none, with a warning.
         body: its `Body`, or the path of its profile; found if not given.
         dt: s, the step at which it will be called.
         friction: coefficient of the ground.

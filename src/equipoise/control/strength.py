@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -11,13 +11,15 @@ from ..body.body import Body, BodyError
 from ..body.grounding import foot_points
 from ..errors import ModelWarning
 from .controller.controller import WholeBodyController
+from .controller.solution import Solution
 
 Array = np.ndarray
+Held = Callable[[float, Array, Array], Solution]  # a controller with a task `COM`
 COM = "centre of mass"  # label of its task
 NARROW = 0.01  # of the height of the centre of mass: a support region this narrow is a line
-FALLS = 1.0  # m/s²: a robot at rest whose centre of mass accelerates so much falls
-AT_LIMIT = 0.999
-ROUNDS = 4  # torques that find no limit any more go to other joints: those come next
+FALLS = 0.1  # m/s²: a robot at rest whose centre of mass accelerates so much falls
+PLACEHOLDERS = 0.0, 1000.0  # N m: effort limits that exporters write where nobody knows better
+SHOWN = 4  # joints named in a message
 
 
 def require_support(body: Body) -> None:
@@ -34,47 +36,84 @@ def require_support(body: Body) -> None:
 
 
 def strong_enough(body: Body, make: Callable[[Body], WholeBodyController]) -> tuple[Body, WholeBodyController]:
-    """(body, controller) that hold the standing posture; effort limits too small for that are placeholders, and left
-    out.
+    """(body, controller) that hold the standing posture with the effort limits of the description.
+
+    Only placeholders are replaced: where one of them cannot carry the robot it is taken as no limit, with a warning.
 
     Args:
         make: builds the controller of a body, with a task `COM`.
+
+    Raises:
+        BodyError: the motors are too weak, and which lack how much; or motors are no help.
     """
-    freed: dict[str, float] = {}
-    for _ in range(ROUNDS):
-        controller = make(body)
-        solution = controller(0.0, body.standing, np.zeros(body.robot.nv))
-        if not solution.status.ok or solution.step.shares[COM][2] < FALLS:
-            break
-        weak = _at_their_limits(body, solution.torque)
-        if not weak:
-            break
-        freed |= weak
-        robot = body.robot.with_limits(list(weak), effort=np.inf)
-        body = Body(robot, body.profile, body.frames)
+    controller = make(body)
+    lacking = _lacking(body, controller, make)
     controller.reset()
-    if solution.status.ok and solution.step.shares[COM][2] >= FALLS:
-        raise BodyError(_too_weak(body))
-    if freed:
-        shown = ", ".join(f"{name!r} ({effort:g})" for name, effort in list(freed.items())[:6]) + (
-            ", …" if len(freed) > 6 else ""
-        )
-        warnings.warn(
-            f"{body.robot.name!r}: effort limits of {shown} cannot carry it where it stands; taken as none. "
-            "robot.with_limits sets them", ModelWarning, stacklevel=4,
-        )  # fmt: skip
-    return body, controller
+    if not lacking:
+        return body, controller
+    free = [name for name, (limit, _) in lacking.items() if limit in PLACEHOLDERS]
+    if len(free) < len(lacking):
+        raise _too_weak(body, lacking)
+    warnings.warn(
+        f"{body.robot.name!r}: effort limits that are placeholders cannot carry it where it stands, taken as none: "
+        f"{_listed(lacking)}. robot.with_limits sets them", ModelWarning, stacklevel=4,
+    )  # fmt: skip
+    return strong_enough(_unlimited(body, free), make)
 
 
-def _at_their_limits(body: Body, torque: Array) -> dict[str, float]:
-    """Effort limits that are reached, by joint."""
-    joints = {name: joint for name, joint in body.robot.joints.items() if joint.type.nv == 1 and joint.mimic is None}
-    most = body.robot.limits.effort
-    at = {name: joint.v.start for name, joint in joints.items() if joint.actuated}
-    return {name: float(most[k]) for name, k in at.items() if abs(torque[k]) >= AT_LIMIT * most[k]}
+def require_strength(body: Body, controller: Held, make: Callable[[Body], Held]) -> None:
+    """Refuse a robot whose motors cannot hold the standing posture."""
+    if lacking := _lacking(body, controller, make):
+        raise _too_weak(body, lacking)
 
 
-def _too_weak(body: Body) -> str:
+def _lacking(body: Body, controller: Held, make: Callable[[Body], Held]) -> dict[str, tuple[float, float]]:
+    """(effort limit, torque that standing needs) of each joint that is too weak."""
+    if _at_rest(body, controller)[0]:
+        return {}
+    limits = body.robot.limits.effort
+    motors = {
+        name: joint.v.start
+        for name, joint in body.robot.joints.items()
+        if joint.type.nv == 1 and joint.mimic is None and joint.actuated
+    }
+    without_limits = _unlimited(body, list(motors))
+    stands, torque = _at_rest(without_limits, make(without_limits))
+    lacking = {
+        name: (float(limits[k]), abs(float(torque[k]))) for name, k in motors.items() if abs(torque[k]) > limits[k]
+    }
+    if not stands or not lacking:
+        raise BodyError(_not_held(body))
+    return lacking
+
+
+def _at_rest(body: Body, controller: Held) -> tuple[bool, Array]:
+    """Whether a robot at rest in its standing posture stays there; the torques, (nv,) N m."""
+    solution = controller(0.0, body.standing, np.zeros(body.robot.nv))
+    return not solution.status.fallback and solution.step.shares[COM][2] < FALLS, solution.torque
+
+
+def _unlimited(body: Body, joints: list[str]) -> Body:
+    return Body(body.robot.with_limits(joints, effort=np.inf), body.profile, body.frames)
+
+
+def _listed(lacking: Mapping[str, tuple[float, float]]) -> str:
+    """The joints with what they have and need, the weakest first."""
+    order = sorted(lacking, key=lambda name: lacking[name][0] / lacking[name][1])
+    shown = [
+        f"joint {name!r} needs {lacking[name][1]:.3g} N m and has {lacking[name][0]:.3g}" for name in order[:SHOWN]
+    ]
+    return ", ".join(shown) + (f", and {len(order) - SHOWN} more" if len(order) > SHOWN else "")
+
+
+def _too_weak(body: Body, lacking: Mapping[str, tuple[float, float]]) -> BodyError:
+    return BodyError(
+        f"{body.robot.name!r} is too weak to stand: {_listed(lacking)}. A lighter load, or a posture with "
+        "straighter legs ([standing] of its profile), needs less; robot.with_limits corrects limits that are wrong"
+    )
+
+
+def _not_held(body: Body) -> str:
     carrying = dict.fromkeys(name for part in body.feet.values() for name in part.joints)
     idle = [name for name in carrying if not body.robot.joints[name].actuated]
     why = f"joints {', '.join(map(repr, idle))} of its legs have no motors" if idle else "its legs do not carry it"

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import __version__
-from ..errors import EquipoiseError
 from ..files import written_whole
 from .differences import DIFFERENCES
 from .rows import PAPERS, Figure, Row
@@ -46,18 +45,7 @@ class Shown:
 
 def write_page(shown: Sequence[Shown], path: str | Path) -> Path:
     """Write the page; whole or not at all."""
-    target = Path(path)
-    require_place(target)
-    return written_whole(target, lambda file: file.write(page(shown).encode()))
-
-
-def require_place(path: str | Path) -> None:
-    """The folder is there, and the path is not one itself: asked before the experiments, not after."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise EquipoiseError(f"cannot write {target}: there is no folder {target.parent}")
-    if target.is_dir():
-        raise EquipoiseError(f"cannot write {target}: it is a folder; name a file such as papers.html")
+    return written_whole(Path(path), lambda file: file.write(page(shown).encode()))
 
 
 def page(shown: Sequence[Shown]) -> str:

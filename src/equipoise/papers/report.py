@@ -11,8 +11,10 @@ from rich.markup import escape
 from rich.progress import track
 
 from ..errors import EquipoiseError, unknown_name
+from ..files import require_writable, written_somewhere
 from ..show.tables import table
-from .page import Shown, require_place, write_page
+from ..simulate.interruption import interruption_deferred
+from .page import Shown, write_page
 from .pictures import KINDS, drawn, require_matplotlib, write
 from .rows import Figure, Row, all_rows, rows_named
 
@@ -37,20 +39,24 @@ def reproduce(
     _require_places(plots, kind, page)
     results: list[Shown] = []
     written: list[Path] = []
-    for row in track(chosen, "reproducing", console=console, transient=True, disable=quiet):
-        results.append(_shown(row, None if plots is None else Path(plots), kind, page is not None, written))
-    _print(console, results, written)
-    if page is not None:
-        console.print(f"page: {escape(str(write_page(results, page)))}", highlight=False)
-    return not _bad(results)
+    try:
+        for row in track(chosen, "reproducing", console=console, transient=True, disable=quiet):
+            results.append(_shown(row, None if plots is None else Path(plots), kind, page is not None, written))
+    except KeyboardInterrupt:
+        console.print(f"interrupted by Ctrl-C: {len(results)} of {len(chosen)} rows were run")
+    with interruption_deferred():
+        _print(console, results, written)
+        if page is not None:
+            path = written_somewhere(page, lambda place: write_page(results, place))
+            console.print(f"page: {escape(str(path))}", highlight=False)
+    return not _bad(results) and len(results) == len(chosen)
 
 
 def _require_places(plots: str | Path | None, kind: str, page: str | Path | None) -> None:
     """What can go wrong with files goes wrong now, not after the first experiment."""
     if plots is not None or page is not None:
         require_matplotlib()
-    if page is not None:
-        require_place(page)
+    require_writable(page)
     if plots is not None:
         if kind not in KINDS:
             raise unknown_name("kind of picture", kind, KINDS)

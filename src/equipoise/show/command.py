@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import webbrowser
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from ..files import require_writable, written_somewhere
 from .viewer import Viewer, view
 
 
@@ -35,7 +35,10 @@ def write_report(console: Console, run: str, output: str | None, *, rate: float,
     from ..simulate.run import Run
     from .report import report
 
-    path = report(Run.load(run), output or Path(run).with_suffix(".html"), rate=rate, progress=not quiet)
+    target = Path(output or Path(run).with_suffix(".html"))
+    require_writable(target)
+    loaded = Run.load(run)
+    path = written_somewhere(target, lambda place: report(loaded, place, rate=rate, progress=not quiet))
     if not quiet:
         console.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)", highlight=False, soft_wrap=True)
     return path
@@ -48,6 +51,4 @@ def _robot_or_run(source: str) -> Any:
         return Run.load(source)
     from ..robot import load
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return load(source)
+    return load(source)

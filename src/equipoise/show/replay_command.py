@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..estimation.estimator import Estimator
+from ..files import require_writable, written_somewhere
 from ..simulate.replay import replay
 from ..simulate.run import Run
 from ..simulate.sensors import imu_frame
@@ -21,6 +22,7 @@ def replay_command(
     console: Console, log: str, *, imu: str | None, contacts: Sequence[str] | None, out: str | None
 ) -> Run:
     """A log through an estimator; a table of its errors; the run with the new estimates."""
+    require_writable(out)
     run = Run.load(log)
     feet: Any = list(contacts) if contacts else dict(run.contacts)
     replayed = replay(run, Estimator(run.robot, imu or imu_frame(run.robot), feet))
@@ -37,6 +39,6 @@ def replay_command(
     console.print(table)
     result = replace(run, estimates={"q": replayed.q, "v": replayed.v})
     if out is not None:
-        path = result.to_mcap(out) if Path(out).suffix == ".mcap" else result.save(out)
+        path = written_somewhere(out, result.to_mcap if Path(out).suffix == ".mcap" else result.save)
         console.print(f"{path}", highlight=False, soft_wrap=True)
     return result

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import EquipoiseError
-from ..files import written_whole
+from ..files import require_writable, written_whole
 from .charts import RunChart, charts, run_facts
 from .curves import curves
 from .gantt import gantt
@@ -55,14 +55,12 @@ def report(
     """
     if not rate > 0:
         raise EquipoiseError(f"rate is pictures per second, a positive number; got {rate!r}")
+    require_writable(path)
     runs = [run] if compare is None else [run, compare]
     if not all(len(one.t) for one in runs):
         raise EquipoiseError("this run has no samples: there is nothing to report")
     text = page(runs, title or run.robot.name, [motion(one, rate, progress) for one in runs])
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise EquipoiseError(f"cannot write {target}: there is no folder {target.parent}")
-    return written_whole(target, lambda file: file.write(text.encode()))
+    return written_whole(Path(path), lambda file: file.write(text.encode()))
 
 
 def moments(t: np.ndarray, rate: float) -> np.ndarray:

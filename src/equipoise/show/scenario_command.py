@@ -11,6 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..errors import EquipoiseError
+from ..files import require_picture, written_somewhere
+from ..simulate.interruption import interruption_deferred
+from .outputs import RunOutputs
 from .tables import table
 
 if TYPE_CHECKING:
@@ -43,15 +46,19 @@ def run_command(
     """Run a scenario, once or for many seeds, perhaps on estimates only; whether it succeeded."""
     if seeds < 1:
         raise EquipoiseError(f"seeds is how many to try, 1 or more; got {seeds}")
+    if seeds > 1 and report is not None:
+        raise EquipoiseError("a report shows one run: leave out --seeds, or report a run that --out keeps")
+    outputs = RunOutputs(console, out, report, quiet=quiet)
     built = _prepared(console, name, robot, quiet)
-    if seeds > 1:
-        return _many(console, built, range(seed, seed + seeds), out, quiet, estimated)
-    run = _run(console, built, seed, quiet, estimated)
-    if quiet:
-        console.print(f"{built.scenario.name}: {run.outcome}", highlight=False)
-    else:
-        print_run(console, run)
-    _write(console, run, out, report, quiet)
+    with interruption_deferred():
+        if seeds > 1:
+            return _many(console, built, range(seed, seed + seeds), out, quiet, estimated)
+        run = _run(console, built, seed, quiet, estimated)
+        if quiet:
+            console.print(f"{built.scenario.name}: {run.outcome}", highlight=False)
+        else:
+            print_run(console, run)
+        outputs.write(run, _title(run))
     return run.outcome == "completed"
 
 
@@ -63,19 +70,22 @@ def run_demo(
     picture: str | None = None,
 ) -> bool:
     """The demonstration: a humanoid leans on a table to reach what it could not reach alone."""
+    outputs = RunOutputs(console, out, report, picture)
+    require_picture(picture)
     begin = perf_counter()
     built = _prepared(console, DEMO, robot, quiet=False)
     ready = perf_counter() - begin
     console.print(f"[bold]{escape(built.scenario.title)}[/]: {built.robot.name}, {built.robot.mass:.1f} kg, in MuJoCo")
     console.print(" ".join(built.scenario.about.split()), highlight=False)
     console.print(f"robot and controller ready after {ready:.1f} s (from the cache, the next time)\n", highlight=False)
-    run = _run(console, built, 0, quiet=False)
-    print_run(console, run)
-    _write(console, run, out, report, quiet=False)
-    if picture is not None:
-        from .still import still
+    with interruption_deferred():
+        run = _run(console, built, 0, quiet=False)
+        print_run(console, run)
+        outputs.write(run, _title(run))
+        if picture is not None:
+            from .still import still
 
-        console.print(f"picture: {still(run, picture)}", highlight=False, soft_wrap=True)
+            console.print(f"picture: {still(run, picture)}", highlight=False, soft_wrap=True)
     console.print(f"all of it took {perf_counter() - begin:.0f} s", highlight=False)
     return run.outcome == "completed"
 
@@ -95,41 +105,30 @@ def _run(console: Console, built: Built, seed: int, quiet: bool, estimated: bool
     return run_built(built, seed=seed, progress=not quiet and console.is_terminal, estimated=estimated)
 
 
+def _title(run: Run) -> str:
+    return f"{run.scenario.get('title') or run.scenario.get('name') or run.robot.name}: {run.robot.name}"
+
+
 def _many(console: Console, built: Built, seeds: range, out: str | None, quiet: bool, estimated: bool) -> bool:
     """One line for each seed, and how many succeeded; enough are nineteen of twenty."""
     from ..simulate.scenarios import run_built, verdict
 
-    good = 0
+    good = tried = 0
     for seed in seeds:
         run = run_built(built, seed=seed, estimated=estimated)
         good += run.outcome == "completed"
+        tried += 1
         if out is not None:
             path = Path(out)
-            run.save(path.with_name(f"{path.stem}-{seed}{path.suffix or '.npz'}"))
+            written_somewhere(path.with_name(f"{path.stem}-{seed}{path.suffix or '.npz'}"), run.save)
         reasons = "; ".join(verdict(run).reasons)
         if not quiet:
             console.print(f"seed {seed:3d}  {run.outcome}  {escape(reasons)}".rstrip(), highlight=False)
+        if run.outcome == "interrupted":
+            break
     how = f"{built.scenario.name} on {built.robot.name}{', estimated' if estimated else ''}"
-    console.print(f"{how}: {good} of {len(seeds)} succeeded", highlight=False)
+    console.print(f"{how}: {good} of {tried} succeeded", highlight=False)
     return good >= 0.95 * len(seeds)
-
-
-def _write(console: Console, run: Run, out: str | None, report: str | None, quiet: bool) -> None:
-    if out is not None:
-        path = run.save(out)
-        if not quiet:
-            console.print(f"run: {path}", highlight=False, soft_wrap=True)
-    if report is not None:
-        from .report import report as write
-
-        name = str(run.scenario.get("title") or run.scenario.get("name") or run.robot.name)
-        path = write(run, report, title=f"{name}: {run.robot.name}", progress=not quiet and console.is_terminal)
-        if not quiet:
-            console.print(
-                f"report: {path.resolve()} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)",
-                highlight=False,
-                soft_wrap=True,
-            )
 
 
 # --- the summary ------------------------------------------------------------------------------------------------------
@@ -143,7 +142,7 @@ def print_run(console: Console, run: Run) -> None:
     title = run.scenario.get("title") or run.scenario["name"]
     mark = {True: "[green]✓[/]", False: "[bold red]✗[/]"}
     rows = [(mark[check.good], escape(check.name), escape(check.came), escape(check.wanted)) for check in seen.checks]
-    console.print(table(f"{title}: {run.robot.name}", ["", "", "what came", "what was wanted"], rows, words=4))
+    console.print(table(f"{title}: {run.robot.name}", ["", "", "measured", "required"], rows, words=4))
     for what, text in figures(run):
         console.print(f"{what:>18}  {escape(text)}", highlight=False)
     word = "[bold green]goal reached[/]" if seen.reached else f"[bold red]{run.outcome}[/]"

@@ -9,12 +9,13 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
+from ..simulate.interruption import interruption_deferred
+from .outputs import RunOutputs
 from .tables import table
 
 if TYPE_CHECKING:
     from ..body.body import Body
     from ..control.standing import StandingController
-    from ..robot import Robot
     from ..simulate.run import Run
 
 Array = np.ndarray
@@ -23,7 +24,7 @@ MARK = {True: "[green]✓[/]", False: "[bold red]✗[/]"}
 
 def stand_command(
     console: Console,
-    robot: Robot,
+    source: str,
     *,
     body: str | None,
     save: str | None,
@@ -34,9 +35,12 @@ def stand_command(
     """Find who is who, stand, and try what should be possible; whether all of it was."""
     from ..body.body import Body
     from ..control.standing import StandingController
+    from ..robot import load
     from ..simulate.trials import trials
 
+    outputs = RunOutputs(console, out, report, save, quiet=quiet)
     begin = perf_counter()
+    robot = load(source)
     found = Body.of(robot, body)
     if not quiet:
         print_body(console, found)
@@ -45,16 +49,21 @@ def stand_command(
     standing = StandingController(robot, found)
     if not quiet:
         console.print(f"posture and controller ready after {perf_counter() - begin:.1f} s\n", highlight=False)
-    rows, good = [], 0
-    for trial in trials(standing):
-        good += trial.good
-        rows.append((MARK[trial.good], trial.name, trial.came, trial.wanted))
-    if not quiet:
-        console.print(table(f"{robot.name} in MuJoCo", ["", "", "what came", "what was wanted"], rows, words=4))
-    console.print(f"{robot.name}: {good} of {len(rows)}", highlight=False)
-    if report is not None or out is not None:
-        _write(console, demonstration(standing), report, out, quiet)
-    return good == len(rows)
+    with interruption_deferred() as interruption:
+        rows, good = [], 0
+        for trial in trials(standing):
+            good += trial.good
+            rows.append((MARK[trial.good], trial.name, trial.came, trial.wanted))
+            if interruption.asked:
+                break
+        if not quiet:
+            console.print(table(f"{robot.name} in MuJoCo", ["", "", "measured", "required"], rows, words=4))
+        cut = ", interrupted by Ctrl-C" if interruption.asked else ""
+        console.print(f"{robot.name}: {good} of {len(rows)}{cut}", highlight=False)
+        if report is not None or out is not None:
+            run = trial.run if interruption.asked else demonstration(standing)
+            outputs.write(run, f"{robot.name} stands")
+    return good == len(rows) and not interruption.asked
 
 
 def print_body(console: Console, body: Body) -> None:
@@ -73,6 +82,11 @@ def print_body(console: Console, body: Body) -> None:
     title = f"{body.robot.name}: {body.kind}, {body.robot.mass:.1f} kg"
     console.print(table(title, ["part", "link", "contact", "size", "joints"], rows, words=3))
     console.print(f"front {_axis(body.front)}, up {_axis(body.up)} in the base's axes", highlight=False)
+    print_doubts(console, body)
+
+
+def print_doubts(console: Console, body: Body) -> None:
+    """What is guessed of a body, and why."""
     for finding in body.doubts:
         text = f"{finding.what}: {finding.value} ({finding.reason})"
         console.print(f"[yellow]doubtful[/] {escape(text)}", highlight=False)
@@ -95,18 +109,6 @@ def demonstration(standing: StandingController) -> Run:
     force = IMPULSE * standing.robot.mass * body.gains.speed / PUSHED
     pushes = [Push(body.frames["torso"], (-force, 0.0, 0.0), t, PUSHED)]
     return simulate(standing.robot, standing, q0=standing.q0, duration=t + 2.5, dt=standing.dt, pushes=pushes)
-
-
-def _write(console: Console, run: Run, report: str | None, out: str | None, quiet: bool) -> None:
-    if out is not None:
-        console.print(f"run: {run.save(out)}", highlight=False, soft_wrap=True)
-    if report is not None:
-        from .report import report as write
-
-        path = write(run, report, title=f"{run.robot.name} stands", progress=not quiet and console.is_terminal)
-        console.print(
-            f"report: {path} ({path.stat().st_size / 1e6:.1f} MB, opens in a browser)", highlight=False, soft_wrap=True
-        )
 
 
 def _axis(direction: Array) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import EquipoiseError, missing_package
+from ..files import write_figure
 from ..model.posture import link_poses
 from .obstacles import Obstacle
 from .triangles import Surface, link_surfaces
@@ -53,8 +54,7 @@ def still(
     for ax, t in zip(axes, times, strict=True):
         _draw(ax, run, int(np.argmin(np.abs(run.t - t))), view)
     figure.subplots_adjust(0, 0, 1, 1, 0, 0)
-    figure.savefig(path, bbox_inches="tight", pad_inches=0.05)
-    return Path(path)
+    return write_figure(figure, path, bbox_inches="tight", pad_inches=0.05)
 
 
 def _view(azimuth: float, elevation: float) -> Array:

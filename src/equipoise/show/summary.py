@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
@@ -13,8 +11,8 @@ from ..robot import Robot
 from .tables import table
 
 
-def print_summary(console: Console, robot: Robot, doubts: Sequence[str] = ()) -> None:
-    """Links, joints, mass, centre of mass, limits and what is doubtful about the inertias."""
+def print_summary(console: Console, robot: Robot) -> None:
+    """Prints links, joints, mass, centre of mass, limits and a verdict on the inertias."""
     q = robot.standing()
     shapes = sum(len(link.collisions) for link in robot.links.values())
     followers = sum(joint.mimic is not None for joint in robot.joints.values())
@@ -37,8 +35,6 @@ def print_summary(console: Console, robot: Robot, doubts: Sequence[str] = ()) ->
         grid.add_row(*fact)
     console.print(grid)
     console.print(_joint_table(robot))
-    for doubt in doubts:
-        console.print(f"[yellow]note:[/] {escape(doubt)}", highlight=False)
 
 
 def _inertia_verdict(robot: Robot) -> str:

@@ -16,6 +16,7 @@ from ..errors import ConstraintError, ShapeError, StateError, unknown_name
 from .actuators import ActuatorBank, Actuators
 from .conditions import Fall, Noise, Push, as_kind
 from .contacts import Contacts
+from .interruption import Interruption, interruption_deferred
 from .motor import DriveCommand, Motor
 from .off_ground import report_contacts_off_ground
 from .perception import Perception
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 DRAWN = 1 / 30  # s, between two records of where the controller wants frames
 UNIT = 1e-9  # by which the length of a quaternion may differ from one
+INTERRUPTED = "interrupted by Ctrl-C"
 Controller = Callable[[float, Array, Array], object]
 FALL = Fall()
 
@@ -63,6 +65,8 @@ def simulate(
     **options: object,
 ) -> Run:
     """Run a controller on a plant and record everything. The same inputs give the same numbers, bit for bit.
+
+    Ctrl-C ends the run, not the program: what has run until then is returned, with the outcome "interrupted".
 
     Args:
         controller: `controller(t, q, v)`, its result has `torque` (nv,) and, if it likes, `forces`, `status`,
@@ -111,8 +115,14 @@ def simulate(
         perception=perception,
         actuators=None if actuators is None else ActuatorBank(robot, actuators, q, dt),
     )  # fmt: skip
-    with _bar(progress, steps) as tick:
-        outcome = loop.run(state, steps, tick)
+    with _bar(progress, steps) as tick, interruption_deferred() as interruption:
+        try:
+            outcome = loop.run(state, steps, tick, interruption)
+        except KeyboardInterrupt:
+            if not record.rows:
+                raise
+            record.trim(*(() if perception is None else (perception.readings, perception.estimates)))
+            outcome = loop.ended("interrupted", record.t[-1], INTERRUPTED)
     return record.run(made, [*obstacles, *shown], outcome, scenario, seed, perception)
 
 
@@ -232,7 +242,7 @@ class _Loop:
     actuators: ActuatorBank | None
     drifted: bool = False  # whether quaternions of the plant were reported to drift
 
-    def run(self, state: PlantState, steps: int, tick: Callable[[int], None]) -> str:
+    def run(self, state: PlantState, steps: int, tick: Callable[[int], None], interruption: Interruption) -> str:
         """All steps; how it ended. A status of the controller never ends it."""
         reported, solution, wanted = set[int](), None, DriveCommand(np.zeros(self.robot.nv))
         for k in range(steps + 1):
@@ -255,22 +265,24 @@ class _Loop:
             self.record.row(t, state, solution, acting, seconds)
             self._record_plan(k, state)
             if not finite(acting):
-                return self._ended("failed", t, f"the controller's {self.motor.command} is not finite")
+                return self.ended("failed", t, f"the controller's {self.motor.command} is not finite")
             if k == steps:
                 break
+            if interruption.asked:
+                return self.ended("interrupted", t, INTERRUPTED)
             try:
                 with np.errstate(over="ignore", invalid="ignore"):  # a plant that diverges says so itself
                     state = self._step(t, acting, reported)
             except (StateError, ConstraintError) as error:
-                return self._ended("failed", t, f"the plant failed: {error}")
+                return self.ended("failed", t, f"the plant failed: {error}")
             self.record.after(state, t + self.dt)
             why = None if self.fallen is None else self.fallen(state.q)
             if why is not None:
-                return self._ended("fell", t + self.dt, f"fell: {why}")
+                return self.ended("fell", t + self.dt, f"fell: {why}")
             tick(k + 1)
-        return self._ended("completed")
+        return self.ended("completed")
 
-    def _ended(self, outcome: str, t: float = 0.0, why: str = "") -> str:
+    def ended(self, outcome: str, t: float = 0.0, why: str = "") -> str:
         """The outcome, with its reason and what the motors have to say in the record."""
         if why:
             self.record.tell(t, why)

@@ -72,6 +72,19 @@ class RunRecorder:
         for text in getattr(state, "events", ()):
             self.tell(t, text)
 
+    @property
+    def rows(self) -> int:
+        """Rows that are complete; `row` ends with the margins."""
+        return len(self.margins)
+
+    def trim(self, *more: list[Any]) -> None:
+        """Drop the row that was begun when the loop was interrupted; likewise from lists with one entry for each
+        row."""
+        rows = self.rows
+        for column in (self.t, self.q, self.v, self.torque, self.cycle_time, self.status, self.forces, *more):
+            del column[rows:]  # type: ignore[attr-defined]
+        del self.task_errors[rows:]
+
     def _wanted(self, row: int) -> dict[str, Array]:
         return {frame: _numbers_of(X) for frame, X in self.references.get(row, {}).items()}
 
@@ -84,7 +97,7 @@ class RunRecorder:
         seed: int,
         perception: Perception | None,
     ) -> Run:
-        rows, nv = len(self.t), self.robot.nv
+        rows, nv = self.rows, self.robot.nv
         last = [self.acceleration[-1] if self.acceleration else np.zeros(nv)] * (rows - len(self.acceleration))
         measured = self.measured + [self.measured[-1] if self.measured else {}] * (rows - len(self.measured))
         pairs = [item if isinstance(item, tuple) else (item, 0.0) for item in obstacles]

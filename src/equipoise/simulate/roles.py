@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +18,8 @@ def embodied(source: str) -> tuple[Robot, Body | None]:
     """A robot with a frame for each part and its fingers locked; one without feet as it is described."""
     from ..robot import load
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        robot = load(source)
-        body = Body.of(robot).still()
+    robot = load(source)
+    body = Body.of(robot).still()
     return (body.robot, body) if body.feet else (robot, None)
 
 

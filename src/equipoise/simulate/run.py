@@ -59,7 +59,7 @@ class Run:
         safe_distances: m, one for each obstacle.
         scenario: whatever the caller wants to keep, JSON.
         seed: of all random numbers.
-        outcome: "completed", "fell", "failed", or "missed" where a scenario's goals were.
+        outcome: "completed", "fell", "failed", "interrupted" by Ctrl-C, or "missed" where a scenario's goals were.
     """
 
     robot: Robot

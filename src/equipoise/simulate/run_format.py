@@ -6,4 +6,5 @@ KIND = "equipoise run"
 FORMAT = 1  # of the file; one that is higher comes from a later version
 ARRAYS = ("t", "q", "v", "torque", "acceleration", "com", "status", "cycle_time")
 MAPPINGS = ("forces", "measured", "task_errors", "margins", "readings", "estimates", "references", "outlines")
-OUTCOMES = ("completed", "fell", "failed", "missed")  # missed: stands, but the goals of its scenario were not reached
+# missed: stands, but the goals of its scenario were not reached. interrupted: by Ctrl-C
+OUTCOMES = ("completed", "fell", "failed", "missed", "interrupted")

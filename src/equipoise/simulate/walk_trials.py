@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..algebra import quaternions
 from .conditions import Noise, Push
 from .estimated import driven, on_estimates
 from .loop import simulate
@@ -32,6 +33,9 @@ MASSES = 0.05
 SETTLING = 1.5  # s after a command, which its mean velocity leaves out
 FORWARD, ASIDE, TURN = 0.15, 0.05, 0.5  # of √(g h), of √(g h), rad/s
 EXACT = 0.15  # part of a velocity that may be missing
+STRAIGHT = 0.05  # part of its path by which a straight walk may leave its line
+AHEAD = np.array([1.0, 0.0, 0.0])  # the base's own x axis
+NAMES = ("forward", "m/s"), ("left", "m/s"), ("turn", "rad/s")
 LOOKS = 10  # steps from one posture that is looked at for contacts of the robot with itself to the next
 
 
@@ -53,6 +57,7 @@ class Leg:
         asked, came: m/s forward and to the left, rad/s.
         drift: the same, at most, of what is not asked for.
         stood: whether it stood at some time.
+        line: part of the path by which it left its line, where it was to go straight.
     """
 
     start: float
@@ -61,17 +66,27 @@ class Leg:
     came: tuple[float, float, float]
     drift: tuple[float, float, float] = (np.inf, np.inf, np.inf)
     stood: bool = False
+    line: float = 0.0
 
     @property
     def good(self) -> bool:
         """Within 15 % of what was asked for, and within `drift` of what was not; where nothing was, whether it
         stood."""
+        return not self.complaints
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What was not done as commanded, in words."""
         if not any(self.asked):
-            return self.stood
-        return all(
-            abs(c - a) <= (EXACT * abs(a) if a else most)
-            for a, c, most in zip(self.asked, self.came, self.drift, strict=True)
-        )
+            return () if self.stood else ("it did not stand still",)
+        said = []
+        for (name, unit), a, c, most in zip(NAMES, self.asked, self.came, self.drift, strict=True):
+            if not abs(c - a) <= (EXACT * abs(a) if a else most):
+                allowed = f"{EXACT:.0%}" if a else f"{most:.3g} {unit}"
+                said.append(f"{name}: commanded {a:.3g} {unit}, measured {c:.3g}: off by more than {allowed}")
+        if not self.line <= STRAIGHT:
+            said.append(f"it drifts off its line by {self.line:.0%} of its path, more than {STRAIGHT:.0%}")
+        return tuple(said)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +151,7 @@ def walk_course(walker: Walking, seed: int, duration: float = 30.0, pushes: tupl
     )  # fmt: skip
     ends = [start for start, _ in parts[1:]]
     legs = [
-        replace(_leg(run, start, end, asked), drift=(EXACT * pace, EXACT * pace, EXACT * TURN))
+        replace(_leg(run, start, end, asked, walker.body.front), drift=(EXACT * pace, EXACT * pace, EXACT * TURN))
         for (start, asked), end in zip(parts, ends, strict=False)
         if run.t[-1] >= end - 0.1
     ]
@@ -164,7 +179,7 @@ def pushed_trot(walker: Walking, seed: int, speed: float = 0.5, push: float = 0.
         walker.robot, walker, varied_plant(walker, seed), duration, q0=walker.q0, seed=seed, noise=NOISE, delay=DELAY,
         pushes=pushes,
     )  # fmt: skip
-    leg = _leg(run, 0.3, float(run.t[-1]), (speed, 0.0, 0.0))
+    leg = _leg(run, 0.3, float(run.t[-1]), (speed, 0.0, 0.0), walker.body.front)
     return WalkTrial(seed, (leg,), run, _effort(run), _excess(run))
 
 
@@ -192,12 +207,24 @@ def estimated_walk(walker: Walking, seed: int, metres: float = 5.0, forces: bool
     return run, float(off / np.linalg.norm(run.q[-1, :2] - run.q[0, :2]))
 
 
-def _leg(run: Run, start: float, end: float, asked: tuple[float, float, float]) -> Leg:
+def commanded_walk(
+    walker: Walking, run: Run, start: float, asked: tuple[float, float, float], *, pushed: bool = False
+) -> Leg:
+    """The verdict on one command from a time to the end of a run; `pushed` walks may leave their line."""
+    pace = EXACT * FORWARD * walker.body.gains.speed
+    end, front = float(run.t[-1]), walker.body.front
+    leg = replace(_leg(run, start, end, asked, front), drift=(pace, pace, EXACT * TURN))
+    if pushed or asked[2] or not any(asked):
+        return leg
+    return replace(leg, line=lateral_drift(run, *whole_strides(run, start + SETTLING, end), asked, front))
+
+
+def _leg(run: Run, start: float, end: float, asked: tuple[float, float, float], front: Array = AHEAD) -> Leg:
     ends = [t for t, _ in run.phases[1:]] + [np.inf]
     stood = any(
         t < end and until > start and phase == "stand" for (t, phase), until in zip(run.phases, ends, strict=False)
     )
-    return Leg(start, end, asked, mean_velocity(run, *whole_strides(run, start + SETTLING, end)), stood=stood)
+    return Leg(start, end, asked, mean_velocity(run, *whole_strides(run, start + SETTLING, end), front), stood=stood)
 
 
 def whole_strides(run: Run, start: float, end: float) -> tuple[float, float]:
@@ -208,14 +235,32 @@ def whole_strides(run: Run, start: float, end: float) -> tuple[float, float]:
     return (same[0], same[-1]) if len(same) > 1 else (start, end)
 
 
-def mean_velocity(run: Run, start: float, end: float) -> tuple[float, float, float]:
-    """Forward and left (m/s) in the base's heading, and yaw rate (rad/s), on average between two times."""
+def mean_velocity(run: Run, start: float, end: float, front: Array = AHEAD) -> tuple[float, float, float]:
+    """Forward and left (m/s) along the robot's front, and yaw rate (rad/s), on average between two times.
+
+    Args:
+        front: (3,) where the robot looks, in the base's axes; `Body.front`.
+    """
     at = (run.t >= start) & (run.t < end)
-    w, x, y, z = run.q[at, 3:7].T
-    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    x, y = headings(run, front)[at].T
     vx, vy = run.v[at, 0], run.v[at, 1]
-    ahead, left = np.cos(yaw) * vx + np.sin(yaw) * vy, np.cos(yaw) * vy - np.sin(yaw) * vx
-    return float(ahead.mean()), float(left.mean()), float(run.v[at, 5].mean())
+    return float((x * vx + y * vy).mean()), float((x * vy - y * vx).mean()), float(run.v[at, 5].mean())
+
+
+def headings(run: Run, front: Array = AHEAD) -> Array:
+    """(N, 2) unit vectors: the robot's front seen from above."""
+    ahead = (quaternions.rotation(list(run.q[:, 3:7].T)) @ np.asarray(front))[:, :2]
+    return ahead / np.linalg.norm(ahead, axis=1)[:, None]
+
+
+def lateral_drift(run: Run, start: float, end: float, asked: tuple[float, float, float], front: Array = AHEAD) -> float:
+    """How far a straight walk leaves its line between two times, as a part of the path; the line has the direction of
+    the command as the robot stood at the start of the run."""
+    (hx, hy), (forward, left) = headings(run, front)[0], asked[:2]
+    along = np.array([hx * forward - hy * left, hy * forward + hx * left]) / np.hypot(forward, left)
+    rows = np.flatnonzero((run.t >= start) & (run.t < end))
+    x, y = run.q[rows[-1], :2] - run.q[rows[0], :2]
+    return abs(float(along[0] * y - along[1] * x)) / float(np.hypot(x, y))
 
 
 def _effort(run: Run) -> float:

@@ -91,13 +91,9 @@ def demo_run(
 @functools.lru_cache(maxsize=2)
 def _prepared(scenario: str) -> Built:
     """Once in each worker: the controller is compiled here."""
-    import warnings
-
     from ..simulate.scenarios import prepare
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return prepare(scenario)
+    return prepare(scenario)
 
 
 def run_with(

@@ -30,6 +30,7 @@ SWING = 1.8  # of the largest accelerations of a foot under a trunk at rest: ste
 QUICK_FOOT = 20.0  # of g: and never more
 # of these, that steps use where nothing pushes, as quicker ones may scuff the ground; and that commands may need
 UNHURRIED, FOLLOW = 0.58, 0.5
+SPEEDS = ("speed", "m/s"), ("side", "m/s"), ("turn", "rad/s")  # of a command: names and units
 LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
 
 
@@ -42,8 +43,12 @@ class Command:
     turn: float = 0.0
 
     @property
+    def speeds(self) -> tuple[float, float, float]:
+        return self.forward, self.left, self.turn
+
+    @property
     def still(self) -> bool:
-        return not (self.forward or self.left or self.turn)
+        return not any(self.speeds)
 
 
 @dataclass(frozen=True)
@@ -89,14 +94,32 @@ class Gait:
     def towards(self, now: Command, asked: Command, dt: float) -> Command:
         """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow,
         and end at the largest that can be walked."""
-        speed, wanted = self.rate * self.height, (asked.forward, asked.left, asked.turn)
-        ends = self.fastest, ASIDE * speed, SPUN * self.rate
-        forward, left, turn = (min(max(x, -m), m) for x, m in zip(wanted, ends, strict=True))
+        speed, allowed = self.rate * self.height, self.cut(asked)
         haste = dt * HASTE * self.rate * (1 - STEADY * min(abs(now.forward) / (FASTEST * speed), 1.0))
         most = haste * speed, haste * speed, haste * self.rate
-        pairs = zip((now.forward, now.left, now.turn), (forward, left, turn), most, strict=True)
+        pairs = zip(now.speeds, allowed.speeds, most, strict=True)
         new = [a if abs(a - x) <= m else x + m * (1 if a > x else -1) for x, a, m in pairs]
         return Command(new[0], new[1], new[2])
+
+    @cached_property
+    def largest(self) -> Command:
+        """The largest speeds that can be walked, each by itself."""
+        return Command(self.fastest, ASIDE * self.rate * self.height, SPUN * self.rate)
+
+    def cut(self, asked: Command) -> Command:
+        """The command with its speeds cut to the largest."""
+        ends = zip(asked.speeds, self.largest.speeds, strict=True)
+        return Command(*(min(max(x, -most), most) for x, most in ends))
+
+    def cuts(self, asked: Command, robot: str) -> list[str]:
+        """A sentence for each speed of a command that is cut."""
+        return [
+            f"commanded {name} {x:g} {unit} exceeds the limit {most:.3g} {unit} of {robot}; using {used:.3g}"
+            for (name, unit), x, used, most in zip(
+                SPEEDS, asked.speeds, self.cut(asked).speeds, self.largest.speeds, strict=True
+            )
+            if used != x
+        ]
 
     @cached_property
     def fastest(self) -> float:

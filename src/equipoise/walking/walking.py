@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from math import atan2, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,7 @@ from ..control.controller.frame_targets import frame_targets
 from ..control.controller.settings import time_as_number
 from ..control.controller.solution import Solution
 from ..control.stances.initial_state import as_numbers, is_state
+from ..control.strength import require_strength
 from ..errors import ShapeError
 from .climb import Climber, ClimbState
 from .footsteps import Footstep, through
@@ -100,11 +102,15 @@ class Walking:
         resisted = [] if self._resistance is None else [self._resistance.left()]
         self.machine = walks(self.body, dt, friction, [*resisted, *constraints])
         self.whole_body, self.gait = self.machine.whole_body, self.machine.gait
-        self._command, self._later = Command(), list[tuple[float, Command]]()
+        self._command = self._reported = Command()
+        self._later = list[tuple[float, Command]]()
         self.climber = Climber(self.gait, self.whole_body, self.machine)
         self.hopper, self._hops = Hopper(self.gait, self.whole_body, self.machine), list[tuple[float, float]]()
         self.reset()
-        self._see(0.0, self.q0, np.zeros(self.robot.nv))  # kernels are compiled here, not in the first step of control
+        # kernels are compiled here, not in the first step of control
+        again = partial(Walking, dt=dt, friction=friction, resistance=resistance, constraints=constraints)
+        require_strength(self.body, self, lambda body: again(body.robot, body))
+        self.reset()
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
@@ -206,7 +212,7 @@ class Walking:
             self._command = self._later.pop(0)[1]
         if usable:
             back, self._clock = self._clock.back(t), self._clock.called(t)
-            said = self._decide(self._see(self._clock.now, q, v), q)
+            said = [*self._cuts(), *self._decide(self._see(self._clock.now, q, v), q)]
             if back > self.dt:
                 said = [*said, f"time went back by {back:.3g} s; the walk goes on as if it had not"]
         solution = self.whole_body(t, q, v)
@@ -216,6 +222,13 @@ class Walking:
             return solution
         self.log += [(t, text) for text in said]
         return replace(solution, events=(*solution.events, *said))
+
+    def _cuts(self) -> list[str]:
+        """What of a new command is cut, in words."""
+        if self._command is self._reported:
+            return []
+        self._reported = self._command
+        return self.gait.cuts(self._command, self.robot.name)
 
     def _decide(self, seen: Seen, q: Array) -> list[str]:
         """Steps, or a hop or a climb where one is due and the robot stands; what is worth telling."""

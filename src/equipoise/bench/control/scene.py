@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -39,9 +38,7 @@ class BenchScene:
         from ...model.urdf_writer import write_urdf
 
         bare = {name: replace(link, visuals=(), collisions=()) for name, link in self.robot.model.links.items()}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return write_urdf(replace(self.robot.model, links=bare))
+        return write_urdf(replace(self.robot.model, links=bare))
 
     def as_plain(self) -> dict[str, Any]:
         """Everything a peer needs, ready for JSON."""
@@ -83,9 +80,7 @@ def build(problem: BenchProblem, *, count: int = 200, seed: int = 0, shuffled: b
 
 
 def _robot(problem: BenchProblem) -> Robot:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        robot = load(problem.robot, locked=problem.locked, gravity=problem.gravity)
+    robot = load(problem.robot, locked=problem.locked, gravity=problem.gravity)
     X = np.eye(4)
     X[:3, 3] = problem.sole[0]
     for frame, link in problem.feet.items():
