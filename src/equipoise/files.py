@@ -10,6 +10,7 @@ import io
 import math
 import os
 import secrets
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
