@@ -216,8 +216,7 @@ def _coordinate(robot: Robot, loop: LoopClosure, name: str | None) -> _Coordinat
     joint = robot.joints.get(str(name))
     if joint is None or joint.type.nv != 1:
         raise ConstraintError(f"loop {loop.name!r} couples joint {name!r}, which has no coordinate here: is it locked?")
-    factor, offset = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
-    return _Coordinate(joint.q.start, joint.v.start, factor, offset)
+    return _Coordinate(joint.q.start, joint.v.start, *joint.gearing)
 
 
 def _label(end: Any) -> object:

@@ -14,7 +14,7 @@ from ..errors import ModelError, unknown_name
 from .assemble import reassemble
 from .joints import Fixed, Floating
 from .shapes import combined
-from .types import Inertia, Joint, Model
+from .types import Inertia, Joint, LoopClosure, Model
 
 
 def to_lock(model: Model, joints: Iterable[str] | None, locked: Any) -> dict[str, Any]:
@@ -31,12 +31,18 @@ def to_lock(model: Model, joints: Iterable[str] | None, locked: Any) -> dict[str
 
 
 def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Model:
-    """The robot with the named joints held at given positions. Followers of a locked joint are locked with it."""
+    """The robot with the named joints held at given positions.
+
+    Followers of a locked joint are locked with it, and so is the other joint of a coupling. Loops within which nothing
+    moves any more are left out.
+    """
     for name in positions:
         if name not in model.joints:
             raise unknown_name("joint", name, model.joints)
         if model.joints[name].mimic is not None:
             raise ModelError(f"joint {name!r} follows {model.joints[name].mimic.leader!r}; lock that one instead")  # type: ignore[union-attr]
+
+    positions = _with_coupled(model, positions)
 
     def change(joint: Joint) -> Joint:
         leader = joint.name if joint.mimic is None else joint.mimic.leader
@@ -47,13 +53,73 @@ def locked(model: Model, positions: Mapping[str, float | Sequence[float]]) -> Mo
             wanted = f"joint {leader!r} ({joint.type.name}) is locked by {joint.type.nq} finite numbers"
             raise ModelError(f"{wanted}, got {positions[leader]!r}")
         if joint.mimic is not None:
-            q = joint.mimic.multiplier * q + joint.mimic.offset
+            q = joint.gearing[0] * q + joint.gearing[1]
         R, p = joint.type.pose(q, NUMBERS)
         X = np.eye(4)
         X[:3, :3], X[:3, 3] = R, p
         return replace(joint, type=Fixed(), origin=joint.origin @ X, mimic=None)
 
-    return reassemble(model, change)
+    found = reassemble(model, change)
+    return replace(found, loops={name: loop for name, loop in found.loops.items() if _can_open(found, loop)})
+
+
+def _with_coupled(model: Model, positions: Mapping[str, Any]) -> dict[str, Any]:
+    """Positions of the joints that are locked, with those of the joints that they are coupled to."""
+    found, waiting = dict(positions), [loop for loop in model.loops.values() if loop.joint_a and loop.joint_b]
+    while ready := [loop for loop in waiting if sum(_position(model, j, found) is None for j in _sides(loop)) == 1]:
+        for loop in ready:
+            a, b = (_position(model, name, found) for name in _sides(loop))
+            other = loop.joint_b if b is None else loop.joint_a
+            joint = model.joints[str(other)]
+            q = _coupled(loop, float(a or 0.0), joint) if b is None else np.polynomial.Polynomial(loop.polynomial)(b)
+            factor, offset = joint.gearing
+            leader = joint.name if joint.mimic is None else joint.mimic.leader
+            found.setdefault(leader, (q - offset) / factor)
+            waiting.remove(loop)
+    return found
+
+
+def _sides(loop: LoopClosure) -> tuple[str, str]:
+    """Names of the two joints of a coupling."""
+    return str(loop.joint_a), str(loop.joint_b)
+
+
+def _position(model: Model, name: str, positions: Mapping[str, Any]) -> float | None:
+    """Where a joint is locked, by itself or by its leader; None if it moves."""
+    joint = model.joints[name]
+    leader = name if joint.mimic is None else joint.mimic.leader
+    if leader not in positions or np.size(positions[leader]) != 1 or not np.isfinite(positions[leader]).all():
+        return None
+    q = float(np.ravel(positions[leader])[0])
+    factor, offset = joint.gearing
+    return factor * q + offset
+
+
+def _coupled(loop: LoopClosure, a: float, joint: Joint) -> float:
+    """The position of a coupling's second joint, within its limits and nearest to zero, where its first is at a."""
+    roots = (np.polynomial.Polynomial(loop.polynomial) - a).roots()
+    real = roots.real[np.abs(roots.imag) < 1e-9]
+    inside = real[(real >= joint.limits.lower - 1e-9) & (real <= joint.limits.upper + 1e-9)]
+    if not len(inside):
+        raise ModelError(
+            f"joint {loop.joint_a!r} cannot be locked at {a:g}: {loop.name!r} couples it to {joint.name!r}, which "
+            f"reaches no such position within [{joint.limits.lower:g}, {joint.limits.upper:g}]"
+        )
+    return float(min(inside, key=abs))
+
+
+def _can_open(model: Model, loop: LoopClosure) -> bool:
+    """Whether anything moves between the two sides of a loop."""
+    if loop.kind == "joint":
+        return any(name is not None and model.joints[name].moving for name in (loop.joint_a, loop.joint_b))
+    above = {joint.child: joint for joint in model.joints.values()}
+    ends = []
+    for frame in (loop.frame_a, loop.frame_b):
+        link = None if frame is None else frame.parent
+        while link is not None and not above[link].moving:
+            link = above[link].parent
+        ends.append(link)
+    return ends[0] != ends[1]
 
 
 def with_base(model: Model, *, floating: bool) -> Model:

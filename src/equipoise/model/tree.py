@@ -83,7 +83,7 @@ def tree_of(model: Model) -> Tree:
             continue
         joint_type, turn, sign = _simple(joint)
         X = X_parent @ joint.origin @ rigid.pose(turn)
-        multiplier, offset = (1.0, 0.0) if joint.mimic is None else (joint.mimic.multiplier, joint.mimic.offset)
+        multiplier, offset = joint.gearing
         place[joint.child] = len(bodies), rigid.pose(turn.T) @ joint.tail
         bodies.append(
             dict(

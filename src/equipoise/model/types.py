@@ -143,6 +143,11 @@ class Joint(_FrozenData):
         object.__setattr__(self, "tail", frozen(self.tail))
 
     @property
+    def gearing(self) -> tuple[float, float]:
+        """(multiplier, offset) by which its position follows from its coordinate, or from that of its leader."""
+        return (1.0, 0.0) if self.mimic is None else (self.mimic.multiplier, self.mimic.offset)
+
+    @property
     def moving(self) -> bool:
         """Whether it has coordinates: every joint but a fixed one."""
         return not isinstance(self.type, Fixed)
