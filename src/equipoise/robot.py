@@ -26,7 +26,7 @@ from .machine import store
 from .machine.kernel import Kernel
 from .model import changes, library
 from .model.builder import ModelBuilder
-from .model.checks import check, on_the_ground
+from .model.checks import check
 from .model.described import Described
 from .model.inertias import tree_parameters
 from .model.placeholders import without_placeholders
@@ -63,8 +63,9 @@ def load(
 
     Args:
         source: path of a URDF or MJCF file, its text, or a name such as "human", "arm7", "jvrc1", "talos".
-        floating: whether the base floats. A URDF cannot say, so it floats unless this is False, or unless its root has
-            no inertia and cannot; MJCF files and built-in robots are as they are described unless this is given.
+        floating: whether the base floats. A URDF cannot say, so by default what can stand, drive or fly floats, and
+            what cannot is fixed, as is a root link named "world": a `ModelWarning` says so. MJCF files and built-in
+            robots are as they are described unless this is given.
         joints: the joints to keep; all others are locked at their zero.
         locked: joints to lock: names (locked at zero), or names with positions.
         passive: names of joints without a motor, besides those of the description (see `Robot.actuated`).
@@ -83,10 +84,7 @@ def load(
         model = changes.locked(model, positions)
     model = changes.with_motors(replace(model, armature=model.armature or armature), actuated=actuated, passive=passive)
     model, doubts = without_placeholders(model)
-    if floating is not None:
-        return Robot(model, check(model, strict=strict, more=doubts))
-    model, tree, grounded = on_the_ground(model)
-    return Robot(model, check(model, strict=strict, more=[*doubts, *grounded], tree=tree))
+    return Robot(model, check(model, strict=strict, more=doubts))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -344,12 +342,6 @@ class Robot(Described):
         if key not in self._kernels:
             self._kernels[key] = base_kernel(self.tree, self.place, base, representation)
         return self._kernels[key]
-
-    def place(self, frame: str) -> tuple[int, Array]:
-        """(index of the moving body, pose in it) of a frame."""
-        if frame not in self.tree.places:
-            raise unknown_name("frame", frame, self.frames)
-        return self.tree.places[frame]
 
     def export(
         self,

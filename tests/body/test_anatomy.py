@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.body import names
 from equipoise.body.anatomy import anatomy_of
-from equipoise.body.skeleton import Skeleton
+from equipoise.model import names
+from equipoise.model.skeleton import Skeleton
 
 LONG = ("icub", "simple_humanoid", "thormang3", "thormang3_27", "g1_with_hands", "human_36", "jvrc1_file")  # searches
 

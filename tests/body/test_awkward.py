@@ -11,13 +11,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.body import names
 from equipoise.body.facing import BASE, SIDES, evidence
-from equipoise.body.limbs import limbs_of, trunk_of
 from equipoise.body.patches import Patch
-from equipoise.body.skeleton import Skeleton
 from equipoise.body.symmetry import symmetry_of
+from equipoise.model import names
 from equipoise.model import shapes as s
+from equipoise.model.limbs import limbs_of, trunk_of
+from equipoise.model.skeleton import Skeleton
 from equipoise.model.urdf_writer import write_urdf
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -314,3 +314,47 @@ def test_legs_of_a_folded_zero_posture_stand_below_the_hips():
     body = eq.Body.of(CASES["a folded zero posture"].make(), search=False)
     assert body.standing[2] > 0.7  # of 0.94 m when straight
     assert not [finding for finding in body.doubts if finding.what == "standing"]
+
+
+def four_legs(**more):
+    made = Maker().trunk(shapes=(s.box(0.8, 0.3, 0.2),))
+    for name, x, y in (("fl", 0.4, 0.1), ("fr", 0.4, -0.1), ("hl", -0.4, 0.1), ("hr", -0.4, -0.1)):
+        made.chain(name, "trunk", [(X, (x, y, 0)), (Y, (0, 0, -0.05)), (Y, (0, 0, -0.3))], BALL)
+    for name, (chain, mass) in more.items():
+        made.chain(name, "trunk", chain, BALL, mass=mass)
+    return eq.Body.of(made.build(), search=False)
+
+
+NECK = [(Y, (0.45, 0, 0.15)), (Y, (0.1, 0, 0.2))]
+TAIL = [(Y, (-0.45, 0, 0)), (Y, (-0.2, 0, -0.1))]
+
+
+def test_a_tail_is_no_head():
+    assert "head" not in four_legs(tail=(TAIL, 1.0)).parts
+    assert four_legs(neck=(NECK, 0.5)).parts["head"].link.startswith("neck")
+    both = four_legs(tail=(TAIL, 2.0), neck=(NECK, 0.5))  # the heavier one is behind and below
+    assert both.parts["head"].link.startswith("neck")
+    assert list(both.feet) == ["left front foot", "right front foot", "left hind foot", "right hind foot"]
+
+
+@pytest.mark.parametrize("wrist", [False, True])
+def test_the_side_of_a_forearm_is_no_palm_and_its_end_is_doubted(wrist):
+    made = Maker().trunk()
+    forearm, hand = (s.box(0.05, 0.07, 0.3, (0, 0, -0.15)),), (s.box(0.03, 0.08, 0.16, (0, 0, -0.08)),)
+    for side, y in (("left", 0.25), ("right", -0.25)):
+        made.chain(f"{side}_leg", "trunk", leg(0.0, 0.4 * y), SOLE)
+        chain = [(Y, (0, y, 0.3)), (X, (0, 0, 0)), (Z, (0, 0, 0)), (Y, (0, 0, -0.3))]
+        chain += [(X, (0, 0, -0.3))] if wrist else []
+        made.chain(f"{side}_limb", "trunk", chain, hand if wrist else forearm)
+    body = eq.Body.of(made.build(), search=False)
+    doubts = [doubt for doubt in body.doubts if doubt.what == "palm of the left hand"]
+    hand = body.hands["left hand"]
+    if wrist:
+        assert not doubts and hand.contact == "flat"
+        return
+    (doubt,) = doubts
+    assert "without a wrist" in doubt.reason and "[parts.'left hand']" in doubt.reason
+    assert hand.contact == "point"
+    assert_allclose(hand.position, (0, 0, -0.3), atol=1e-6)  # where the forearm ends
+    known = eq.Body.of(body.robot, f"[parts.'left hand']\nlink = '{hand.link}'\nposition = [0, 0, -0.3]\n")
+    assert not [doubt for doubt in known.doubts if doubt.what == "palm of the left hand"]

@@ -14,6 +14,8 @@ from numpy.testing import assert_allclose
 import equipoise as eq
 from equipoise.body import find, profile, srdf
 from equipoise.body.gains import BodyGains
+from equipoise.control.body_contacts import contacts_of_body
+from equipoise.walking.legs import leg_links
 
 
 @pytest.mark.parametrize("name", legged.marked(["g1", "go2", "talos_full", "cassie_mjcf", "ur5"]))
@@ -239,3 +241,58 @@ def test_pairs_that_may_collide_are_those_from_where_it_stands_and_are_cached(mo
     assert frozenset(("left_hand", "left_thigh")) not in {
         frozenset((a.frame, b.frame)) for a, b in apart.collision_pairs()
     }
+
+
+SMALL = """
+front = [1, 0, 0]
+
+[parts."left foot"]
+link = "left_foot"
+corners = [[0.1, 0.03], [-0.1, 0.03], [-0.1, -0.03], [0.1, -0.03]]
+
+[parts."right foot"]
+link = "right_foot"
+corners = [[0.1, 0.03], [-0.1, 0.03], [-0.1, -0.03], [0.1, -0.03]]
+"""
+SETTLED = """
+kind = "biped"
+up = [0, 0, 1]
+fingers = []
+"""
+
+
+@pytest.mark.parametrize("text", [SMALL, SETTLED + SMALL])
+def test_a_small_profile_leaves_the_joints_of_its_limbs_to_the_search(text):
+    robot = eq.load("human")
+    full, small = eq.Body.of(robot), eq.Body.of(robot, text)
+    for role in ("left foot", "right foot", "left hand"):
+        assert small.parts[role].joints == full.parts[role].joints
+    assert small.leg_length > 0
+    for role in small.feet:
+        assert leg_links(small, role) == leg_links(full, role)
+
+
+LINES = """
+[parts."left foot"]
+link = "left_foot"
+contact = "line"
+corners = {}
+
+[parts."right foot"]
+link = "right_foot"
+contact = "line"
+corners = [[-0.1, 0], [0.12, 0]]
+"""
+
+
+@pytest.mark.parametrize("corners", ["[[0.12, 0], [-0.1, 0]]", "[[-0.1, 0], [0.12, 0]]"])
+def test_toes_are_ahead_of_heels(corners):
+    body = eq.Body.of(eq.load("human"), LINES.format(corners))
+    contacts = {contact.label: contact for contact in contacts_of_body(body)}
+    assert set(contacts) == {f"{side} foot {end}" for side in ("left", "right") for end in ("toe", "heel")}
+    for side in ("left", "right"):
+        for end, x in (("toe", 0.12), ("heel", -0.1)):
+            contact = contacts[f"{side} foot {end}"]
+            X = body.robot.pose(body.standing, contact.frame)
+            ahead = (X[:3, :3] @ contact.points[0] + X[:3, 3] - X[:3, 3])[0]
+            assert_allclose(ahead, x, atol=1e-3)  # the body stands facing +x

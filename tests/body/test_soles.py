@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import legged as zoo
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.body.patches import four_corners
+from equipoise.model.assemble import assemble
 from equipoise.model.posture import link_poses
+from equipoise.model.types import Shape
 
 X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 LEG = [("roll", X, 0.0), ("hip", Y, 0.0), ("knee", Y, -0.4), ("ankle", Y, -0.4), ("foot", X, 0.0)]
@@ -132,7 +136,7 @@ def test_four_corners_lie_in_the_polygon_unless_it_is_nearly_a_rectangle():
 def test_the_posture_of_the_description_rests_on_the_same_shapes(name):
     """`robot.standing()` puts the lowest point of boxes and meshes alike on the ground."""
     from equipoise.body.patches import Surfaces
-    from equipoise.body.skeleton import Skeleton
+    from equipoise.model.skeleton import Skeleton
 
     robot = zoo.robot(name)
     skeleton = Skeleton(robot)
@@ -149,3 +153,31 @@ def test_a_robot_that_is_only_drawn_stands_on_what_is_drawn():
     shapes = [(placed[name] @ shape.X, shape) for name, link in drawn.model.links.items() for shape in link.visuals]
     lowest = min(pose[2, 3] - shape.size[0] for pose, shape in shapes if shape.kind == "sphere")
     assert lowest == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("width", "kind"), [(0.030, "flat"), (0.020, "flat"), (0.004, "line")])
+@pytest.mark.parametrize("height", [1.75, 1.95])
+def test_a_narrow_box_is_a_sole_whatever_the_length_of_the_leg(height, width, kind):
+    robot = with_feet(eq.load("human", height=height), 0.28, width)
+    body = eq.Body.of(robot)
+    assert {part.contact for part in body.feet.values()} == {kind}
+    (said,) = (finding.value for finding in body.findings if finding.what == "sole of the left foot")
+    assert said == ("line, 280 mm" if kind == "line" else f"flat, 280 × {width * 1e3:.0f} mm")
+    if kind == "line":
+        with pytest.raises(eq.BodyError, match=r"left foot \(line\).*narrower than a twentieth of its length"):
+            eq.Walking(robot, body)
+        return
+    assert_allclose(np.ptp(body.feet["left foot"].corners, axis=0), [0.28, width], atol=1e-5)
+
+
+def with_feet(robot, length, width):
+    """The robot with boxes for feet."""
+    X = np.eye(4)
+    X[2, 3] = 0.02
+    links = [
+        replace(link, collisions=(Shape("box", (length, width, 0.04), X),)) if link.name.endswith("_foot") else link
+        for link in robot.model.links.values()
+    ]
+    return eq.Robot.from_model(
+        assemble("narrow", links, list(robot.model.joints.values()), gravity=robot.model.gravity)
+    )

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import equipoise as eq
 from equipoise.body.anatomy import anatomy_of
 from equipoise.body.facing import knee_of
 from equipoise.body.hulls import overlap
-from equipoise.body.skeleton import Skeleton
+from equipoise.model.skeleton import Skeleton
 
 # Robots whose soles are known from shapes; the others stand on what was guessed.
 SHAPED = legged.marked(name for name in legged.ALL if name not in ("simple_humanoid", "hrp4c"))
@@ -130,3 +131,12 @@ def test_hulls_that_overlap_and_hulls_that_do_not(rng):
     for gap in (-0.02, 0.02):
         shifted = corners + np.array([0.2 + gap, 0.05, -0.03])
         assert overlap((corners, np.zeros(8)), (shifted, np.zeros(8))) == (gap < 0)
+
+
+@pytest.mark.parametrize("effort", [0.0, 1e-3, 12.0, 16.0])
+def test_a_waist_that_carries_little_has_a_standing_posture(effort):
+    """Whether its torques are near their limits changes on the way to the posture."""
+    robot = legged.robot("jvrc1")
+    body = eq.Body.of(robot.with_limits(["WAIST_Y", "WAIST_P", "WAIST_R"], effort=effort), search=False)
+    (standing,) = (finding for finding in body.findings if finding.what == "standing")
+    assert standing.confidence > 0.5

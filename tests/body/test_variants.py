@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import equipoise as eq
 from equipoise.algebra.rigid import rotation_about
-from equipoise.body.skeleton import Skeleton
+from equipoise.model.skeleton import Skeleton
 
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 BASES = {

@@ -9,7 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import equipoise as eq
+from equipoise.algebra.rigid import rotation_about
 from equipoise.control.contacts.contact import axes_from_normal
+from equipoise.control.stances.posture_contacts import shortest_turn
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +193,15 @@ def test_wrong_input_is_told(human, contacts):
         eq.find_posture(human, {foot: None}, attempts=0)
     with pytest.raises(ValueError, match="cannot carry a robot at rest"):
         eq.find_posture(human, {eq.SlidingContact("left_foot"): None})
+
+
+def test_the_shortest_turn_carries_one_direction_to_the_other(rng):
+    """Opposite ones too, of which every perpendicular axis is as good."""
+    axes = [*np.eye(3), *(a / np.linalg.norm(a) for a in rng.normal(size=(20, 3)))]
+    for a in axes:
+        for b in (*axes, -a, a):
+            turn = shortest_turn(a, b)
+            angle = np.linalg.norm(turn)
+            R = rotation_about(turn / angle, angle) if angle > 0 else np.eye(3)
+            assert_allclose(R @ a, b, atol=1e-12)
+            assert_allclose(angle, np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b), atol=1e-12)

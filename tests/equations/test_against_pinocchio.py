@@ -124,7 +124,7 @@ def test_coriolis_matrix_is_that_of_pinocchio(name, floating, rng):
 @pytest.mark.parametrize("name", ["panda", "baxter", "pr2"])
 def test_mimic_joints_are_those_of_pinocchio(name, rng):
     """Here Pinocchio ties the followers to their leaders itself."""
-    robot = load(name)
+    robot = load(name, True)
     model = pin.buildModelFromUrdf(str(description(name)), pin.JointModelFreeFlyer(), mimic=True)
     twin = peer.twin_of(robot, model)
     assert (model.nv, robot.tree.coupled) == (robot.nv, True)

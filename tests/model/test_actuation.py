@@ -202,7 +202,7 @@ SCENE = f"""<mujoco><worldbody>
     ],
 )
 def test_actuators_decide(actuators, expected):
-    robot, doubts = told(SCENE % actuators)
+    robot, doubts = told(SCENE % actuators, None)
     assert motors(robot) == expected
     passive = [name for name in ("one", "two", "three") if name not in expected]
     assert len(doubts) == bool(passive)
@@ -218,7 +218,7 @@ def test_velocities_with_motors_are_those_that_mujoco_moves(name):
 
     made = name not in support.FURTHER_MJCFS
     source = support.mjcf_of(name, SOME_MOTORS) if made else str(support.robots_folder() / support.FURTHER_MJCFS[name])
-    robot, _ = told(source)
+    robot, _ = told(source, None)
     m = mujoco.MjModel.from_xml_string(source) if made else mujoco.MjModel.from_xml_path(source)
     d = mujoco.MjData(m)
     d.qpos[:] = m.qpos0 + 0.1
@@ -287,7 +287,7 @@ def test_motors_survive_writing(passive):
     robot = eq.load(text, passive=passive)
     written = write_urdf(robot.model)
     assert ("<transmission" in written) == bool(passive)
-    again, _ = told(written)
+    again, _ = told(written, None)
     assert_array_equal(again.actuated, robot.actuated)
     assert again.model.joints["e"].limits.effort == (0.0 if passive == ["c"] else 5.0)
 

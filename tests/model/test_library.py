@@ -37,7 +37,7 @@ def test_built_in_names_come_first_and_every_name_is_found():
 def test_every_robot_of_the_installed_packages_can_be_used(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        model = read(name)
+        model = read(name, floating=True)
         check(model)
     assert model.base is not None
     assert model.mass > 0

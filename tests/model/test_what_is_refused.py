@@ -73,7 +73,7 @@ def test_followers_that_cancel_are_named(multiplier, cancels):
         with pytest.raises(eq.ModelError, match=r"'lead' and its followers \('back'\) move nothing.*locked=\['lead'\]"):
             eq.load(text + "</robot>")
         return
-    robot, _ = told(text + "</robot>")
+    robot, _ = told(text + "</robot>", floating=True)
     assert np.isfinite(robot.forward_dynamics(*robot.random_state(np.random.default_rng(0)), np.zeros(7))).all()
 
 
@@ -91,7 +91,7 @@ def test_followers_cancel_where_their_leaders_put_them(offset, cancels):
         with pytest.raises(eq.ModelError, match=r"'lead' and its followers \('still', 'back'\) move nothing"):
             eq.load(text + "</robot>")
     else:
-        assert told(text + "</robot>")[0].nv == 7
+        assert told(text + "</robot>", floating=True)[0].nv == 7
 
 
 # --- names and files --------------------------------------------------------------------------------------------------
@@ -103,12 +103,12 @@ def test_names_of_any_length():
             eq.load(name)
         with pytest.raises(FileNotFoundError):
             eq.load(f"{name}.urdf")
-    assert eq.load(pair(name="j" * 300)).nv == 7
+    assert eq.load(pair(name="j" * 300), floating=True).nv == 7
 
 
 def test_a_joint_named_base_beside_the_name_that_would_replace_it():
     text = pair(name="base").replace("</robot>", f"{link('c')}{joint('a_to_world', 'a', 'c')}</robot>")
-    robot = eq.load(text)
+    robot = eq.load(text, floating=True)
     assert list(robot.joints) == ["base", "a_to_world"] and (robot.nv, robot.floating) == (8, True)
 
 

@@ -26,11 +26,11 @@ def pair(inside: str = LIMIT, extra: str = "", name: str = "j") -> str:
     return f'<robot name="pair">{link("a")}{link("b")}{joint(name, "a", "b", inside)}{extra}</robot>'
 
 
-def told(source: str | Path, **options: object) -> tuple[eq.Robot, list[str]]:
+def told(source: str | Path, floating: bool | None = True, **options: object) -> tuple[eq.Robot, list[str]]:
     """The robot, and what loading it warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        robot = eq.load(source, **options)  # type: ignore[arg-type]
+        robot = eq.load(source, floating=floating, **options)  # type: ignore[arg-type]
     return robot, [str(w.message) for w in caught if issubclass(w.category, eq.ModelWarning)]
 
 

@@ -15,7 +15,7 @@ from snapshots import require_same_after_restore
 
 import equipoise as eq
 from equipoise.algebra.rigid import rotation_from_rpy
-from equipoise.body.skeleton import Skeleton
+from equipoise.model.skeleton import Skeleton
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, pushed_trot, varied_plant, walk_course
 from equipoise.walking.gait import Command, Place, next_place
 from equipoise.walking.leg_reach import reach_of_groups

@@ -13,7 +13,10 @@ Array = np.ndarray
 
 def skew(w: Array) -> Array:
     """The matrix w^ with w^ x = w × x."""
-    x, y, z = np.moveaxis(np.asarray(w, dtype=float), -1, 0)
+    w = np.asarray(w, dtype=float)
+    x, y, z = np.moveaxis(w, -1, 0)
+    if w.ndim == 1:  # the most frequent case, without the broadcasting of the other
+        return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return quaternions.NUMBERS.matrix([[0 * x, -z, y], [z, 0 * x, -x], [-y, x, 0 * x]])
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..algebra.rigid import rotation_to
-from . import names
+from ..model import names
+from ..model.limbs import Limb, alike, limb_to, limbs_of, trunk_of
+from ..model.skeleton import Skeleton
+from ..model.wheels import slides_of, wheels_of
 from .facing import Evidence, all_names, evidence, opposed, partners
-from .limbs import Limb, limb_to, limbs_of, trunk_of
 from .patches import Patch, Surfaces, lowest_patch
 from .roles import Named, arms_and_head, height, named, trunk_parts
-from .skeleton import Skeleton
-from .symmetry import Symmetry, alike, symmetry_of
-from .wheels import slides_of, wheel_of
+from .symmetry import Symmetry, symmetry_of
 
 Array = np.ndarray
 TO_WRITE = 'if it has feet, name their links in its profile: [parts."left foot"] link = "…"'
@@ -82,7 +82,7 @@ def anatomy_of(skeleton: Skeleton, hints: Hints | None = None) -> Anatomy:
     findings: list[Finding] = []
     skeleton, trunk, limbs, symmetry = _upright(skeleton, hints, findings)
     surfaces = Surfaces(skeleton)
-    rolling = {limb: i for limb in limbs if not hints.feet and (i := wheel_of(limb, surfaces)) is not None}
+    rolling = {} if hints.feet else wheels_of(limbs, surfaces.extent)
     wheels = {limb: skeleton.main_link(i) for limb, i in rolling.items()}
     legs, soles = _carriers(skeleton, surfaces, trunk, limbs, symmetry, tuple(wheels), hints, findings)
     slides = slides_of(skeleton) if not legs and not wheels else ()

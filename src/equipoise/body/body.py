@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..files import written_whole
+from ..model.skeleton import Skeleton, elastic_joints
 from .anatomy import Finding
 from .gains import BodyGains
 from .grounding import grounded
 from .parts import Part
 from .profile import BodyError, Profile, check, read, text
-from .skeleton import Skeleton, elastic_joints
 
 if TYPE_CHECKING:
     from ..geometry.pairs import Pair

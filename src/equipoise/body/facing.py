@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import names
-from .limbs import Limb
+from ..model import names
+from ..model.limbs import Limb
 from .patches import Patch
 
 Array = np.ndarray

@@ -12,20 +12,20 @@ import numpy as np
 
 from ..errors import ModelError
 from ..machine.cache import Cache, key
+from ..model.limbs import Limb
+from ..model.skeleton import Skeleton, elastic_joints
 from . import srdf
 from .anatomy import Anatomy, Finding, Hints, anatomy_of
-from .limbs import Limb
-from .parts import Part, foot_part, link_part, palm_part, squared
+from .parts import Part, foot_part, has_no_wrist, link_part, palm_part, squared
 from .patches import Patch, shapes_digest
 from .posture import StandingPosture, standing_posture
 from .profile import BodyError, Profile, check, fits, read, text
-from .skeleton import Skeleton, elastic_joints
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-VERSION = 25  # of what the cache holds: change it when the search finds otherwise
+VERSION = 26  # of what the cache holds: change it when the search finds otherwise
 KINDS = {1: "one-legged", 2: "biped", 3: "tripod", 4: "quadruped", 6: "hexapod"}
 SOURCES = {"collision shapes": 0.9, "visual shapes": 0.8}  # how sure a sole from them is
 
@@ -105,6 +105,8 @@ def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profil
             findings.append(_about_sole(role, patch))
     for role, arm in anatomy.hands:
         parts[role] = palm_part(anatomy, role, arm, motion)
+        if role not in known.parts and has_no_wrist(anatomy, arm):
+            findings.append(_about_palm(role, parts[role].link))
     if robot.links:
         parts |= _trunk(anatomy)
     found = Profile(
@@ -115,13 +117,18 @@ def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profil
         front=_three(anatomy.skeleton.upright.T @ [1.0, 0.0, 0.0]),
         fingers=tuple(fingers),
         wheels=known.wheels or anatomy.wheels,
-        parts={**parts, **known.parts},
+        parts=parts | {role: _with_joints(part, parts.get(role)) for role, part in known.parts.items()},
         standing=posture,
         touching=known.touching or tuple(p for p in semantics.touching if set(p) <= set(robot.links)),
         groups=known.groups or srdf.joints_of_groups(semantics, robot),
         findings=tuple(findings),
     )
     return replace(found, findings=(*found.findings, *_missing_shapes(anatomy), *_about_ends(semantics.ends, anatomy)))
+
+
+def _with_joints(known: Part, found: Part | None) -> Part:
+    """Returns a part of a profile with the joints of its limb, where the profile does not name them."""
+    return known if known.joints or found is None else replace(known, joints=found.joints)
 
 
 def _hints(skeleton: Skeleton, known: Profile) -> Hints:
@@ -185,12 +192,16 @@ def _kind(robot: Robot, anatomy: Anatomy) -> str:
 
 
 def _about_sole(role: str, patch: Patch) -> Finding:
-    size = "a point" if patch.kind == "point" else f"{patch.kind}, " + " × ".join(
-        f"{x * 1e3:.0f}" for x in sorted(np.ptp(patch.polygon, axis=0), reverse=True)[:2]
-    ) + " mm"  # fmt: skip
+    spans = sorted(np.ptp(patch.polygon, axis=0), reverse=True)[: 1 if patch.kind == "line" else 2]
+    size = f"{patch.kind}, {' × '.join(f'{x * 1e3:.0f}' for x in spans)} mm" if patch.kind != "point" else "a point"
     sure = SOURCES.get(patch.source, 0.2)
     words = patch.source if sure >= 0.5 else f"{patch.source}; give corners in [parts.{role!r}]"
     return Finding(f"sole of the {role}", size, words, sure)
+
+
+def _about_palm(role: str, link: str) -> Finding:
+    reason = f"the arm ends in a forearm, without a wrist; give link, position and rpy of its palm in [parts.{role!r}]"
+    return Finding(f"palm of the {role}", f"the end of {link}", reason, 0.4)
 
 
 def _about_standing(stance: StandingPosture) -> list[Finding]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..algebra.quaternions import from_rotation
 from ..algebra.rigid import smallest_rotation_up
+from ..model.skeleton import Skeleton
 from .parts import Part
-from .skeleton import Skeleton
 
 if TYPE_CHECKING:
     from ..robot import Robot

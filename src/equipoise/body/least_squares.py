@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .skeleton import BodyPoses, Skeleton
+from ..model.skeleton import BodyPoses, Skeleton
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ..model.described import Described
 
 Array = np.ndarray
 Rows = Callable[[Array, BodyPoses], tuple[Array, Array]]  # (q, where everything is) → residuals (m,), Jacobian (m, nv)
@@ -37,7 +37,7 @@ class PositionBounds:
     free: Array
 
     @classmethod
-    def of(cls, robot: Robot, free: Array, part: float = 0.0, most: float = 0.0) -> PositionBounds:
+    def of(cls, robot: Described, free: Array, part: float = 0.0, most: float = 0.0) -> PositionBounds:
         """The limits of a robot's joints, drawn in by a part of their range, by no more than `most` (rad or m)."""
         lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
         for joint in robot.joints.values():
@@ -129,7 +129,7 @@ def _step(q: Array, r: Array, J: Array, damping: Array, bounds: PositionBounds, 
     return step * np.minimum(1.0, FARTHEST / np.maximum(np.abs(step).max(axis=1, initial=0.0), 1e-12))[:, None]
 
 
-def positions(robot: Robot) -> Array:
+def positions(robot: Described) -> Array:
     """(nv,) where the position of each velocity is in q; −1 for the base and joints with several coordinates."""
     at = np.full(robot.nv, -1)
     for joint in robot.joints.values():

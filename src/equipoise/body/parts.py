@@ -8,16 +8,17 @@ from typing import Literal
 import numpy as np
 
 from ..algebra.rigid import inverse, pose, rpy_from_rotation
+from ..model.limbs import Limb
 from ..model.shapes import placement
+from ..model.skeleton import BodyPoses
 from .anatomy import Anatomy
-from .limbs import Limb
 from .patches import Patch, four_corners, lowest_patch
-from .skeleton import BodyPoses
 
 Array = np.ndarray
 Contact = Literal["flat", "line", "point", "none"]
 ON = 0.006  # m: a link this near the sole's plane lies in it
 MARK = 0.06  # of the sole's size: a link this near its middle marks it
+HAND = 0.35  # of an arm's reach: a last body longer than this is a forearm
 CONTACTS: tuple[Contact, ...] = ("flat", "line", "point", "none")
 
 
@@ -83,8 +84,8 @@ def palm_part(anatomy: Anatomy, role: str, arm: Limb, motion: BodyPoses) -> Part
     """The palm of an arm: the flat of its last body that faces the other side when it hangs; its end where there is one
     arm."""
     R = motion.R[arm.end]
+    points, radii, _ = anatomy.surfaces.of(arm.end)
     local = anatomy.skeleton.rest.R[arm.end].T @ (arm.tip - anatomy.skeleton.rest.p[arm.end])
-    points = anatomy.surfaces.of(arm.end)[0]
     along = points.mean(axis=0) if len(points) else local
     along = along / np.linalg.norm(along) if np.linalg.norm(along) > 1e-6 else R.T @ np.array([0.0, 0.0, -1.0])
     side = {"left": 1.0, "right": -1.0}.get(role.split()[0], 0.0)
@@ -93,9 +94,20 @@ def palm_part(anatomy: Anatomy, role: str, arm: Limb, motion: BodyPoses) -> Part
         inward = inward - along * (along @ inward)
         inward = inward / max(float(np.linalg.norm(inward)), 1e-9)
     patch = lowest_patch(anatomy.surfaces, arm.end, inward, arm.reach)
-    if patch.kind == "point":
+    if has_no_wrist(anatomy, arm):
+        end = along * float((points @ along + radii).max()) if len(points) else local
+        patch = Patch("point", inward, end[None], patch.source)
+    elif patch.kind == "point":
         patch = Patch("point", inward, local[None], patch.source)
     return _on(anatomy, arm, patch, along if side else R.T @ np.array([1.0, 0.0, 0.0]), -patch.normal)
+
+
+def has_no_wrist(anatomy: Anatomy, arm: Limb) -> bool:
+    """Whether the last body of an arm is too long for a hand: a forearm, whose flats are no palm."""
+    points, radii, _ = anatomy.surfaces.of(arm.end)
+    ends = np.linalg.norm(points, axis=1) + radii
+    far = np.linalg.norm(arm.tip - anatomy.skeleton.rest.p[arm.end])
+    return max(float(far), float(ends.max(initial=0.0))) > HAND * arm.reach
 
 
 def link_part(anatomy: Anatomy, body: int) -> Part:

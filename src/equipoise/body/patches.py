@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..geometry.capsules import Cloud, cloud_of
+from ..model.skeleton import Skeleton
 from ..model.types import Shape
-from .skeleton import Skeleton
 
 Array = np.ndarray
 Kind = Literal["flat", "line", "point"]
@@ -26,7 +26,8 @@ TILTS = tuple(np.cos(np.radians([35, 75])))
 STEEP = 0.5  # cosine: how far a bar may be from level at zero and still be a foot
 PLANE = np.cos(np.radians(4))  # facets within this angle are one patch
 POINT = 0.12  # of the limb's reach: a patch shorter than this is a point
-LINE = 0.03  # of the limb's reach: a patch narrower than this is a line
+STRIP = 0.03  # of the limb's reach: a facet narrower than this does not tell which way a sole faces
+LINE = 0.05  # of its own length: a patch narrower than this is a line
 FOOT = 0.25  # of the limb's reach: how far a foot's links may be from its ankle
 USUAL = (0.24, 0.11)  # of the limb's reach: length and width of feet
 DEEP = 0.08  # of the limb's reach: height of an ankle
@@ -175,7 +176,7 @@ def _shaped(touching: Array, normal: Array, height: float, reach: float, source:
 
     if spans.max() < POINT * reach:
         return Patch("point", normal, place(((flat.min(axis=0) + flat.max(axis=0)) / 2)[None]), source)
-    if spans.min() < LINE * reach:
+    if spans.min() < LINE * spans.max():
         along = (flat - middle) @ turn[int(np.argmax(spans))]
         ends = np.array([along.max(), along.min()])[:, None] * turn[int(np.argmax(spans))] + middle
         return Patch("line", normal, place(ends), source)
@@ -195,7 +196,7 @@ def _facet(points: Array, down: Array, reach: float, turns: bool) -> Array:
     except QhullError:  # all in one plane, or in one line
         _, spread, turn = np.linalg.svd(points - points.mean(axis=0))
         normal = turn[2] * np.sign(turn[2] @ down or 1.0)
-        return normal if spread[1] > LINE * reach and normal @ down > TILTS[0] else down
+        return normal if spread[1] > STRIP * reach and normal @ down > TILTS[0] else down
     normals = hull.equations[:, :3]
     corners = points[hull.simplices]
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
@@ -203,7 +204,7 @@ def _facet(points: Array, down: Array, reach: float, turns: bool) -> Array:
         near = np.flatnonzero(normals @ down > tilt)
         same = (normals[near] @ normals[near].T > PLANE) * areas[near]
         best = int(np.argmax(same.sum(axis=1) * (normals[near] @ down) ** 4)) if len(near) else 0
-        if len(near) and same[best].sum() >= (LINE * reach) * (POINT * reach):
+        if len(near) and same[best].sum() >= (STRIP * reach) * (POINT * reach):
             mean = same[best] @ normals[near]
             return mean / np.linalg.norm(mean)
     return down

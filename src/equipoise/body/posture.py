@@ -13,17 +13,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..algebra.quaternions import from_rotation, log
+from ..model.limbs import Limb
+from ..model.skeleton import BodyPoses, Skeleton, elastic_joints
+from ..model.types import LoopClosure
 from .anatomy import Anatomy
 from .facing import knee_of
 from .hulls import Hull, overlap
 from .least_squares import PositionBounds, positions, solved
-from .limbs import Limb
 from .patches import Patch
-from .skeleton import BodyPoses, Skeleton, elastic_joints
 
 Array = np.ndarray
 GROUND, LEVEL, PLACE, COM, UPRIGHT, HEIGHT, ARMS, REST, LOOP = 100.0, 50.0, 20.0, 40.0, 10.0, 20.0, 2.0, 0.15, 100.0
-LOADED, EASY = 4.0, 0.5  # weight of gravity torques of the trunk, as parts of their limits, beyond what is easy
+LOADED = 4.0  # weight of gravity torques of the trunk, as parts of their limits
+EASY = 0.5  # part of an effort limit from which on a gravity torque counts
+LEVER = 0.005  # m: a joint that carries less than the weight above it at this lever is taken to carry it there
 BENT = {1: 0.94, 2: 0.94}  # part of the highest stance, by feet; four and more stand lower
 CROUCHED = 0.75
 STRAIGHT = 0.985  # of the highest stance: a posture of the description that is higher has its knees straight
@@ -261,30 +264,30 @@ class _PostureProblem:
 
     def _effortless(self, motion: BodyPoses) -> tuple[Array, Array]:
         """Gravity torques of the trunk's joints near their limits: a waist that can hardly carry the torso stands under
-        it."""
+        it. A joint that is not near its limit has a row of zeros, so that there are as many rows at every posture."""
         skeleton, robot = self.skeleton, self.skeleton.robot
         rows, columns = [np.zeros(0)], [np.zeros((0, robot.nv))]
         for i in self.anatomy.trunk:
             joint = robot.joints.get(skeleton.joint(i)) if i >= 0 and i != skeleton.root else None
-            if joint is None or joint.type.nv != 1 or joint.mimic is not None or not np.isfinite(joint.limits.effort):
+            if joint is None or joint.type.nv != 1 or joint.mimic is not None or not 0 < joint.limits.effort < np.inf:
                 continue
             above = skeleton.subtree(i)
             share = skeleton.mass[above] / skeleton.subtree_mass[i]
             x, J = skeleton.points(motion, [*above, i], np.concatenate([skeleton.com[above], np.zeros((1, 3))]))
             arm, turn = share @ x[:-1] - x[-1], motion.R[i] @ skeleton.robot.tree.bodies[i].joint.spin()[:, 0]
-            per = skeleton.subtree_mass[i] * 9.81 / max(joint.limits.effort, 1e-6)
+            per = min(skeleton.subtree_mass[i] * 9.81 / joint.limits.effort, 1 / LEVER)
             across = LOADED * per * np.array([turn[1], -turn[0], 0.0])
-            over = float(across @ arm) - LOADED * EASY * np.sign(across @ arm)
-            if over * float(across @ arm) <= 0:
-                continue
-            rows.append(np.array([over]))
-            columns.append((across @ (np.einsum("m,miv->iv", share, J[:-1]) - J[-1]))[None])
+            loaded = abs(float(across @ arm)) > LOADED * EASY
+            rows.append(loaded * (across @ arm - LOADED * EASY * np.sign(across @ arm))[None])
+            columns.append(loaded * (across @ (np.einsum("m,miv->iv", share, J[:-1]) - J[-1]))[None])
         return np.concatenate(rows), np.concatenate(columns)
 
     def _loops(self, q: Array, motion: BodyPoses) -> list[tuple[Array, Array]]:
-        """Loops of the mechanism stay closed where they are closed by places."""
+        """Loops of the mechanism stay closed, and coupled joints together."""
         found = []
         for loop in self.skeleton.robot.model.loops.values():
+            if loop.kind == "joint":
+                found.append(self._coupling(q, loop))
             if loop.frame_a is None or loop.frame_b is None:
                 continue
             ends = []
@@ -294,6 +297,16 @@ class _PostureProblem:
             x, J = self.skeleton.points(motion, [b for b, _ in ends], np.stack([p for _, p in ends]))
             found.append((LOOP * (x[0] - x[1]), LOOP * (J[0] - J[1])))
         return found
+
+    def _coupling(self, q: Array, loop: LoopClosure) -> tuple[Array, Array]:
+        """q_a − c(q_b) of two joints."""
+        sides = [self.skeleton.robot.joints[name] for name in (loop.joint_a, loop.joint_b) if name is not None]
+        x = [joint.gearing[0] * q[joint.q.start] + joint.gearing[1] for joint in sides]
+        c, b = np.polynomial.Polynomial(loop.polynomial), x[1] if len(sides) > 1 else 0.0
+        J = np.zeros((1, self.skeleton.robot.nv))
+        for joint, slope in zip(sides, (1.0, -c.deriv()(b)), strict=False):
+            J[0, joint.v] += LOOP * slope * joint.gearing[0]
+        return np.array([LOOP * (x[0] - c(b))]), J
 
     # --- judging ------------------------------------------------------------------------------------------------------
 

@@ -74,7 +74,8 @@ class Profile:
     def complete(self) -> bool:
         """Whether nothing is left to be found."""
         settled = self.kind is not None and self.up is not None and self.front is not None and self.fingers is not None
-        return settled and bool(self.parts)
+        limbs = [part for role, part in self.parts.items() if {"foot", "hand"} & set(role.split())]
+        return settled and bool(self.parts) and all(part.joints for part in limbs)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

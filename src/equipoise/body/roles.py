@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from . import names
-from .limbs import Limb
+from ..model import names
+from ..model.limbs import Limb
+from ..model.skeleton import Skeleton
 from .patches import Patch
-from .skeleton import Skeleton
 from .symmetry import symmetry_of
 
 Named = list[tuple[str, Limb, Patch | None]]

@@ -13,12 +13,10 @@ from itertools import combinations
 
 import numpy as np
 
-from .limbs import Limb
+from ..model.limbs import LIKE, SAME, Limb
 
 Array = np.ndarray
 NEAR = 0.06  # of the limb's reach: as far as mirrored joints may be apart
-LIKE = 0.2  # relative difference of masses
-SAME = 0.04  # of the limb's reach: difference of lengths between joints
 LINE = 0.9  # cosine between mirrored axes
 APART = 0.02  # of the limb's reach: two limbs on one side of the plane are no pair
 MIDDLE = 0.08  # of the limb's reach: a limb this near the plane is a middle one
@@ -132,22 +130,3 @@ def _close(symmetry: Symmetry, limbs: Sequence[Limb]) -> float:
     spans = [float(np.linalg.norm(a.shoulder - b.shoulder)) for a, b in combinations(limbs, 2)]
     own = [float(np.linalg.norm(pair.one.shoulder - pair.other.shoulder)) for pair in symmetry.pairs]
     return 1.0 - float(np.mean(own)) / max(spans) if own and max(spans) > 0 else 0.0
-
-
-def alike(limbs: Sequence[Limb]) -> list[list[Limb]]:
-    """Limbs in classes of equal lengths and masses, the heaviest class first: the legs of a tripod have no mirror
-    image."""
-    classes: list[list[Limb]] = []
-    for limb in limbs:
-        for members in classes:
-            first = members[0]
-            if (
-                len(first.chain) == len(limb.chain)
-                and np.abs(first.lengths - limb.lengths).max(initial=0.0) <= SAME * first.reach
-                and abs(first.mass - limb.mass) <= LIKE * first.mass
-            ):
-                members.append(limb)
-                break
-        else:
-            classes.append([limb])
-    return sorted(classes, key=lambda members: -sum(limb.mass for limb in members))

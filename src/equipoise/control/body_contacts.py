@@ -44,7 +44,7 @@ def part_contacts(frame: str, role: str, part: Part, friction: float = FRICTION)
     if part.contact == "flat":
         return [_flat(frame, role, part, friction)]
     if part.contact == "line":
-        points = [(*corner, 0.0) for corner in part.corners]
+        points = [(*corner, 0.0) for corner in sorted(part.corners, reverse=True)]  # x is ahead: the toe comes first
         return [
             PointContact(frame, name=f"{role} {end}", point=point, friction=friction)
             for end, point in zip(ENDS, points, strict=True)

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..algebra.quaternions import NUMBERS
 from ..errors import ModelError, ModelWarning
-from .changes import with_base
 from .joints import JointType
 from .numbers import require_sound_numbers
 from .tree import MovingBody, Tree, tree_of
@@ -108,20 +107,6 @@ def can_float(model: Model, tree: Tree) -> bool:
     pivots = {body.name: _is_positive(D, scale) for body, D, scale in _pivots(tree, *_followers_and_leaders(model))}
     base = pivots.pop(model.base.name)
     return base or not all(pivots.values())  # a fault elsewhere is not the base's
-
-
-def on_the_ground(model: Model) -> tuple[Model, Tree, list[str]]:
-    """The robot with its base fixed if it cannot float, its tree, and what to say about it."""
-    require_sound_numbers(model)
-    base, tree = model.base, tree_of(model)
-    if base is None or can_float(model, tree):
-        return model, tree, []
-    doubt = (
-        f"the root link {base.child!r} has no inertia and cannot float: it is fixed to the world, as with "
-        "floating=False"
-    )
-    model = with_base(model, floating=False)
-    return model, tree_of(model), [f"{doubt}. Give the link an inertia to let it float"]
 
 
 def _followers_and_leaders(model: Model) -> tuple[set[str], set[str]]:

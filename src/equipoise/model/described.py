@@ -96,6 +96,12 @@ class Described:
         """Links and every other named place."""
         return self.model.frames
 
+    def place(self, frame: str) -> tuple[int, Array]:
+        """(index of the moving body, pose in it) of a frame."""
+        if frame not in self.tree.places:
+            raise unknown_name("frame", frame, self.frames)
+        return self.tree.places[frame]
+
     @property
     def limits(self) -> Limits:
         lower, upper = np.full(self.nq, -np.inf), np.full(self.nq, np.inf)

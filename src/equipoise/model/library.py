@@ -83,7 +83,8 @@ def read(
 
     Args:
         source: path of a URDF or MJCF file, its text, or one of `known_names()`.
-        floating: whether the base floats. None: URDF robots float; MJCF and built-in robots are as they are described.
+        floating: whether the base floats. None: of a URDF as `with_settled_base` finds; MJCF and built-in
+            robots are as they are described.
         gravity: acceleration of free fall in the world, m/s².
         parameters: of the built-in robot, such as `height` of "human".
     """
@@ -173,7 +174,7 @@ def _read_file(source: str | Path, floating: bool | None, gravity: Sequence[floa
         from .xacro_files import expanded
 
         text = expanded(source, data) if ending == ".xacro" else None
-        return read_urdf(source, floating=True if floating is None else floating, gravity=gravity, text=text)
+        return read_urdf(source, floating=floating, gravity=gravity, text=text)
     if tag == "sdf":
         raise ModelError(f"{xml.label(source)}: {_UNREAD['sdf']}")
     if tag == "mujoco":

@@ -19,6 +19,7 @@ from ..algebra import rigid
 from ..errors import EquipoiseError, ModelError, ModelWarning, unknown_name
 from . import xml
 from .assemble import assemble
+from .free_base import with_settled_base
 from .joints import Ball, Continuous, Fixed, Floating, JointType, Planar, Prismatic, Revolute
 from .types import STANDARD_GRAVITY, DeclaredLimits, Inertia, Joint, JointDynamics, Link, Mimic, Model, Shape
 from .urdf_extensions import mesh_folder, with_extensions
@@ -45,7 +46,7 @@ _OTHER_JOINTS: dict[str, Callable[[], JointType]] = {
 def read_urdf(
     source: str | Path,
     *,
-    floating: bool = True,
+    floating: bool | None = True,
     gravity: Sequence[float] = STANDARD_GRAVITY,
     text: str | None = None,
 ) -> Model:
@@ -54,7 +55,8 @@ def read_urdf(
     Args:
         source: path of the file, or its text (anything that starts with "<").
         floating: attach the root link to the world by a floating joint (the base) instead of rigidly. A file whose
-            mass-less root already carries a floating joint keeps that joint as its base.
+            mass-less root already carries a floating joint keeps that joint as its base. None: as `with_settled_base`
+            finds.
         gravity: acceleration of free fall in the world, m/s².
         text: what stands in the file once it is expanded, if it must be.
     """
@@ -96,7 +98,7 @@ class _Notes:
                 warnings.warn(message.format(len(names), shown), ModelWarning, stacklevel=4)
 
 
-def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence[float]) -> Model:
+def _robot(root: Element, folder: Path | None, floating: bool | None, gravity: Sequence[float]) -> Model:
     if root.tag != "robot":
         raise ModelError(
             f"the root element is <{shortened(root.tag)}> (line {root.line}); a URDF file starts with <robot>"
@@ -115,10 +117,11 @@ def _robot(root: Element, folder: Path | None, floating: bool, gravity: Sequence
     joints = [_joint(name, element, notes) for name, element in joint_elements.items()]
     for joint in joints:
         _require_ends(joint, joint_elements, link_elements)
-    joints, floating = _with_own_base(links, joints, floating)
-    model = assemble(root.get("name") or "robot", links, joints, floating=floating, gravity=gravity)
+    joints, attached = _with_own_base(links, joints, floating is not False)
+    model = assemble(root.get("name") or "robot", links, joints, floating=attached, gravity=gravity)
     notes.warn()
-    return with_motors(with_extensions(model, root), root)
+    model = with_motors(with_extensions(model, root), root)
+    return with_settled_base(model) if attached and floating is None else model
 
 
 def _require_expanded(root: Element) -> None:

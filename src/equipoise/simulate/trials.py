@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..body.skeleton import Skeleton
 from ..control.standing import COM
+from ..model.skeleton import Skeleton
 from .conditions import Push
 from .loop import simulate
 from .run import Run

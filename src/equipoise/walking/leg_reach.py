@@ -13,8 +13,8 @@ import numpy as np
 
 from ..body.body import Body
 from ..body.least_squares import PositionBounds, positions, solved
-from ..body.skeleton import BodyPoses, Skeleton
 from ..machine.cache import Cache, key
+from ..model.skeleton import BodyPoses, Skeleton
 from .reach import DIRECTIONS, ITERATIONS, Reach, edges, farthest, joint_bounds
 
 Array = np.ndarray

@@ -18,8 +18,8 @@ import numpy as np
 from ..algebra.quaternions import from_rotation, log
 from ..body.body import Body
 from ..body.least_squares import PositionBounds, positions, solved
-from ..body.skeleton import BodyPoses, Skeleton
 from ..machine.cache import Cache, key
+from ..model.skeleton import BodyPoses, Skeleton
 
 if TYPE_CHECKING:
     from ..robot import Robot

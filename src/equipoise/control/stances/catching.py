@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..controller.settings import time_as_number
 from .stance import Planned, StanceError
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Catching:
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control while it acts or hops."""
         assert self.catcher is not None
-        solution = self.catcher(t, q, v)
+        solution, t = self.catcher(t, q, v), time_as_number(t)
         self.flew = self.flew or self.catcher.mode == "flight"
         if self.catcher.mode != "stand" and isfinite(t):
             self._since = t

@@ -9,21 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..algebra.quaternions import NUMBERS, from_rotation, rotation
 from ..algebra.rigid import smallest_rotation_up
-
-if TYPE_CHECKING:
-    from ..robot import Robot
+from .described import Described
 
 Array = np.ndarray
 LEANING = 0.8  # cosine: an axis of the base this near to up in the description's posture is up
 
 
-def elastic_joints(robot: Robot) -> list[str]:
+def elastic_joints(robot: Described) -> list[str]:
     """Joints that a spring holds and no motor moves."""
     joints = [j for j in robot.joints.values() if j.type.nq == 1 and j.mimic is None and not j.actuated]
     return [joint.name for joint in joints if joint.dynamics.stiffness > 0]
@@ -49,7 +46,7 @@ class Skeleton:
             given.
     """
 
-    robot: Robot
+    robot: Described
     turn: Array | None = None
 
     # --- the tree -----------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ that are short beside it: fingers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +19,8 @@ Array = np.ndarray
 LONG = 0.4  # a subtree is long beside the path to it from this part on; fingers are shorter
 LARGE = 0.15  # of the longest subtree of the robot: what is shorter does not make a trunk
 ALIKE = 0.45  # of the longest child: shorter ones are rods and sensors beside it
+LIKE = 0.2  # relative difference of masses
+SAME = 0.04  # of the limb's reach: difference of lengths between joints
 HEAVY = 0.003  # of the robot's mass: what is lighter does not make a trunk
 
 
@@ -126,3 +129,22 @@ def limb_to(skeleton: Skeleton, trunk: tuple[int, ...], end: int) -> Limb:
     attached = skeleton.parent[chain[-1]] if chain[-1] >= 0 else -1
     beyond = tuple(i for i in skeleton.subtree(chain[-1]) if i not in chain)
     return Limb(skeleton, attached, tuple(reversed(chain)), beyond)
+
+
+def alike(limbs: Sequence[Limb]) -> list[list[Limb]]:
+    """Limbs in classes of equal lengths and masses, the heaviest class first: the legs of a tripod have no mirror
+    image."""
+    classes: list[list[Limb]] = []
+    for limb in limbs:
+        for members in classes:
+            first = members[0]
+            if (
+                len(first.chain) == len(limb.chain)
+                and np.abs(first.lengths - limb.lengths).max(initial=0.0) <= SAME * first.reach
+                and abs(first.mass - limb.mass) <= LIKE * first.mass
+            ):
+                members.append(limb)
+                break
+        else:
+            classes.append([limb])
+    return sorted(classes, key=lambda members: -sum(limb.mass for limb in members))
