@@ -324,8 +324,8 @@ def test_slips_are_held_and_then_ended(human, walk):
     assert kinds.count(EventKind.SLIPPED) == walk.retries + 1 and kinds[1] is EventKind.HELD_HERE
     assert walk.outcome is Outcome.RUNNING and walk.log[-1].reason is Reason.KEEPS_SLIPPING  # it is held, and may stand
     assert walk.log[-1].text == "motion ended: left_foot keeps slipping"
-    for k in range(105):
-        walk(0.1 + k * 0.01, q, np.zeros(human.nv))
+    for k in range(111):
+        walk(0.05 + k * 0.01, q, np.zeros(human.nv))
     assert walk.outcome in (Outcome.STOPPED, Outcome.FAILED)
 
 
@@ -338,6 +338,34 @@ def test_a_state_that_is_not_finite_does_not_raise(human, walk):
     long[3:7] *= 1.001
     assert walk(0.002, long, np.zeros(human.nv)).status.fallback
     assert walk(0.003, walk.q0, np.zeros(human.nv)).status.ok and not walk.log
+
+
+@pytest.mark.parametrize("v", [None, "fast", np.zeros(3), [[1.0], [2.0, 3.0]]])
+def test_what_is_no_velocity_raises_nothing_after_a_fall(human, walk, v):
+    """Where the motion is ended, torques damp the joints; of what is no velocity they know no rates."""
+    walk.reset()
+    q = walk.q0.copy()
+    for k in range(walk.retries + 2):
+        walk(k * 0.01, q, np.zeros(human.nv))
+        q[0] += 1.5 * walk.slip_limit
+    assert walk.log[-1].kind is EventKind.ENDED
+    before = walk.controller.counts["errors"]
+    solution = walk(0.06, q, v)
+    assert solution.status.fallback and np.isfinite(solution.torque).all()
+    assert walk.controller.counts["errors"] == before
+
+
+@pytest.mark.parametrize("stamps", [lambda k: 1.7e18 + 1e6 * k, lambda k: 1e-3 * k + 10.0 * (k == 5)])
+def test_stances_go_on_by_their_own_clock(human, walk, stamps):
+    """Of nanoseconds since 1970 each call is a period, and one wrong stamp changes nothing."""
+    walk.reset()
+    right = [walk(1e-3 * k, walk.q0, np.zeros(human.nv)).torque for k in range(20)]
+    walk.reset()
+    before = walk.controller.counts["errors"]
+    told = [walk(stamps(k), walk.q0, np.zeros(human.nv)) for k in range(20)]
+    assert walk.controller.counts["errors"] == before
+    np.testing.assert_allclose([solution.torque for solution in told], right, atol=1e-3)  # N m
+    assert [event.kind for event in walk.log] == [EventKind.TIME]
 
 
 @pytest.mark.slow

@@ -70,12 +70,14 @@ def test_commands_move_what_they_name(human):
     assert human.waiting
     v = np.zeros(human.robot.nv)
     for t in (1.0, 2.0):
+        human._clock.reset(t)
         human(t, human.q0, v)
     assert_allclose(human.reference(COM, 1.5), human.reference(COM, 1.9), atol=1e-12)
     assert_allclose(human.reference(COM, 3.0), home + np.array([0.02, -0.01, -0.1]), atol=1e-12)  # sway keeps the squat
     hand = human.robot.pose(human.q0, "left hand")[:3, 3]
     assert_allclose(human.reference("left hand", 9.0), hand + np.array([0.1, 0.0, 0.2]), atol=1e-12)
     human.stand(at=3.0)
+    human._clock.reset(3.0)
     human(3.0, human.q0, v)
     assert_allclose(human.reference(COM, 9.0), home, atol=1e-12)
     assert_allclose(human.reference("left hand", 9.0), hand, atol=1e-12)
@@ -242,6 +244,7 @@ def test_a_motion_that_falls_short_is_logged(quadruped):
     quadruped.squat(5.0, at=0.0, seconds=0.2)
     v = np.zeros(quadruped.robot.nv)
     quadruped(0.0, quadruped.q0, v)
+    quadruped._clock.reset(0.3 + SETTLED)
     quadruped(0.3 + SETTLED, quadruped.q0, v)
     assert any("short of its goal" in text for _, text in quadruped.log)
 

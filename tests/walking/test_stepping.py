@@ -39,6 +39,7 @@ def test_a_home_that_moved_is_the_old_one_where_the_feet_are():
     assert_allclose(standing.reference(COM, 0.2), standing.robot.com(q), atol=1e-12)
     assert_allclose(standing.reference(COM, 9.0), turn @ home + by - [0.0, 0.0, 0.05], atol=1e-9)
     assert np.isfinite(standing(0.2, q, np.zeros(standing.robot.nv)).torque).all()
+    standing._clock.reset(5.0)
     standing(5.0, q, np.zeros(standing.robot.nv))  # what was asked for before, and begins now, is seen from there too
     assert_allclose(standing.reference(COM, 9.0), turn @ (home + np.array([0.02, 0.01, -0.05])) + by, atol=1e-9)
     standing.reset()
@@ -89,6 +90,7 @@ def test_a_robot_that_was_turned_looks_where_it_would_have_looked():
         standing.move_home(0.0, q)
         standing.look(0.2, 0.3, at=0.0, seconds=0.1)
         for t in (0.0, 1.0):
+            standing._clock.reset(t)
             standing(t, q, np.full(standing.robot.nv, 0.01))
         gazes.append(frame_targets(standing, standing.robot, q)[frame][:3, :3])
     standing.reset()

@@ -23,14 +23,14 @@ from numpy.typing import ArrayLike
 from ..algebra.quaternions import from_rotation, product
 from ..algebra.rigid import rotation_from_rpy
 from ..body.body import Body, BodyError
+from ..clock import Clock
 from ..errors import ShapeError, unknown_name
 from .body_contacts import FRICTION, contacts_of_body
 from .constraints import Constraint, JointLimits, TorqueLimits
 from .contacts import Contact
 from .controller.controller import WholeBodyController
-from .controller.settings import time_as_number
+from .controller.looped import LoopedController
 from .controller.solution import Solution
-from .stances.initial_state import as_numbers, is_state
 from .strength import COM, require_support, strong_enough
 from .tasks import CoMTask, FrameTask, MomentumTask, PostureTask, Task
 
@@ -89,7 +89,7 @@ class _Command:
     in_world: bool = field(compare=False, default=False)  # a place that does not move along where the robot steps
 
 
-class StandingController:
+class StandingController(LoopedController):
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
@@ -226,7 +226,7 @@ class StandingController:
         return self._ways[name].at(t)[0]
 
     def _ask(self, name: str, goal: Array, at: float | None, seconds: float | None, in_world: bool = False) -> Self:
-        begin = self._t if at is None else _number("at", at)
+        begin = self._t + self._clock.ahead if at is None else _number("at", at)
         far = float(np.linalg.norm(goal - self._last(name)))
         longest = max(far / (0.25 * self.body.gains.speed), 1.5 / self.body.gains.rate)
         took = longest if seconds is None else _number("seconds", seconds)
@@ -249,7 +249,7 @@ class StandingController:
         """Start anew; commands that were given with a time before the first call are kept."""
         if self._began:
             self._commands = []
-        self._t, self._began = 0.0, False
+        self._clock, self._t, self._began = Clock(self.dt), 0.0, False
         self.log: list[tuple[float, str]] = []
         self.controller.reset()
         self._go_home(self.q0)
@@ -320,13 +320,13 @@ class StandingController:
         """How far the centre of mass is off where the model has it, as measured forces tell; see `CoMTask`."""
         self.controller.correct_com(offset)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Solution:
-        """One step of control at time t (s) in state (q, v)."""
-        t, (q, v) = time_as_number(t), as_numbers(q, v)
-        self._t, self._began = t if isfinite(t) else self._t, True
-        said = self._begin(self._t)
+    def _control(self, t: float, q: Array, v: Array, usable: bool) -> Solution:
+        said: list[str] = []
+        if isfinite(t):
+            self._t, self._began = t, True
+            said = [*self._clock.reports, *self._begin(t)]
         solution = self.controller(t, q, v)
-        said += self._checked(self._t, q) if is_state(self.robot, q, v) else []
+        said += self._checked(t, q) if usable else []
         if not said:
             return solution
         self.log += [(self._t, text) for text in said]
@@ -335,7 +335,7 @@ class StandingController:
     def _begin(self, t: float) -> list[str]:
         """Start the commands whose time has come."""
         said = []
-        while self._commands and self._commands[0].at <= t + 1e-9:
+        while self._commands and self._commands[0].at <= self._clock.stamp + 1e-9:
             command = self._commands.pop(0)
             if command.name not in (COM, HEAD) and command.name not in self._led:
                 self._led.add(command.name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,7 @@ import numpy as np
 from ..body.body import Body
 from ..control.body_contacts import FRICTION
 from ..control.constraints import Constraint
-from ..control.controller.settings import time_as_number
 from ..control.controller.solution import Solution
-from ..control.stances.initial_state import as_numbers, is_state
 from ..control.standing import StandingController
 from .state import STAND
 from .walking import FRICTION as UNKNOWN_GROUND
@@ -74,18 +71,16 @@ class Standing(StandingController):
         if self.walker is not None:
             self.walker.observe(wrenches)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Solution:
-        """One step of control at time t (s) in state (q, v)."""
-        walker, t, (q, v) = self.walker, time_as_number(t), as_numbers(q, v)
-        usable = isfinite(t) and is_state(self.robot, q, v)
+    def _control(self, t: float, q: Array, v: Array, usable: bool) -> Solution:
+        walker = self.walker
         if walker is not None and usable and not self.stepping and walker.leaves(t, q, v):
             self.stepping, self._since = True, t
         if walker is None or not self.stepping:
-            return super().__call__(t, q, v)
+            return super()._control(t, q, v, usable)
         solution = walker(t, q, v)
         if not usable:
             return solution
-        self.log += [(t, text) for text in solution.events if isinstance(text, str)]
+        self.log += [(t, text) for text in (*self._clock.reports, *solution.events) if isinstance(text, str)]
         if walker.mode != STAND:
             self._since = t
         if t - self._since < REST / walker.gait.rate:

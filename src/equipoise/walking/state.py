@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import atan2, pi
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,30 +21,6 @@ STAND, SHIFT, STEP = "stand", "shift", "step"
 def wrapped(angle: float) -> float:
     """An angle between −π and π, rad."""
     return (angle + pi) % (2 * pi) - pi
-
-
-class Clock(NamedTuple):
-    """A walker's own time: that of its calls, but where a call's time goes back, it stands still.
-
-    Args:
-        last: s, time of the last call. ahead: s, by which its own time is ahead of that.
-    """
-
-    last: float = -np.inf
-    ahead: float = 0.0
-
-    def back(self, t: float) -> float:
-        """s, by which a call's time goes back."""
-        return max(self.last - t, 0.0)
-
-    def called(self, t: float) -> Clock:
-        """After a call at t."""
-        return Clock(t, self.ahead + self.back(t))
-
-    @property
-    def now(self) -> float:
-        """s, its own time."""
-        return self.last + self.ahead
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ the level acceleration ω² (c − p) that puts the centre of pressure where the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import partial
 from math import atan2, isfinite
@@ -22,12 +22,12 @@ import numpy as np
 
 from ..algebra.arrays import finite
 from ..body.body import Body, BodyError
+from ..clock import Clock
 from ..control.constraints import Constraint
 from ..control.contacts import Contact
 from ..control.controller.frame_targets import frame_targets
-from ..control.controller.settings import time_as_number
+from ..control.controller.looped import LoopedController, as_array
 from ..control.controller.solution import Solution
-from ..control.stances.initial_state import as_numbers, is_state
 from ..control.strength import require_strength
 from ..errors import ShapeError
 from .climb import Climber, ClimbState
@@ -37,7 +37,7 @@ from .hop import Hopper, HopState
 from .machine import Machine
 from .pendulum import divergent
 from .resistance import Resistance
-from .state import STAND, STEP, Clock, Seen, State
+from .state import STAND, STEP, Seen, State
 from .step_plan import StepPlan
 from .trot import trotting
 from .whole_body import Held, WholeBody
@@ -68,7 +68,7 @@ class Snapshot(NamedTuple):
     clock: Clock
 
 
-class Walking:
+class Walking(LoopedController):
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
@@ -106,6 +106,7 @@ class Walking:
         resisted = [] if self._resistance is None else [self._resistance.left()]
         self.machine = walks(self.body, dt, friction, [*resisted, *constraints])
         self.whole_body, self.gait = self.machine.whole_body, self.machine.gait
+        self.controller = self.whole_body.controller
         self._command = self._reported = Command()
         self._later = list[tuple[float, Command]]()
         self.climber = Climber(self.gait, self.whole_body, self.machine)
@@ -196,29 +197,23 @@ class Walking:
         self.hopper.state = self.climber.state = None
         self.log: list[tuple[float, str]] = []
         self._forces: Mapping[str, Array] = {}
-        self._clock = Clock()
+        self._clock = Clock(self.dt)
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
         """Measured contact forces, if the plant has them; of what is no wrench, place decides whether a foot is
         down."""
         felt = wrenches if isinstance(wrenches, Mapping) else {}
-        given = {name: as_numbers(wrench)[0] for name, wrench in felt.items()}
+        given = {name: as_array(wrench) for name, wrench in felt.items()}
         self._forces = {
             name: w for name, w in given.items() if np.shape(w) == (6,) and w.dtype.kind == "f" and finite(w)
         }
 
-    def __call__(self, t: float, q: Array, v: Array) -> Solution:
-        """One step of control at time t (s) in state (q, v)."""
-        said: list[str] = []
-        t, (q, v) = time_as_number(t), as_numbers(q, v)
-        usable = isfinite(t) and is_state(self.robot, q, v)
-        while self._later and self._later[0][0] <= t + 1e-9:
+    def _control(self, t: float, q: Array, v: Array, usable: bool) -> Solution:
+        said = list(self._clock.reports)
+        while self._later and self._later[0][0] <= self._clock.stamp + 1e-9:
             self._command = self._later.pop(0)[1]
         if usable:
-            back, self._clock = self._clock.back(t), self._clock.called(t)
-            said = [*self._cuts(), *self._decide(self._see(self._clock.now, q, v), q)]
-            if back > self.dt:
-                said = [*said, f"time went back by {back:.3g} s; the walk goes on as if it had not"]
+            said += [*self._cuts(), *self._decide(self._see(t, q, v), q)]
         solution = self.whole_body(t, q, v)
         if usable and self._resistance is not None:
             solution = replace(solution, torque=self._resistance.made_up(solution.torque, v))
@@ -242,7 +237,7 @@ class Walking:
             said = self.climber.decide(seen, q, self.dt)
             self._go_on(self.climber.state is None)
             return said
-        if self._hops and self._hops[0][0] <= self._clock.last and self.mode == STAND and self._command.still:
+        if self._hops and self._hops[0][0] <= self._clock.stamp and self.mode == STAND and self._command.still:
             self.hopper.begin(seen, self._hops.pop(0)[1])
         if self.hopper.state is None:
             return self.machine.decide(seen, self._command, self.dt)
@@ -274,7 +269,8 @@ class Walking:
 
     def leaves(self, t: float, q: Array, v: Array) -> bool:
         """Whether the capture point leaves the soles of a robot that stands in state (q, v), or will at once."""
-        return self.machine.leaves(self._see(self._clock.called(t).now, q, v), self.dt)
+        self._clock.called(t)
+        return self.machine.leaves(self._see(self._clock.now, q, v), self.dt)
 
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)
@@ -290,14 +286,14 @@ class Walking:
         state, later = deepcopy(self.machine.state), tuple(self._later)
         climb, hop, hops = deepcopy(self.climber.state), deepcopy(self.hopper.state), tuple(self._hops)
         body, forces = self.whole_body.snapshot(), dict(self._forces)
-        return Snapshot(state, body, self._command, later, forces, climb, hop, hops, self._clock)
+        return Snapshot(state, body, self._command, later, forces, climb, hop, hops, copy(self._clock))
 
     def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""
         self.machine.state, self._command = deepcopy(state.machine), state.command
         self._later, self._forces = list(state.later), state.forces
         self.climber.state, self.hopper.state = deepcopy(state.climb), deepcopy(state.hop)
-        self._hops, self._clock = list(state.hops), state.clock
+        self._hops, self._clock = list(state.hops), copy(state.clock)
         self.whole_body.restore(state.whole_body)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...clock import time_as_number
 from ...errors import unknown_name
 from ...machine.target import NOT_UNIT, QUATERNION_TOLERANCE
 from ...model.html import html_table
@@ -31,7 +32,7 @@ from .context import Context, usable_chart
 from .kernels import kernel_for
 from .layout import Items, Layout
 from .outside import Outside
-from .settings import Settings, numbers_like, require_positive, time_as_number
+from .settings import Settings, numbers_like, require_positive
 from .solution import ControlStatus, Solution, counted
 from .start import dependent_contacts, not_promised
 from .steady import SteadyWatch
@@ -296,13 +297,19 @@ class WholeBodyController:
                 return self._fallback(t, ControlStatus.FAILED, (ControlEvent(ControlEventKind.BUSY, detail=_BUSY),))
             try:
                 self._inside = True
-                return self._control(t, q, v)
-            except Exception as error:  # nothing raises in the loop: an error of our own is an event, and is counted
-                self.counts["errors"] += 1
-                event = ControlEvent(ControlEventKind.ERROR, detail=f"{type(error).__name__}: {error}")
-                return self._fallback(t, ControlStatus.FAILED, (event,))
+                return self.guarded(t, lambda: self._control(t, q, v))
             finally:
                 self._inside = False
+
+    def guarded(self, t: float, answer: Callable[[], Solution]) -> Solution:
+        """Returns what a function answers. Nothing raises in the loop: where it does, the answer is the fallback, with
+        an event, and `counts["errors"]` counts."""
+        try:
+            return answer()
+        except Exception as error:
+            self.counts["errors"] += 1
+            event = ControlEvent(ControlEventKind.ERROR, detail=f"{type(error).__name__}: {error}")
+            return self._fallback(t, ControlStatus.FAILED, (event,))
 
     def _control(self, t: float, q: Array, v: Array) -> Solution:
         problem = self._read_state(t, q, v)

@@ -243,9 +243,3 @@ def numbers_like(known: Array, given: Any) -> Array:
     if array.shape != known.shape or array.dtype.kind not in "fiu":
         raise ValueError(f"wanted numbers of shape {known.shape}, got shape {array.shape} of {array.dtype}")
     return array
-
-
-def time_as_number(t: Any) -> float:
-    """A time as a number; NaN where it is none, as a huge integer is."""
-    number = isinstance(t, int | float | np.number) and bool(abs(t) < 1e300)  # type: ignore[operator]
-    return float(t) if number else float("nan")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ..controller.settings import time_as_number
 from .stance import Planned, StanceError
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class Catching:
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control while it acts or hops."""
         assert self.catcher is not None
-        solution, t = self.catcher(t, q, v), time_as_number(t)
+        solution = self.catcher(t, q, v)
         self.flew = self.flew or self.catcher.mode == "flight"
         if self.catcher.mode != "stand" and isfinite(t):
             self._since = t

@@ -72,6 +72,7 @@ class EventKind(Enum):
     UNEVEN = "{names} is {distance:.3g} m above the plane of the other contacts"
     BEGUN = "{stance}"
     ATTEMPTED = "{stance}: {note}, error {distance:.3g}"
+    TIME = "{note}"
     AREA = "the support has {distance:.3g} m²"
 
 

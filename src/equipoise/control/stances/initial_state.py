@@ -1,44 +1,16 @@
-"""What is looked at first: whether a state is one, and at the first call whether contacts are where they should be."""
+"""What is looked at in the first call: whether contacts are where they should be."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from ...algebra.arrays import finite, length
 from .anchors import Anchors
 from .events import EventKind, EventLog
 from .places import middle, moved, touching_points
 
-if TYPE_CHECKING:
-    from ...robot import Robot
-
 Array = np.ndarray
-UNIT = 1e-6  # of the length of a quaternion
 OFF = 5e-3  # m, by which a contact may be elsewhere
 STEP = 0.05  # m: what is higher is a step of stairs, not a contact in the air
-
-
-def is_state(robot: Robot, q: object, v: object) -> bool:
-    """Whether q and v are arrays of a state: of the right shapes, finite, with quaternions of unit length."""
-    if not (isinstance(q, np.ndarray) and isinstance(v, np.ndarray) and q.dtype.kind == v.dtype.kind == "f"):
-        return False
-    if q.shape != (robot.nq,) or v.shape != (robot.nv,) or not finite(q, v):
-        return False
-    return all(abs(length(q[start : start + 4]) - 1) <= UNIT for start in robot.tree.quaternions)
-
-
-def as_numbers(*given: object) -> tuple[Any, ...]:
-    """Arrays of floats where they can be; what cannot stays as it is, and is no state."""
-    return tuple(x if isinstance(x, np.ndarray) else _as_array(x) for x in given)
-
-
-def _as_array(given: Any) -> Any:
-    try:
-        return np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        return given
 
 
 def tell_contacts_off(log: EventLog, t: float, anchors: Anchors, planned: Array) -> None:

@@ -11,18 +11,18 @@ cannot be reached is given up for the one before it, and where neither helps the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...algebra.arrays import length
 from ...body.body import Body
+from ...clock import Clock
 from ..body_contacts import named_contacts
 from ..constraints import Constraint
 from ..contacts import Contact
 from ..controller.controller import WholeBodyController
-from ..controller.settings import time_as_number
+from ..controller.looped import LoopedController
 from ..controller.solution import Solution
 from ..tasks import Task
 from .anchors import Anchors
@@ -31,7 +31,7 @@ from .construction import FRAMES, make_controller, task_weights, tracked_frames
 from .contact_forces import PATIENCE, ContactForces, damped
 from .dynamic import DynamicMotions
 from .events import ENDINGS, EventKind, EventLog, Outcome, Reason
-from .initial_state import is_state, tell_contacts_off
+from .initial_state import tell_contacts_off
 from .planner import Planner
 from .progress import Progress
 from .route import Route
@@ -50,7 +50,7 @@ HOLDING = 1.0  # s, that a robot must have stood for its motion to count as ende
 EARLY = 0.7  # part of a motion from which on a contact may be made before its time
 
 
-class Stances(Progress):
+class Stances(LoopedController, Progress):
     """Called with (t, q, v), answers a `Solution`; a controller like any other.
 
     Args:
@@ -139,6 +139,7 @@ class Stances(Progress):
         """Start anew at the first stance."""
         self.outcome = Outcome.RUNNING
         self.log = EventLog()
+        self._clock = Clock(self.dt)
         self._route = Route(self.plan)
         self._tries, self._failing, self.fallbacks = 0, 0.0, len(self._refused)
         self._felt: set[str] = set()
@@ -160,10 +161,9 @@ class Stances(Progress):
         """How far the centre of mass is off where the model has it, as measured forces tell; see `CoMTask`."""
         self.controller.correct_com(offset)
 
-    def __call__(self, t: float, q: Array, v: Array) -> Solution:
-        """One step of control at time t (s) in state (q, v)."""
-        t = time_as_number(t)
-        usable = isfinite(t) and is_state(self.robot, q, v)
+    def _control(self, t: float, q: Array, v: Array, usable: bool) -> Solution:
+        for text in self._clock.reports:
+            self.log.tell(EventKind.TIME, t, note=text)
         if self._catching.hops:
             return self._hopped(t, q, v, usable)
         if self._catching.acts or (usable and self._catching.begins(t, q, v, self.in_force)):
@@ -178,7 +178,7 @@ class Stances(Progress):
         if self._failing > PATIENCE and usable and self.outcome in (Outcome.RUNNING, Outcome.COMPLETED):
             self._end(t, q, Reason.NO_TORQUES)  # a solver that stays without an answer
         if self._stopped and (solution.status.fallback or not self._anchors):
-            solution = damped(self.robot, solution, v)
+            solution = damped(self.robot, solution, v if usable else np.zeros(self.robot.nv))
         return self.log.told_by(solution)
 
     def _stepped(self, t: float, q: Array, v: Array) -> Solution:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...balance.support import SupportPolygon, support_polygon
 from ...body.body import Body
+from ...clock import Clock
 from ...geometry.primitives import Plane
 from ...geometry.regions import target_region
 from ...model.types import frozen
@@ -26,13 +27,13 @@ from ..constraints import CoMAbove, Constraint, PointsInside
 from ..constraints.com_above import NEVER
 from ..contacts import Contact, FlatContact, SlidingContact
 from ..controller.controller import WholeBodyController
+from ..controller.looped import LoopedController
 from ..controller.solution import Solution
 from ..item import Points, TaskError
 from ..tasks import AbsoluteTask, FrameTask, HullAreaTask, MomentumTask, PostureTask, RelativeTask, SurfaceTask, Task
 from .attempts import Attempt, Kind, MachineState, Report
 from .construction import with_usual_limits
 from .events import EventKind, EventLog, Outcome, Reason
-from .initial_state import is_state
 from .leaning import area_slopes, edge_rows, returning
 from .places import middle, touching_points
 
@@ -47,7 +48,7 @@ BETTER = 0.02  # an error must fall by this part, or
 CLOSER = 1e-3  # by this much (m, rad, m²), within the patience
 
 
-class MultiContact:
+class MultiContact(LoopedController):
     """A task with one hand, and another hand that may lean on a surface to fulfil it.
 
     Args:
@@ -174,6 +175,7 @@ class MultiContact:
         self.attempts: list[Attempt] = []
         self.outcome = Outcome.RUNNING
         self.log = EventLog()
+        self._clock = Clock(self.dt)
         self._state: MachineState | None = None
         self._walls_at = np.full(len(self.hand.points) + len(self.walls), NEVER)
         self._polygon = None
@@ -216,9 +218,9 @@ class MultiContact:
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
-    def __call__(self, t: float, q: Array, v: Array) -> Solution:
-        """One step of control at time t (s) in state (q, v)."""
-        usable = is_state(self.robot, q, v)
+    def _control(self, t: float, q: Array, v: Array, usable: bool) -> Solution:
+        for text in self._clock.reports:
+            self.log.tell(EventKind.TIME, t, note=text)
         if usable and self._state is None:
             self._begin(t, q, MachineState.TRY)
         if usable:
