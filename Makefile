@@ -10,14 +10,14 @@ READY  := $(VENV)/.ready
 # modules are compiled when they are first imported: most of what is installed never is
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: demo test test-all lint types unit slow docs package bench accuracy setup clean
+.PHONY: demo test test-all lint types unit delicate slow docs package bench accuracy setup clean
 
 demo: $(READY)
 	@$(BIN)/equipoise demo
 
-test: lint types unit
+test: lint types unit delicate
 
-test-all: lint types unit slow
+test-all: test slow
 
 lint: $(READY)
 	@echo "== ruff: lint and format"
@@ -31,6 +31,10 @@ types: $(READY)
 unit: $(READY)
 	@echo "== pytest"
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+
+delicate: $(READY)
+	@echo "== pytest, the delicate tests with the arithmetic of other processors"
+	@$(BIN)/python tests/processors.py
 
 slow: $(VENV)/.ready-types
 	@echo "== pytest, the slow suites"

@@ -50,7 +50,7 @@ def walkabout(robot, controller, steps, seed=0):
 
 
 def wild_between_tame(controllers, robot, q0, steps, seed=0):
-    """Pairs of solutions, of the controller and of one whose solver starts cold, of states near rest.
+    """Pairs of solutions, of one whose solver starts cold and of the controller itself, of states near rest.
 
     Every fourth has velocities of 1 to 100 rad/s. The pair shares whatever a step leaves behind but the working set.
     """
@@ -60,8 +60,8 @@ def wild_between_tame(controllers, robot, q0, steps, seed=0):
         wild = k % 4 == 1
         size = 10.0 ** rng.uniform(0, 2) if wild else 10.0 ** rng.uniform(-4, -2)
         q, v = robot.integrate(q0, 1e-3 * rng.normal(size=robot.nv)), size * rng.normal(size=robot.nv)
-        cold._solver.forget()
-        yield wild, warm(k * DT, q, v), cold(k * DT, q, v)
+        cold.restore(warm.snapshot())  # which forgets the working set
+        yield wild, cold(k * DT, q, v), warm(k * DT, q, v)
 
 
 def judged(pairs, every=1):
@@ -73,7 +73,7 @@ def judged(pairs, every=1):
     """
     ranks = (ControlStatus.OPTIMAL, ControlStatus.RELAXED, ControlStatus.INACCURATE, ControlStatus.FAILED)
     seen: Counter = Counter()
-    for k, (wild, one, reference) in enumerate(pairs):
+    for k, (wild, reference, one) in enumerate(pairs):
         assert ranks.index(one.status) <= ranks.index(reference.status), (k, one.status, reference.status)
         seen[f"{'wild' if wild else 'tame'} {one.status.name}"] += 1
         if one.status is ControlStatus.OPTIMAL:

@@ -1,8 +1,9 @@
-"""Whole-body control of many robots at once: one kernel for all programs, one method for all quadratic programs.
+"""Whole-body control of many robots at once: one kernel for all of their quadratic programs.
 
-The programs of a `WholeBodyController` have one structure, so a batch of states is a batch of arrays, solved together
-(`batch_programs`). Every answer comes with its multipliers and the residuals of the program as stated, in its own
-units: `solved` tells which are good to the tolerance; whoever is not is for the single controller to solve.
+The programs of a `WholeBodyController` have one structure, so a batch of states is a batch of arrays: on a GPU they are
+solved together (`batch_programs`), on a CPU one after the other by the solver of the control loop, which is faster
+there. Every answer comes with its multipliers and the residuals of the program as stated, in its own units: `solved`
+tells which are good to the tolerance; whoever is not is for the single controller to solve.
 
     many = BatchedController(controller)
     answer = many(q, v)             # (B, nq), (B, nv): NumPy arrays, or CuPy arrays on a GPU
@@ -23,10 +24,13 @@ from ...files import MAX_BYTES, read_arrays, written_whole
 from ...machine.program import Program
 from ...machine.store import kernel_of
 from ..item import TaskError
+from ..qp import CompiledSolver
 from ..qp.batch_programs import (
+    DEPENDENT,
+    Answers,
     Programs,
-    certificate,
     finite_ones,
+    judged,
     library,
     replaced,
     solve_batch,
@@ -34,13 +38,13 @@ from ..qp.batch_programs import (
     turned,
     turned_times,
 )
+from ..qp.loops.workspace import NUMBERS
 
 if TYPE_CHECKING:
     from .controller import WholeBodyController
 
 Array = Any
 CHUNK = 32_768  # programs that are in memory at once
-MOST_ITERATIONS = 10_000
 
 
 class BatchedSolution(NamedTuple):
@@ -67,11 +71,10 @@ class BatchedController:
     Args:
         controller: weighted, torque level, with a posture task; called once before, so that its targets and contacts
             are placed.
-        iterations: the most of any program.
         tolerance: of the residuals.
     """
 
-    def __init__(self, controller: WholeBodyController, *, iterations: int = 30, tolerance: float = 1e-6) -> None:
+    def __init__(self, controller: WholeBodyController, *, tolerance: float = 1e-6) -> None:
         c = controller
         if c.level != "torque" or c.priorities != "weighted":
             raise TaskError("BatchedController takes controllers of level 'torque' with weighted priorities")
@@ -86,24 +89,18 @@ class BatchedController:
         if not any(layout.diagonal(task) for task in layout.items.tasks):
             raise TaskError("BatchedController takes controllers with a PostureTask")
         motors = layout.context.motors
-        self._set(step.structure.kernel, step.p.copy(), step.structure.regularisation, motors, iterations, tolerance)
+        self._set(step.structure.kernel, step.p.copy(), step.structure.regularisation, motors, tolerance)
 
-    def _set(
-        self, kernel: Any, p: np.ndarray, regular: np.ndarray, motors: np.ndarray, iterations: int, tolerance: float
-    ) -> None:
-        self.kernel, self.p, self.regular, self.motors = kernel, p, regular, motors
-        self.iterations, self.tolerance = iterations, tolerance
+    def _set(self, kernel: Any, p: np.ndarray, regular: np.ndarray, motors: np.ndarray, tolerance: float) -> None:
+        self.kernel, self.p, self.regular, self.motors, self.tolerance = kernel, p, regular, motors, tolerance
 
     def save(self, path: str | Path) -> None:
         """Everything in one file, for a machine that has a GPU and neither CasADi nor LLVM."""
         program = np.frombuffer(self.kernel.program.to_bytes(), np.uint8)
-        numbers = np.array([self.iterations, self.tolerance])
-        parts = self.p, self.regular, self.motors
+        p, regular, motors, tolerance = self.p, self.regular, self.motors, np.array(self.tolerance)
         written_whole(
             Path(path),
-            lambda file: np.savez(
-                file, program=program, p=parts[0], regular=parts[1], motors=parts[2], numbers=numbers
-            ),
+            lambda file: np.savez(file, program=program, p=p, regular=regular, motors=motors, tolerance=tolerance),
         )
 
     @classmethod
@@ -119,14 +116,14 @@ class BatchedController:
         """
         try:
             data = read_arrays(Path(path), max_bytes)
-            iterations, tolerance = data["numbers"]
+            tolerance = float(data["tolerance"])
             program = Program.from_bytes(data["program"].tobytes())
-            _require_fitting(program, data, float(iterations), float(tolerance))
+            _require_fitting(program, data, tolerance)
         except (OSError, ValueError, LookupError, TypeError, EOFError, BadZipFile, zlib.error, EquipoiseError) as error:
             raise ControllerFileError(f"{str(path)!r} is not a batched controller: {error}") from error
         made = cls.__new__(cls)
         kernel = kernel_of(program, strict=False)
-        made._set(kernel, data["p"], data["regular"], data["motors"], int(iterations), float(tolerance))
+        made._set(kernel, data["p"], data["regular"], data["motors"], tolerance)
         return made
 
     def __call__(self, q: Array, v: Array) -> BatchedSolution:
@@ -152,14 +149,32 @@ class BatchedController:
         programs = self._programs(xp, data)
         finite = finite_ones(xp, programs)
         good = programs if bool(finite.all()) else replaced(xp, programs, ~finite)
-        x, mu, lam = solve_batch(good, self.iterations)
-        residuals = certificate(good, x, mu, lam)
-        solved = finite & (xp.stack(residuals).max(axis=0) <= self.tolerance)  # NaN is not
-        answer = (*self._motion(xp, data, x, v.shape[1]), x, mu, lam, *residuals)
+        found = solve_batch(good, self.tolerance) if xp is not np else self._one_by_one(data, good, finite)
+        answer = (*self._motion(xp, data, found.x, v.shape[1]), *found[:-1])
         if good is not programs:
             for array in answer:
                 array[~finite] = np.nan
-        return BatchedSolution(*answer, solved)
+        return BatchedSolution(*answer, solved=finite & found.solved)
+
+    def _one_by_one(self, data: dict[str, Array], programs: Programs, finite: Array) -> Answers:
+        """By the solver of the control loop, each from the working set of the one before."""
+        (B, k), m = programs.e.shape, programs.lower.shape[1]
+        levels = [data["R"].shape[1] if "R" in data else 0]
+        # All rows are of class 1: where they cannot hold, the answer is the point that violates them least.
+        solver = CompiledSolver(
+            len(self.regular), levels, n_E=k, n_A=m, classes_E=np.ones(k, int), classes_A=np.ones(m, int),
+            regularisation=self.regular, rank_tolerance=DEPENDENT,
+        )  # fmt: skip
+        numbers = [(solver.data[name], data[name]) for name in NUMBERS if name in data]
+        x, multipliers = np.zeros_like(programs.f), np.zeros((B, k + m))
+        for i in np.flatnonzero(finite):
+            for into, batch in numbers:
+                into[...] = batch[i]
+            answer = solver.solve()
+            x[i], multipliers[i] = answer.x, answer.multipliers
+            if not answer.solved:
+                solver.forget()
+        return judged(programs, x, multipliers[:, :k], multipliers[:, k:], self.tolerance)
 
     def _programs(self, xp: Any, data: dict[str, Array]) -> Programs:
         B, n = data["weights"].shape
@@ -184,7 +199,7 @@ class BatchedController:
         return torque, a
 
 
-def _require_fitting(program: Program, data: dict[str, np.ndarray], iterations: float, tolerance: float) -> None:
+def _require_fitting(program: Program, data: dict[str, np.ndarray], tolerance: float) -> None:
     """Raise ValueError unless the arrays of a file are those of a controller with this program."""
     sizes = [argument.size for argument in program.inputs]
     if len(sizes) != 3 or data["p"].shape != (sizes[2],):
@@ -194,5 +209,5 @@ def _require_fitting(program: Program, data: dict[str, np.ndarray], iterations: 
     motors = data["motors"]
     if motors.ndim != 1 or motors.dtype.kind not in "iu" or ((motors < 0) | (motors >= sizes[1])).any():
         raise ValueError(f"its motors are not places among {sizes[1]} velocities")
-    if not (1 <= iterations <= MOST_ITERATIONS and 0 <= tolerance < np.inf):
-        raise ValueError(f"{iterations:g} iterations to within {tolerance:g}")
+    if not 0 <= tolerance < np.inf:
+        raise ValueError(f"its tolerance is {tolerance:g}")

@@ -4,13 +4,18 @@ Each program
 
     minimise  ½ xᵀ H x + fᵀ x   subject to   E x = e,   lower ≤ A x ≤ upper
 
-is reduced first. With H = L Lᵀ, Π the projector on the null space of E L⁻ᵀ and x₀ the minimiser under the equalities
-alone, x = x₀ + N w, N = L⁻ᵀ Π, leaves the shortest w with lower − A x₀ ≤ A N w ≤ upper − A x₀. Where w = 0 is one of
-those, x₀ is the answer and nothing is left to do. The others are solved together by the predictor-corrector
-interior-point method [Meh92], with multipliers held near their last values [FO12], which keeps every matrix invertible;
-whoever is done leaves the batch. At the end the rows that push are held exactly, where that helps.
+is stated in unknowns in which the cost is ½|z|² + cᵀz, where an orthonormal basis of the equalities tells what they
+decide from what they leave. Where the minimiser under the equalities alone satisfies all rows, nothing is left to do.
+The others are brought near their optimum together by the predictor-corrector interior-point method [Meh92], with
+multipliers held near their last values [FO12]; whoever is done leaves the batch. From there the dual active-set method
+[GI83] goes on to the optimum itself, each time with the active rows in the basis.
+
+No matrix is multiplied by its own transpose in what decides the digits: rows of condition κ cost κ of them, not κ², and
+refinement against the program as stated takes those back. Every answer says how well it solves that program.
 
 [Meh92] Mehrotra: On the Implementation of a Primal-Dual Interior Point Method, SIAM J. Optim. 2, 1992.
+[GI83] Goldfarb, Idnani: A Numerically Stable Dual Method for Solving Strictly Convex Quadratic Programs, Math. Prog.
+27, 1983.
 [FO12] Friedlander, Orban: A Primal-Dual Regularized Interior-Point Method for Convex Quadratic Programs,
        Math. Program. Comput. 4, 2012.
 """
@@ -24,15 +29,19 @@ import numpy as np
 from ...errors import ShapeError
 
 Array = Any
-DEPENDENT = 1e-9  # added to the Gram matrix of equalities of length one: rows that say the same are no harm
-REPEATS = 4  # each takes the errors of what was added to a thousandth, or less
+DEPENDENT = 1e-9  # of a row's length: one of which the rows before it leave less says nothing new
+REPEATS = 3  # solutions of a program with all rows held; each takes a millionth of the error of the one before
+ITERATIONS = 30  # of the interior-point method
+ROUNDS = 30  # sets of active rows that are tried after the interior-point method's own
 NEARNESS = 1e-8  # weight of the multipliers' distance from their last values
-HOLD = 1e-6  # softness of rows that are held, made up for by repetition
-CONVERGED = 1e-8  # largest residual of the reduced program that ends the iterations, before the certificate
+CONVERGED = 1e-8  # largest residual of the reduced program that ends the iterations
 CENTRE = 1e-11  # least product of slack and multiplier aimed at
 LEAVING = 0.1  # part of the batch that is done before it leaves: making the batch smaller has its price
 BACK = 0.995  # part of the way to the nearest wall
 LARGEST = 1e12  # multipliers of programs without a solution grow for ever
+SMALLEST = 1e-300  # multiplier of a row that joins
+ACCURATE = 1e-9  # largest relative residual of the program as stated that is called solved
+TOUCHING = 1e-10  # violation of a row, by max(1, |bound|), with which it need not be held
 
 
 class Programs(NamedTuple):
@@ -46,21 +55,38 @@ class Programs(NamedTuple):
     lower: Array
     upper: Array
 
+    def at(self, rows: Array) -> Programs:
+        return Programs(*(array[rows] for array in self))
 
-class Reduced(NamedTuple):
-    """What is left without equalities: the shortest w with below ≤ G w ≤ above, rows of length one."""
 
-    G: Array
-    below: Array
-    above: Array
-    length: Array  # of the rows before
-    scale: Array  # of the unknowns
-    inverse: Array  # L⁻¹ of the scaled H
-    Pi: Array
-    z: Array  # Lᵀ x₀
-    V: Array  # E L⁻ᵀ, rows of length one
-    gram: Array  # (V Vᵀ)⁻¹
-    length_E: Array
+class Answers(NamedTuple):
+    """What was found for each program, and how well it solves it as stated."""
+
+    x: Array  # (B, n)
+    mu: Array  # (B, k), multipliers of E
+    lam: Array  # (B, m), of A, positive at upper bounds
+    primal: Array  # (B,) see `certificate`
+    dual: Array
+    gap: Array
+    solved: Array  # (B,) whether all three are within the tolerance
+
+    def at(self, rows: Array) -> Answers:
+        return Answers(*(array[rows] for array in self))
+
+    @property
+    def worst(self) -> Array:
+        """(B,) the largest residual; infinite where one is no number."""
+        worst = library(self.x).stack([self.primal, self.dual, self.gap]).max(axis=0)
+        return library(self.x).where(worst >= 0, worst, np.inf)
+
+
+class Held(NamedTuple):
+    """Programs with some rows held at their bounds."""
+
+    x: Array
+    mu: Array
+    lam: Array  # zero of rows that are not held, and of those that say nothing new
+    ray: Array  # change of the multipliers that changes nothing, outward for a fresh row that is not new
 
 
 class Iterate(NamedTuple):
@@ -77,20 +103,22 @@ class Iterate(NamedTuple):
         return Iterate(*(array[rows] for array in self))
 
 
-def solve_batch(programs: Programs, iterations: int = 30) -> tuple[Array, Array, Array]:
-    """(x, multipliers of E, multipliers of A) of each program."""
-    xp = library(programs.H)
-    r = _reduced(xp, programs)
-    w, lam = xp.zeros_like(r.z), xp.zeros_like(r.below)
-    hard = xp.flatnonzero(((r.below > 0) | (r.above < 0)).any(axis=1))  # elsewhere w = 0
-    if len(hard):
-        w[hard], lam[hard] = _shortest(xp, r.G[hard], r.below[hard], r.above[hard], iterations)
-    x, lam = r.scale * turned_times(r.inverse, r.z + times(r.Pi, w)), lam / r.length
-    p = programs
-    mu, g = xp.zeros_like(p.e), times(p.H, x) + p.f + turned_times(p.A, lam)
-    for _ in range(REPEATS):
-        mu = mu - times(r.gram, times(r.V, times(r.inverse, r.scale * (g + turned_times(p.E, mu))))) / r.length_E
-    return x, mu, lam
+def solve_batch(programs: Programs, tolerance: float = ACCURATE) -> Answers:
+    """Each program's solution with its residuals; `solved` says which are within the tolerance."""
+    xp, p = library(programs.H), programs
+    scale = 1 / xp.sqrt(xp.diagonal(p.H, axis1=1, axis2=2))  # unknowns in units in which each costs the same
+    factor = xp.linalg.cholesky(scale[:, :, None] * p.H * scale[:, None, :])
+    back = scale[:, :, None] * turned(xp.linalg.inv(factor))  # x = back z
+    nothing = xp.zeros_like(p.lower)
+    answer = judged(p, *_held(xp, p, back, nothing, nothing > 0)[:3], tolerance)
+    left = xp.flatnonzero((xp.abs(_beyond(xp, p, answer.x)) > TOUCHING).any(axis=1))
+    if len(left):
+        some, few = p.at(left), back[left]
+        push = _near(xp, some, few, answer.x[left])
+        better = _settled(xp, some, few, answer.at(left), push, tolerance)
+        for into, found in zip(answer, better, strict=True):
+            into[left] = found
+    return answer
 
 
 def certificate(p: Programs, x: Array, mu: Array, lam: Array) -> tuple[Array, Array, Array]:
@@ -116,40 +144,125 @@ def certificate(p: Programs, x: Array, mu: Array, lam: Array) -> tuple[Array, Ar
     return xp.abs(off).max(axis=1), dual, gap / size
 
 
-def _reduced(xp: Any, p: Programs) -> Reduced:
-    """Without equalities, in unknowns in which the cost is ½|w|²."""
-    scale = 1 / xp.sqrt(xp.diagonal(p.H, axis1=1, axis2=2))  # unknowns in units in which each costs the same
-    n, k = p.H.shape[1], p.E.shape[1]
-    inverse = xp.linalg.inv(xp.linalg.cholesky(scale[:, :, None] * p.H * scale[:, None, :]))
-    back = scale[:, :, None] * turned(inverse)  # x = back z
-    V, length_E = _unit(xp, p.E @ back)
-    e = p.e / length_E
-    gram = xp.linalg.inv(V @ turned(V) + DEPENDENT * xp.eye(k)) if k else xp.zeros((len(V), 0, 0))
-    Pi = xp.eye(n) - turned(V) @ gram @ V
-    Pi = Pi @ Pi
-    Pi = Pi @ Pi  # a projector to rounding, in spite of what was added to the Gram matrix
-    z = -times(Pi, turned_times(back, p.f))
+def _basis(xp: Any, C: Array) -> tuple[Array, Array, Array]:
+    """(Q, T⁻¹, which rows are new): C = T Q, rows of Q orthonormal, or zero where those before leave nothing of C's.
+
+    Rows of C have length one; T is lower triangular, with rows of the identity where Q has none.
+    """
+    Q, T, new = xp.zeros_like(C), xp.zeros((len(C), C.shape[1], C.shape[1])), xp.zeros(C.shape[:2], dtype=bool)
+    for j in range(C.shape[1]):
+        row = C[:, j]
+        for _ in range(2 if j else 0):  # twice is enough
+            shares = times(Q[:, :j], row)
+            row = row - turned_times(Q[:, :j], shares)
+            T[:, j, :j] += shares
+        rest = xp.sqrt((row * row).sum(axis=1))
+        is_new = new[:, j] = rest > DEPENDENT
+        T[:, j, j] = xp.where(is_new, rest, 1.0)
+        Q[:, j] = xp.where(is_new[:, None], row / T[:, j, j, None], 0.0)
+        T[:, j, :j] *= is_new[:, None]
+    return Q, xp.linalg.inv(T) if T.size else T, new
+
+
+def _held(xp: Any, p: Programs, back: Array, push: Array, fresh: Array) -> Held:
+    """The minimiser with some rows of A held at a bound, and no others: at the upper one where `push` is positive, at
+    the lower one where it is negative. Of rows that depend on each other those with the larger push count, and the one
+    that is fresh last."""
+    k, count = p.e.shape[1], int((push != 0).sum(axis=1).max()) if push.size else 0
+    at = xp.argsort(-xp.where(fresh, SMALLEST, xp.abs(push)), axis=1)[:, :count]
+    side = xp.take_along_axis(push, at, 1)
+    bound = xp.where(side > 0, xp.take_along_axis(p.upper, at, 1), xp.take_along_axis(p.lower, at, 1))
+    rows = xp.where((side != 0)[:, :, None], xp.take_along_axis(p.A, at[:, :, None], 1), 0.0)
+    C, d = xp.concatenate([p.E, rows], axis=1), xp.concatenate([p.e, xp.where(side != 0, bound, 0.0)], axis=1)
+    unit, length = _unit(xp, C @ back)
+    Q, inverse, new = _basis(xp, unit)
+    x, m = xp.zeros_like(p.f), xp.zeros_like(d)
     for _ in range(REPEATS):
-        z = z - turned_times(V, times(gram, times(V, z) - e))
-    rows = p.A @ back
-    G, length = _unit(xp, rows @ Pi)
-    value = times(rows, z)
-    return Reduced(
-        G, (p.lower - value) / length, (p.upper - value) / length, length, scale, inverse, Pi, z, V, gram, length_E
-    )
+        g = turned_times(back, times(p.H, x) + p.f + turned_times(C, m))
+        lacks = times(inverse, xp.where(new, (d - times(C, x)) / length, 0.0)) + times(Q, g)
+        x = x + times(back, turned_times(Q, lacks) - g)
+        m = m - turned_times(inverse, lacks) / length
+    last = xp.concatenate([xp.zeros_like(p.e), xp.where(xp.take_along_axis(fresh, at, 1), xp.sign(side), 0.0)], axis=1)
+    last = xp.where(new, 0.0, last)
+    ray = (last - turned_times(inverse, times(Q, turned_times(unit, last)))) / length
+    made, which = [xp.zeros_like(push) for _ in range(2)], xp.arange(len(push))[:, None]
+    for into, found in zip(made, (m, ray), strict=True):
+        into[which, at] = found[:, k:]
+    return Held(x, m[:, :k], *made)
 
 
-def _unit(xp: Any, rows: Array) -> tuple[Array, Array]:
-    """Rows of length one, and how long they were; those that are nothing but rounding stay short."""
-    length = xp.sqrt((rows * rows).sum(axis=2))
-    length = xp.maximum(length, 1e-9 * length.max(axis=1, keepdims=True)) if length.shape[1] else length
+def judged(p: Programs, x: Array, mu: Array, lam: Array, tolerance: float) -> Answers:
+    """An answer with its residuals."""
+    primal, dual, gap = certificate(p, x, mu, lam)
+    solved = (primal <= tolerance) & (dual <= tolerance) & (gap <= tolerance)  # NaN is not
+    return Answers(x, mu, lam, primal, dual, gap, solved)
+
+
+def _beyond(xp: Any, p: Programs, x: Array) -> Array:
+    """By how much each row of A is above its upper bound, or, negative, below its lower one; by max(1, |bound|)."""
+    value = times(p.A, x)
+    nearest = xp.clip(value, p.lower, p.upper)
+    return (value - nearest) / xp.maximum(1, xp.abs(nearest))
+
+
+def _settled(xp: Any, p: Programs, back: Array, best: Answers, push: Array, tolerance: float) -> Answers:
+    """The optimum from multipliers near its own, by the dual active-set method [GI83] with each set solved anew; the
+    best of what was tried."""
+    alive, fresh = xp.arange(len(push)), xp.zeros(push.shape, dtype=bool)
+    for _ in range(ROUNDS):
+        some = p.at(alive)
+        held = _held(xp, some, back[alive], push, fresh)
+        pulls = (held.lam * push < 0) & (some.lower < some.upper)
+        found = judged(some, held.x, held.mu, xp.where(pulls, 0.0, held.lam), tolerance)
+        rows = xp.flatnonzero(found.worst < best.at(alive).worst)
+        for into, new in zip(best, found, strict=True):
+            into[alive[rows]] = new[rows]
+        push, fresh, changed = _exchanged(xp, some, held, push, fresh)
+        stay = xp.flatnonzero(~found.solved & changed)
+        alive, push, fresh = alive[stay], push[stay], fresh[stay]
+        if not len(alive):
+            break
+    return best
+
+
+def _exchanged(xp: Any, p: Programs, held: Held, push: Array, fresh: Array) -> tuple[Array, Array, Array]:
+    """(multipliers, which row is fresh, of which programs the set changed): multipliers go towards those of the held
+    rows until one of them changes its sign, whose row leaves; where none does, the row that is violated most joins."""
+    stuck = (held.ray != 0).any(axis=1, keepdims=True)  # the fresh row depends on the others: only if one leaves
+    aim = xp.where(stuck, push + LARGEST * held.ray, held.lam)
+    pulls = (aim * push < 0) & (p.lower < p.upper)
+    parts = xp.where(pulls, push / xp.where(pulls, push - aim, 1.0), 1.0)
+    part, leaves = parts.min(axis=1, keepdims=True), pulls.any(axis=1, keepdims=True)
+    push = xp.where(pulls & (parts <= part), 0.0, push + part * (aim - push))
+    beyond = xp.where(push == 0, _beyond(xp, p, held.x), 0.0)
+    most = xp.abs(beyond).max(axis=1, keepdims=True)
+    joins = ~leaves & ~stuck & (most > TOUCHING) & (xp.abs(beyond) == most)
+    push = xp.where(joins, SMALLEST * xp.sign(beyond), push)
+    return push, joins | (fresh & leaves & (push != 0)), joins.any(axis=1) | leaves[:, 0]
+
+
+def _near(xp: Any, p: Programs, back: Array, x: Array) -> Array:
+    """Multipliers of A near those of the optimum, zero of rows that are not near their bounds; from x, which solves the
+    program without rows of A."""
+    rows, Q = p.A @ back, _basis(xp, _unit(xp, p.E @ back)[0])[0]
+    whole = _unit(xp, rows)[1]
+    for _ in range(2):
+        rows = rows - (rows @ turned(Q)) @ Q
+    G, length = _unit(xp, rows, DEPENDENT * whole)
+    value = times(p.A, x)
+    return _shortest(xp, G, (p.lower - value) / length, (p.upper - value) / length) / length
+
+
+def _unit(xp: Any, rows: Array, least: Any = 0.0) -> tuple[Array, Array]:
+    """Rows of length one, and how long they were; those shorter than `least`, which are rounding, stay short."""
+    length = xp.maximum(xp.sqrt((rows * rows).sum(axis=2)), least)
     length = xp.where(length == 0, 1.0, length)
     return rows / length[..., None], length
 
 
-def _shortest(xp: Any, G: Array, below: Array, above: Array, iterations: int) -> tuple[Array, Array]:
-    """(w, multipliers): the shortest w with below ≤ G w ≤ above, of each program; the last one tried where none was
-    found.
+def _shortest(xp: Any, G: Array, below: Array, above: Array) -> Array:
+    """Multipliers of the shortest w with below ≤ G w ≤ above, of each program, where they are larger than the slacks;
+    the last ones tried where there is no such w.
 
     Upper and lower bounds are two planes of one array: ± G w + s = b with s > 0, and λ > 0 where there is a bound.
     """
@@ -160,9 +273,9 @@ def _shortest(xp: Any, G: Array, below: Array, above: Array, iterations: int) ->
     s = xp.where(on, xp.maximum(b, 1.0), 1.0)
     now = Iterate(G, b, on, xp.zeros((len(G), G.shape[2])), s, xp.where(on, 1 / s, 0.0))
     end, alive = Iterate(G, b, on, *(xp.empty_like(x) for x in now[3:])), xp.arange(len(G))
-    for k in range(iterations + 1):
+    for k in range(ITERATIONS + 1):
         rows, gradient, worst = _errors(xp, now)
-        done = (worst < CONVERGED) | (k == iterations)
+        done = (worst < CONVERGED) | (k == ITERATIONS)
         if int(done.sum()) >= max(1.0, LEAVING * len(alive)):
             some, stay = xp.flatnonzero(done), xp.flatnonzero(~done)
             for into, found in zip(end[3:], now[3:], strict=True):
@@ -171,34 +284,8 @@ def _shortest(xp: Any, G: Array, below: Array, above: Array, iterations: int) ->
         if not len(alive):
             break
         now = _step(xp, now, rows, gradient)
-    w, lam = _polished(xp, end)
-    return unit[:, None] * w, unit[:, None] * (lam[:, 0] - lam[:, 1])
-
-
-def _polished(xp: Any, now: Iterate) -> tuple[Array, Array]:
-    """(w, λ) where the rows with λ > s are held exactly and the others let go, if that is nearer to optimal.
-
-    By the method of multipliers, in steps from what is there: all numbers are small, and so is rounding.
-    """
-    G, b, on, w, s, lam = now
-    held = on & (lam > s)
-    stiff = held.any(axis=1) / HOLD
-    aim, push = xp.where(held, b, 0.0), xp.where(held, lam, 0.0)
-    aim, push, better = aim[:, 0] - aim[:, 1], push[:, 0] - push[:, 1], w
-    K = xp.linalg.inv(xp.eye(G.shape[2]) + (turned(G) * stiff[:, None, :]) @ G)
-    for _ in range(REPEATS):
-        better = better - times(K, better + turned_times(G, push + stiff * (times(G, better) - aim)))
-        push = push + stiff * (times(G, better) - aim)
-    pushes = xp.where(held, xp.maximum(_both(xp, push), 0.0), 0.0)
-    good = _distance(xp, now, better, pushes) < _distance(xp, now, w, lam)
-    return xp.where(good[:, None], better, w), xp.where(good[:, None, None], pushes, lam)
-
-
-def _distance(xp: Any, now: Iterate, w: Array, lam: Array) -> Array:
-    """The largest error of w and λ ≥ 0 among rows, gradient and products of multiplier and distance."""
-    room = xp.where(now.on, now.b - _both(xp, times(now.G, w)), 0.0)
-    gradient = xp.abs(w + turned_times(now.G, lam[:, 0] - lam[:, 1])).max(axis=1)
-    return xp.maximum(gradient, xp.maximum(-room, xp.abs(lam * room)).max(axis=(1, 2)))
+    lam = xp.where(on & (end.lam > end.s), end.lam, 0.0)
+    return unit[:, None] * (lam[:, 0] - lam[:, 1])
 
 
 def _errors(xp: Any, now: Iterate) -> tuple[Array, Array, Array]:
