@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from dataclasses import replace
 from math import exp
 
 import numpy as np
@@ -16,9 +17,12 @@ from snapshots import require_same_after_restore
 import equipoise as eq
 from equipoise.algebra.rigid import rotation_from_rpy
 from equipoise.model.skeleton import Skeleton
+from equipoise.simulate.conditions import Push
+from equipoise.simulate.estimated import driven, on_estimates
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, pushed_trot, varied_plant, walk_course
 from equipoise.walking.gait import Command, Place, next_place
 from equipoise.walking.leg_reach import reach_of_groups
+from equipoise.walking.machine import LAST
 from equipoise.walking.many_feet import LINE, hull_of, virtual_foot
 from equipoise.walking.state import STEP
 from equipoise.walking.step_plan import Flight, StepPlanner, Wish, capturable
@@ -286,3 +290,46 @@ def test_quadrupeds_trot_and_take_pushes(name):
 def test_quadrupeds_follow_changing_commands(name):
     trial = walk_course(made(name), 0)
     assert trial.good, [(leg.asked, leg.came) for leg in trial.legs]
+
+
+# --- what the pendulum does not explain -------------------------------------------------------------------------------
+
+
+def test_a_steady_force_neither_slows_a_trot_nor_pushes_it_aside(quadruped):
+    """A force F on a pendulum of mass m is a pressure F / (m ω²) away: steps learn that shift and count on it."""
+    force = np.array([-12.0, 8.0, 0.0])  # N, against and across the way
+    wind = Push(quadruped.body.frames["torso"], tuple(force), 0.5, 10.0)
+    quadruped.command(0.2, at=0.1)
+    run = walked(quadruped, 4.0, pushes=[wind])
+    forward, left, _ = mean_velocity(run, 2.0, 4.0)
+    assert run.outcome == "completed" and forward == pytest.approx(0.2, rel=0.15) and abs(left) < 0.15 * 0.2
+    expected = force[:2] / (quadruped.robot.mass * quadruped.gait.rate**2)
+    assert_allclose(quadruped.machine.state.shift, expected, atol=0.15 * np.linalg.norm(expected))
+
+
+def test_a_trot_on_estimates_is_as_fast_as_commanded(quadruped):
+    """Drives, friction and feet that are felt by the joints' torques alone cost no speed."""
+    quadruped.command(0.1, at=0.3)
+    options = on_estimates(quadruped.robot, quadruped.contacts)
+    run = eq.simulate(
+        quadruped.robot, driven(quadruped.robot, quadruped), varied_plant(quadruped, 7), 4.5, q0=quadruped.q0, seed=7,
+        delay=DELAY, **options,
+    )  # fmt: skip
+    forward, left, _ = mean_velocity(run, 2.0, 4.5)
+    assert run.outcome == "completed" and forward == pytest.approx(0.1, rel=0.15) and abs(left) < 0.05 * forward
+
+
+def test_a_swing_that_lasts_longer_than_any_step_lands_at_once(quadruped):
+    """In time, a plan that gains by it lands late; after the longest step it lands within the nearest future."""
+    quadruped.command(0.2)
+    run = walked(quadruped, 0.7)
+    machine, gait = quadruped.machine, quadruped.gait
+    assert machine.state.mode == STEP and machine.state.swing is not None
+    lasts = {}
+    for since in (0.5 * gait.period, gait.longest + 0.05):
+        seen = quadruped._see(machine.state.since + since, run.q[-1], run.v[-1])
+        machine.state.end = seen.t + 1.0  # it would be in the air for long
+        ahead = replace(seen, xi=seen.place(machine.state.stance).xy + np.array([0.05, 0.0]))
+        lasts[since] = machine._planned(ahead, Command(1.0)).seconds - gait.transfer / 2
+    in_time, too_late = lasts.values()
+    assert 0.1 < in_time <= gait.longest - 0.5 * gait.period + 1e-9 and too_late <= 2 * LAST + 1e-9

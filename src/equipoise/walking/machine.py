@@ -10,7 +10,7 @@ A step begins when its stance foot touches. During the transfer both feet carry;
 
 from __future__ import annotations
 
-from math import hypot
+from math import expm1, hypot
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +49,8 @@ CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
 HURRY = 6.0  # 1/ω: how long after a push steps are hurried
 PELVIS = 4.0  # how much more the pelvis weighs meanwhile: hips that tilt bring feet down late and askew
 CLIMB = 1.5  # of the usual time of a step, that one to a tread takes
+SHIFT_RATE = 0.2  # of what the last step shows of the capture point's shift, taken on
+FARTHEST_SHIFT = 0.1  # of the height, that a step may show
 PACE = 0.3  # of the last step's time in the mean that steps are set by
 
 
@@ -66,6 +68,7 @@ class Machine:
     # the body on
     caught: ClassVar[float] = 2.0
     unhurried: ClassVar[float] = UNHURRIED
+    learns: ClassVar[bool] = False  # whether steps count on what the pendulum did not explain of those before
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
@@ -192,6 +195,7 @@ class Machine:
         if s.last is not None:
             part, rate = min(dt * self.gait.rate / WATCH, 1.0), (seen.xi - s.last) / dt
             s.drift = s.drift + part * (rate - s.drift)
+            s.predicted = s.predicted + dt * self.gait.rate * (s.predicted - s.pressure)
             s.shove = s.shove + part * (rate - self.gait.rate * (s.last - s.pressure) - s.shove)
             if self.footing.jolted(s, seen):
                 s.shove = np.zeros(2)
@@ -235,14 +239,14 @@ class Machine:
         """Weight goes to a foot, and the other will swing."""
         s = self.state
         s.mode, s.stance, s.since, s.swing, s.plan, s.hull = STEP, stance, seen.t, None, None, None
-        s.origin, s.steps, s.felt, s.goes_on = s.pressure, s.steps + 1, None, False
+        s.origin, s.steps, s.felt, s.goes_on, s.predicted = s.pressure, s.steps + 1, None, False, seen.xi
         s.transfer = self.gait.hurried if self._hurried(seen.t) else self.gait.transfer
 
     def _planned(self, seen: Seen, command: Command) -> StepPlan | None:
         """The plan from here on; None where there is none."""
         s, gait, stance = self.state, self.gait, seen.place(self.state.stance)
         since = seen.t - s.since
-        wait, ahead = s.transfer - since, self._shoved(seen)
+        wait, ahead = s.transfer - since, self._shoved(seen) + _axes(s.heading) @ s.shift
         if wait > 0.0:  # until weight has changed feet
             to = stance.xy if s.plan is None else stance.xy + stance.R @ s.plan.pressure
             ahead = after_shift(ahead, s.pressure, to, gait.rate, wait)
@@ -354,6 +358,7 @@ class Machine:
         s.swing, s.bumps, s.landed, s.tidies = None, 0, landed, False
         took = min(max(seen.t - s.since, self.gait.shortest), self.gait.longest)
         s.pace += PACE * (took / s.period - s.pace)
+        self._learn(seen, took)
         self.preview.measure(s, seen, command)
         if s.queue and s.queue[0].foot == landed:
             s.heading = s.queue.pop(0).place.yaw
@@ -364,8 +369,24 @@ class Machine:
         self.whole_body.share(landed, 0.0)
         return []
 
+    def _learn(self, seen: Seen, took: float) -> None:
+        """What the pendulum did not explain of this step, for the next ones.
+
+        Drives that lag, friction of joints and masses that the model has elsewhere act as a pressure that lies beside
+        the planned one: ξ̇ = ω (ξ + d − p). After a step of T = `took` it ends d (e^(ωT) − 1) beside the prediction.
+        """
+        s, most = self.state, FARTHEST_SHIFT * self.gait.height
+        if self.learns and not self._hurried(seen.t):
+            off = (seen.xi - s.predicted) / expm1(self.gait.rate * took)
+            s.shift = s.shift + SHIFT_RATE * (np.clip(_axes(s.heading).T @ off, -most, most) - s.shift)
+
     def _can_stand(self, seen: Seen) -> bool:
         """Whether pressure alone can bring the capture point to rest between the feet."""
         places = seen.place(0), seen.place(1)
         points = np.concatenate([STOPPING * sole @ p.R.T + p.xy for sole, p in zip(self.soles, places, strict=True)])
         return float(support_polygon(points).margin(seen.xi)) > 0
+
+
+def _axes(heading: float) -> Array:
+    """(2, 2) from forward and left of a walk to the world's axes."""
+    return Place(0.0, 0.0, heading).R

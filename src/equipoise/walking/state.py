@@ -73,6 +73,9 @@ class State:
             last ones; footholds: (3,) m, where they were; sloped: (2,) slope that both tell. felt: (2,) m, in its
             axes, where a stance foot carries that stands across an edge. goes_on: whether the command ended late in
             this step, so that the next one comes to rest.
+        predicted: (2,) m, where the pendulum alone would have brought the capture point since the step began.
+        shift: (2,) m, forward and left, from the capture point to the one that the pendulum would need to move as the
+            walk did on average.
         trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
     """
 
@@ -90,6 +93,8 @@ class State:
     period: float = 0.0
     asked: Array = field(default_factory=lambda: np.zeros(2))
     lag: Array = field(default_factory=lambda: np.zeros(2))
+    predicted: Array = field(default_factory=lambda: np.zeros(2))
+    shift: Array = field(default_factory=lambda: np.zeros(2))
     trail: list[tuple[float, Array]] = field(default_factory=list)
     ground: float | None = None
     last: Array | None = None

@@ -57,6 +57,7 @@ class TrotMachine(Machine):
     firm: ClassVar[float] = 1.0
     caught: ClassVar[float] = 1.0
     unhurried: ClassVar[float] = 1.0
+    learns: ClassVar[bool] = True
 
     def __init__(self, gait: Gait, whole_body: ManyFeet) -> None:
         super().__init__(gait, whole_body, whole_body.corners())
