@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import time
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
+_STARTED = time.time_ns()  # before anything else of the package is read; see machine/sources.py
 
 if TYPE_CHECKING:  # what editors and type checkers see; a test holds it against the table below
     from . import autograd as autograd

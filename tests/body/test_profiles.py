@@ -125,7 +125,7 @@ def test_a_smaller_human_has_smaller_soles_not_those_of_the_package():
 def test_a_second_search_is_read_from_the_cache(monkeypatch):
     robot = legged.robot("solo12")
     first = eq.Body.of(robot, search=False)
-    monkeypatch.setattr(find, "_searched", lambda *a: pytest.fail("searched again"))
+    monkeypatch.setattr(find, "anatomy_of", lambda *a: pytest.fail("searched again"))
     again = eq.Body.of(robot, search=False)
     assert again.profile == first.profile
     with pytest.raises(pytest.fail.Exception, match="searched again"):

@@ -19,7 +19,6 @@ from equipoise.control.closed_form.decoupling import output_dynamics
 from equipoise.control.closed_form.motions import Motion, com_motion, frame_motion
 from equipoise.control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
 from equipoise.control.controller.context import Context
-from equipoise.control.controller.kernels import controller_key
 from equipoise.control.controller.layout import Items, Layout
 from equipoise.control.controller.scene import Scene
 from equipoise.control.controller.solution import ControlStatus
@@ -29,6 +28,8 @@ from equipoise.control.qp import DaqpSolver, QuadraticProgram, Rows, Status, kkt
 from equipoise.control.qp.cascade import solve_cascade
 from equipoise.control.tasks import Task, Terms, VectorReference
 from equipoise.geometry.pairs import PairSet
+from equipoise.machine import cpu
+from equipoise.machine.cached import UncacheableError, identity
 
 HOME = np.array([0.2, 0.6, -0.3, -1.2, 0.4, 0.8, 0.1])
 
@@ -639,21 +640,30 @@ def key_of(*items, robot=None):
     robot = robot or load("arm7")
     contacts = {i.label: i for i in items if isinstance(i, eq.Contact)}
     kinds = [tuple(i for i in items if isinstance(i, kind)) for kind in (eq.Task, eq.Contact, eq.Constraint)]
-    return controller_key(Layout(Context(robot, "torque", 1e-3, contacts), Items(*kinds), strict=False))
+    return identity(Layout(Context(robot, "torque", 1e-3, contacts), Items(*kinds), strict=False), set())
 
 
-def test_items_of_a_user_are_cached_by_the_code_of_their_methods():
-    def made(factor):
+def test_items_of_a_user_are_traced_at_each_start_and_compiled_once(monkeypatch, tmp_path):
+    """Their code has no name; what is traced of it has one. The second of two equal controllers finds the machine code,
+    one whose code differs is another."""
+    monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path))
+    compiled, emitted = [], cpu.compile_ir
+    monkeypatch.setattr(cpu, "compile_ir", lambda text: compiled.append(text) or emitted(text))
+
+    def pull(factor):
         class Scaled(LeastConstraint):
             def terms(self, scene, reference):
                 return super().terms(scene, type(reference)(value=factor * reference.value))
 
-        return Scaled(name="rest")
+        with pytest.raises(UncacheableError):
+            key_of(Scaled(name="rest"))
+        return eq.WholeBodyController(robot, [Scaled(np.ones(7), name="rest")])(0.0, HOME, np.zeros(7)).acceleration
 
-    assert key_of(made(2.0)) == key_of(made(2.0))
-    assert key_of(made(2.0)) != key_of(made(3.0)) and key_of(made(2.0)) != key_of(LeastConstraint(name="rest"))
     robot = load("arm7")
-    assert eq.WholeBodyController(robot, [LeastConstraint(name="rest")])(0.0, HOME, np.zeros(7)).status.ok
+    first, again, other = pull(2.0), pull(2.0), pull(3.0)
+    assert len(compiled) == 2
+    assert_allclose(first, again, rtol=0, atol=0)
+    assert np.abs(other - first).max() > 1e-3
 
 
 def test_kernels_are_named_by_structure_and_not_by_numbers():

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.machine.cache import Cache
+from equipoise.machine import cached as results
 from equipoise.machine.kernel import Kernel
 from equipoise.papers.rows import Figure, rows_named
 
@@ -84,12 +84,12 @@ def broken(breakage: Breakage) -> Iterator[None]:
 def traced_anew() -> Iterator[None]:
     """No cache on disk, no results remembered, kernels on NumPy."""
     forget()
-    get, call = Cache.get, Kernel.__call__
+    name, call = results._name, Kernel.__call__
     try:
-        Cache.get, Kernel.__call__ = lambda self, name, make: make(), plain_call(call)
+        results._name, Kernel.__call__ = lambda *inputs: None, plain_call(call)
         yield
     finally:
-        Cache.get, Kernel.__call__ = get, call
+        results._name, Kernel.__call__ = name, call
         forget()
 
 

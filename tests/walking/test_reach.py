@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import equipoise as eq
 from equipoise.walking.reach import _Legs, reach_of
@@ -47,3 +53,27 @@ def test_a_posture_is_good_only_with_soles_height_and_trunk_as_wanted():
     tilted = X.copy()
     tilted[:3, :3] = X[:3, :3] @ [[1.0, 0.0, 0.0], [0.0, 0.999, -0.045], [0.0, 0.045, 0.999]]
     assert not replace(legs, feet=((link, tilted), right))._good(q, place)
+
+
+@pytest.mark.slow
+def test_a_looser_tolerance_counts_at_the_next_start(tmp_path):
+    """The reach is cached under the source that computes it."""
+    shutil.copytree(Path(eq.__file__).parent, tmp_path / "equipoise", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "cache").mkdir(mode=0o700)
+    code = (
+        "import equipoise as eq\n"
+        "from equipoise.walking.reach import reach_of\n"
+        "body = eq.Body.of(eq.load('human')).still()\n"
+        "print(reach_of(body, 0.175, 0.97 * body.height).ahead)"
+    )
+
+    def ahead() -> float:
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "EQUIPOISE_CACHE": str(tmp_path / "cache")}
+        return float(
+            subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout
+        )
+
+    path = tmp_path / "equipoise" / "walking" / "reach.py"
+    tight, again = ahead(), ahead()
+    path.write_text(path.read_text().replace("GOOD = 0.006, 0.03, 0.012,", "GOOD = 0.06, 0.3, 0.12,"))
+    assert tight == again and ahead() > 1.1 * tight

@@ -12,8 +12,9 @@ import numpy as np
 from ..algebra import quaternions
 from ..algebra.arrays import times
 from ..errors import ConstraintError, unknown_name
+from ..machine.cached import cached
 from ..machine.kernel import Kernel
-from ..machine.store import cached_program, kernel_of
+from ..machine.store import kernel_of
 from ..model.tree import Tree
 from ..model.types import Frame, LoopClosure
 from ..robot import Robot
@@ -165,13 +166,7 @@ def _loops_kernel(robot: Robot, loops: tuple[LoopClosure, ...]) -> Kernel:
     key = ("loops", loops)
     if key not in robot._kernels:
         ends = [_ends(robot, loop) for loop in loops]
-        name = (
-            "loops",
-            [_label(end) for pair in ends for end in pair],
-            [(loop.kind, loop.polynomial) for loop in loops],
-        )
-        make = functools.partial(_traced, robot.tree, loops, ends)
-        robot._kernels[key] = kernel_of(cached_program(robot.tree, name, make))
+        robot._kernels[key] = kernel_of(cached(_traced, robot.tree, loops, ends))
     return robot._kernels[key]
 
 
@@ -217,10 +212,6 @@ def _coordinate(robot: Robot, loop: LoopClosure, name: str | None) -> _Coordinat
     if joint is None or joint.type.nv != 1:
         raise ConstraintError(f"loop {loop.name!r} couples joint {name!r}, which has no coordinate here: is it locked?")
     return _Coordinate(joint.q.start, joint.v.start, *joint.gearing)
-
-
-def _label(end: Any) -> object:
-    return (end[0], end[1].tobytes()) if isinstance(end, tuple) else repr(end)
 
 
 def loop_rows(robot: Robot, q: SX, v: SX) -> tuple[SX, SX, SX]:

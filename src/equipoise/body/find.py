@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ModelError
-from ..machine.cache import Cache, key
+from ..machine.cached import cached
 from ..model.limbs import Limb
 from ..model.skeleton import Skeleton, elastic_joints
 from . import srdf
 from .anatomy import Anatomy, Finding, Hints, anatomy_of
 from .parts import Part, foot_part, has_no_wrist, link_part, palm_part, squared
-from .patches import Patch, shapes_digest
+from .patches import Patch
 from .posture import StandingPosture, standing_posture
 from .profile import BodyError, Profile, check, fits, read, text
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-VERSION = 26  # of what the cache holds: change it when the search finds otherwise
 KINDS = {1: "one-legged", 2: "biped", 3: "tripod", 4: "quadruped", 6: "hexapod"}
 SOURCES = {"collision shapes": 0.9, "visual shapes": 0.8}  # how sure a sole from them is
 
@@ -36,10 +35,7 @@ def found(robot: Robot, profile: str | Path | None, *, search: bool = True) -> P
     check(known, robot, where)
     if known.complete:
         return known
-    semantics = _semantics(robot)
-    name = key("body", VERSION, _digest(robot), text(known), repr(semantics))
-    content = Cache().get(name, lambda: text(_searched(robot, known, semantics)).encode())
-    return read(content.decode())
+    return read(cached(_searched, robot, known, _semantics(robot)))
 
 
 def _known(robot: Robot, profile: str | Path | None, search: bool) -> tuple[Profile, str]:
@@ -70,21 +66,11 @@ def _semantics(robot: Robot) -> srdf.Semantics:
         return srdf.Semantics()
 
 
-def _digest(robot: Robot) -> str:
-    """Of everything that findings depend on."""
-    shapes = {name: (*link.collisions, None, *link.visuals) for name, link in robot.links.items()}
-    drawn = shapes_digest({name: [s for s in parts if s is not None] for name, parts in shapes.items()})
-    places = {name: (index, X.tolist()) for name, (index, X) in robot.tree.places.items()}
-    joints = {name: (joint.limits, joint.mimic) for name, joint in robot.joints.items()}
-    return key(
-        robot.name, robot.tree.digest, drawn, places, joints, dict(robot.model.standing), list(robot.model.loops)
-    )
-
-
 # --- the search -------------------------------------------------------------------------------------------------------
 
 
-def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profile:
+def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> str:
+    """The whole profile as text."""
     skeleton = Skeleton(robot)
     anatomy = squared(anatomy_of(skeleton, _hints(skeleton, known)))
     fingers = known.fingers if known.fingers is not None else _fingers(anatomy)
@@ -123,7 +109,8 @@ def _searched(robot: Robot, known: Profile, semantics: srdf.Semantics) -> Profil
         groups=known.groups or srdf.joints_of_groups(semantics, robot),
         findings=tuple(findings),
     )
-    return replace(found, findings=(*found.findings, *_missing_shapes(anatomy), *_about_ends(semantics.ends, anatomy)))
+    more = *_missing_shapes(anatomy), *_about_ends(semantics.ends, anatomy)
+    return text(replace(found, findings=(*found.findings, *more)))
 
 
 def _with_joints(known: Part, found: Part | None) -> Part:

@@ -6,8 +6,7 @@ they lie in one plane within a tolerance, are the patch. A patch too small to ca
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -248,20 +247,3 @@ def _area(polygon: Array) -> float:
     """m² of a polygon whose corners are in order."""
     x, y = polygon.T
     return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
-
-
-def shapes_digest(shapes: Mapping[str, Sequence[Shape]]) -> str:
-    """A name for all that patches depend on; mesh files count with their size and time."""
-    import hashlib
-
-    text = hashlib.sha256()
-    for name, parts in shapes.items():
-        for shape in parts:
-            text.update(repr((name, shape.kind, shape.size, shape.X.tolist())).encode())
-            if shape.mesh is not None:
-                try:
-                    status = os.stat(shape.mesh)
-                    text.update(repr((os.path.basename(shape.mesh), status.st_size, status.st_mtime_ns)).encode())
-                except OSError:
-                    text.update(b"missing")
-    return text.hexdigest()

@@ -9,7 +9,7 @@ structure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,9 +19,6 @@ from numpy.typing import ArrayLike
 
 from ..algebra.arrays import finite
 from ..errors import EquipoiseError, unknown_name
-from ..model.behaviour import NoNameError as NoNameError
-from ..model.behaviour import behaviour
-from ..model.behaviour import plain as behaviour_plain
 
 if TYPE_CHECKING:
     from ..equations.symbols import SX
@@ -140,11 +137,11 @@ class Item:
         return {}
 
     def structure(self, context: Context) -> object:
-        """Everything that the traced code reads of this item beside its parameters, as plain data: names its kernel in
-        the cache. Frames are named by their place."""
+        """Everything that the traced code reads of this item beside its parameters: names its kernel in the cache.
+        Frames are named by their place."""
         numbers = {name for group in self.parameters(context).values() for name in group.settings}
         read = [field.name for field in fields(self) if field.name not in numbers and field.name != "name"]
-        return [(name, plain(getattr(self, name), context.robot)) for name in read]
+        return [(name, by_place(getattr(self, name), context.robot)) for name in read]
 
     def require_level(self, level: str) -> None:
         """Raise if this item does not exist at this level."""
@@ -156,25 +153,17 @@ class Item:
             )
 
 
-def kind(item: Item) -> object:
-    """Names what an item's class does: our own by their place, a user's own by the code of its members."""
-    return behaviour(type(item))
-
-
-def plain(x: Any, robot: Robot) -> object:
-    """A value as data that is equal for equal values only; names of frames become their places.
-
-    Raises:
-        NoNameError: the value cannot be told from others of its kind.
-    """
-
-    def text(given: str) -> object:
-        if given not in robot.frames:
-            return repr(given)
-        body, X = robot.place(given)
-        return "frame", body, X.tobytes()
-
-    return behaviour_plain(x, text)
+def by_place(x: Any, robot: Robot) -> Any:
+    """A value with the places of frames instead of their names."""
+    if isinstance(x, str):
+        return ("frame", *robot.place(x)) if x in robot.frames else x
+    if isinstance(x, tuple | list):
+        return [by_place(part, robot) for part in x]
+    if isinstance(x, Mapping):
+        return {str(k): (by_place(k, robot), by_place(part, robot)) for k, part in x.items()}
+    if is_dataclass(x) and not isinstance(x, type):
+        return type(x), [(field.name, by_place(getattr(x, field.name), robot)) for field in fields(x)]
+    return x
 
 
 def at_first(setting: Setting) -> Any:

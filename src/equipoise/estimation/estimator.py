@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from ..algebra import rigid
 from ..algebra.arrays import finite
 from ..errors import ModelError, ShapeError, unknown_name
+from ..machine.cached import cached
 from ..machine.kernel import Kernel
 from ..machine.program import Program
-from ..machine.store import cached_program, kernel_of
+from ..machine.store import kernel_of
 from ..model.tree import Tree
 from .belief import Belief, BeliefLayout
 from .frames import Contacts, Place, contact_points, on_the_robot
@@ -365,10 +366,7 @@ def _upright(felt: Array, up: Array) -> Array:
 
 def _kernel(robot: Robot, imu: Place, soles: Sequence[Sole]) -> Kernel:
     """One step of the filter for this robot, from the cache where it is there."""
-    places = [imu, *(sole.place for sole in soles)]
-    key = ("invariant filter", *((body, X.tobytes()) for body, X in places), *(sole.arm for sole in soles))
-    make = functools.partial(_traced, robot.tree, imu, soles)
-    return kernel_of(cached_program(robot.tree, key, make), strict=False)
+    return kernel_of(cached(_traced, robot.tree, imu, soles), strict=False)
 
 
 def _traced(tree: Tree, imu: Place, soles: Sequence[Sole]) -> Program:

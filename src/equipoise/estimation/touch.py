@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import exp, inf, isfinite
@@ -12,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import StateError
+from ..machine.cached import cached
 from ..machine.kernel import Kernel
 from ..machine.program import Program
-from ..machine.store import cached_program, kernel_of
+from ..machine.store import kernel_of
 from ..model.tree import Tree
 from .frames import Contacts, Place, on_the_robot
 from .soles import Sole, soles_of
@@ -279,10 +279,7 @@ def _branch_ends(robot: Robot) -> dict[str, set[str]]:
 
 
 def _kernel(robot: Robot, soles: Sequence[Sole], watch: Place | None) -> Kernel:
-    places = [(sole.place[0], sole.place[1].tobytes(), sole.corners.tobytes(), sole.flat) for sole in soles]
-    key = ("touch", *places, None if watch is None else (watch[0], watch[1].tobytes()))
-    make = functools.partial(_traced, robot.tree, soles, watch)
-    return kernel_of(cached_program(robot.tree, key, make), strict=False)
+    return kernel_of(cached(_traced, robot.tree, soles, watch), strict=False)
 
 
 def _traced(tree: Tree, soles: Sequence[Sole], watch: Place | None) -> Program:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import ModelError
+from ..machine.cached import cached
 from ..machine.kernel import Kernel
 from ..machine.program import Program
-from ..machine.store import cached_program, kernel_of
+from ..machine.store import kernel_of
 from ..model.tree import Tree
 
 Place = tuple[int, np.ndarray]
@@ -53,10 +53,7 @@ def base_kernel(tree: Tree, place_of: Callable[[str], Place], base: Base, repres
         raise ModelError(
             "the centre of mass can be the base of one tree only; this robot has other bodies that stand in the world"
         )
-    name = ("change_of_base", _label(origin), _label(orientation), representation)
-
-    make = functools.partial(_traced, tree, origin, orientation, representation)
-    return kernel_of(cached_program(tree, name, make), strict=False)
+    return kernel_of(cached(_traced, tree, origin, orientation, representation), strict=False)
 
 
 def _places(tree: Tree, place_of: Callable[[str], Place], base: Base) -> tuple[Place | str, Place | str]:
@@ -87,10 +84,6 @@ def _moving(tree: Tree, place_of: Callable[[str], Place], frame: str) -> Place:
             "that the base carries can"
         )
     return place
-
-
-def _label(place: Place | str) -> object:
-    return place if isinstance(place, str) else (place[0], place[1].tobytes())
 
 
 def _traced(tree: Tree, origin: Place | str, orientation: Place | str, representation: str) -> Program:

@@ -27,9 +27,10 @@ from ..equations.coriolis import column_rates
 from ..equations.kinematics import columns, placed_velocities, poses
 from ..equations.symbols import SX, constant, cross, skew, stack, zeros
 from ..errors import unknown_name
+from ..machine.cached import cached
 from ..machine.kernel import Kernel
 from ..machine.program import Program
-from ..machine.store import cached_program, kernel_of
+from ..machine.store import kernel_of
 from ..machine.trace import trace
 from ..model.tree import Tree
 
@@ -303,18 +304,15 @@ def _frame_kernel(robot: TreeRobot, name: str, frame: str) -> Kernel:
 
 @functools.lru_cache(maxsize=256)
 def _frame_kernel_of(tree: Tree, name: str, frame: str) -> Kernel:
-    body, X = tree.places[frame]
+    return kernel_of(cached(_frame_program, tree, name, tree.places[frame]))
 
-    def make() -> Program:
-        sizes = {"q": tree.nq, "v": tree.nv} if name.endswith("rate") else {"q": tree.nq}
-        symbols = {argument: SX.sym(argument, size) for argument, size in sizes.items()}
-        result = getattr(kinematics, name)(tree, *symbols.values(), (body, X))
-        shapes = {name: (8,) if name == "pose" else result.shape}
-        return trace(
-            name, symbols, {name: result}, shapes=shapes, quaternions=[(0, start) for start in tree.quaternions]
-        )
 
-    return kernel_of(cached_program(tree, ("dual quaternions", name, body, X.tobytes()), make))
+def _frame_program(tree: Tree, name: str, place: tuple[int, Array]) -> Program:
+    sizes = {"q": tree.nq, "v": tree.nv} if name.endswith("rate") else {"q": tree.nq}
+    symbols = {argument: SX.sym(argument, size) for argument, size in sizes.items()}
+    result = getattr(kinematics, name)(tree, *symbols.values(), place)
+    shapes = {name: (8,) if name == "pose" else result.shape}
+    return trace(name, symbols, {name: result}, shapes=shapes, quaternions=[(0, start) for start in tree.quaternions])
 
 
 # --- operation counts ------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import unknown_name
-from ..machine.cache import Cache, key
+from ..machine.cached import cached
 from .capsules import Round, collision_capsules
 from .pairs import Pair, PairSet
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-VERSION = 1  # of what the cache holds: change it when the search finds otherwise
 RANGE = 0.05  # m: pairs that never come nearer need no watching
 STARTS = 4  # postures from which each pair out of range is moved towards each other
 DESCENTS = 20  # steps of that
@@ -67,27 +65,21 @@ def self_collision_pairs(
     rest = robot.standing() if posture is None else np.asarray(posture, dtype=float)
     _ignored(robot, ignore)  # names that are not known are refused, cached or not
     every = _combinations(capsules)
-    rounds = [repr(c) for cs in capsules.values() for c in cs]
-    name = key(
-        "pairs",
-        VERSION,
-        robot.tree.digest,
-        list(capsules),
-        rounds,
-        robot.limits.lower.tolist(),
-        robot.limits.upper.tolist(),
-        reach,
-        sorted(map(repr, ignore)),
-        samples,
-        rest.tolist(),
-    )
+    return [every[k] for k in cached(_checked, robot, capsules, reach, ignore, samples, rest)]
 
-    def searched() -> bytes:
-        found = sorted_pairs(robot, range=reach, ignore=ignore, samples=samples, capsules=capsules, posture=rest)
-        checked = {(id(a), id(b)) for a, b in found.checked}
-        return json.dumps([k for k, (a, b) in enumerate(every) if (id(a), id(b)) in checked]).encode()
 
-    return [every[k] for k in json.loads(Cache().get(name, searched))]
+def _checked(
+    robot: Robot,
+    capsules: Mapping[str, Sequence[Round]],
+    reach: float,
+    ignore: Iterable[str | tuple[str, str]],
+    samples: int,
+    rest: Array,
+) -> list[int]:
+    """Which of all pairs may collide."""
+    found = sorted_pairs(robot, range=reach, ignore=ignore, samples=samples, capsules=capsules, posture=rest)
+    checked = {(id(a), id(b)) for a, b in found.checked}
+    return [k for k, (a, b) in enumerate(_combinations(capsules)) if (id(a), id(b)) in checked]
 
 
 def _combinations(capsules: Mapping[str, Sequence[Round]]) -> list[Pair]:

@@ -39,11 +39,12 @@ import numpy as np
 
 from ..algebra.quaternions import Arithmetic
 from ..errors import ShapeError
+from ..machine.cached import cached
 from ..machine.kernel import Kernel
-from ..machine.store import cached_program, kernel_of
+from ..machine.store import kernel_of
 from .formulas import ANGLES, ORDER, SIGNED, SQUARED, Placed, Quantity, root
 from .primitives import Core, GeometryError, Primitive
-from .rows import described, on_symbols, traced
+from .rows import Rows, described, on_symbols, traced
 
 if TYPE_CHECKING:
     from ..equations.symbols import SX
@@ -198,8 +199,8 @@ class DistanceKernel:
         set_("world", world)
         set_("_given", self._split(self.motion(world)))
         layout = tuple(described(self.robot, world, d) for d in self.distances)
-        make = functools.partial(traced, self.robot.tree, self.distances, layout, self._given)
-        set_("kernel", kernel_of(cached_program(self.robot.tree, ("distances", layout), make)))
+        rows = Rows(self.robot.tree, self.distances, layout, tuple(x.shape[-1] for x in self._given))
+        set_("kernel", kernel_of(cached(traced, rows)))
 
     def __call__(self, q: Array, v: Array, world: Sequence[Primitive] | Array | None = None) -> DistanceValues:
         """Distances at (q, v).

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import ShapeError
+from ..machine.cached import cached
 from ..machine.kernel import Kernel
 from ..machine.program import Program
-from ..machine.store import cached_program, kernel_of
+from ..machine.store import kernel_of
 from ..model.tree import Tree
 from .formulas import Placed, root, segment_segment
 from .primitives import GeometryError, Primitive
@@ -93,9 +94,9 @@ class PairSet:
         bodies = np.array([self.robot.place(p.frame)[0] if p.frame is not None else -1 for p in place])
         set_("_moves", moves[bodies[self._sides[0]]] - moves[bodies[self._sides[1]]])
         set_("_followers", np.eye(tree.nv)[[v for _, v in columns[tree.nv :]]] if tree.coupled else None)
-        set_("kinematics", kernel_of(cached_program(*_kinematics_of(self.robot, carried, columns))))
-        for name, trace in (("gap", _gap_traced), ("slope", _slope_traced)):
-            set_(name, kernel_of(cached_program(tree, f"{name} of segments", trace), strict=False))
+        set_("kinematics", kernel_of(cached(_kinematics_traced, tree, _placed(self.robot, carried), columns)))
+        set_("gap", kernel_of(cached(_gap_traced), strict=False))
+        set_("slope", kernel_of(cached(_slope_traced), strict=False))
         set_("_gaps", _Batch(self.gap, len(self.pairs)))
         set_("_slopes", _Batch(self.slope, min(self.most, len(self.pairs))))
 
@@ -268,16 +269,14 @@ def _moved_columns(tree: Tree, columns: Sequence[tuple[int, int]]) -> Array:
 # --- on symbols -------------------------------------------------------------------------------------------------------
 
 
-def _kinematics_of(
-    robot: Robot, carried: Sequence[Primitive], columns: Sequence[tuple[int, int]]
-) -> tuple[Tree, Any, Any]:
-    """What `cached_program` wants: the robot, a name for these primitives on it, and how the program is made."""
+def _placed(robot: Robot, carried: Sequence[Primitive]) -> list[tuple[int, list[float], list[float]]]:
+    """Body, start and span of each primitive."""
     placed = []
     for primitive in carried:
         body, X = robot.place(str(primitive.frame))
         start, span = _ends(primitive)
         placed.append((body, (X[:3, :3] @ start + X[:3, 3]).tolist(), (X[:3, :3] @ span).tolist()))
-    return robot.tree, ("pair kinematics", placed), functools.partial(_kinematics_traced, robot.tree, placed, columns)
+    return placed
 
 
 def _kinematics_traced(tree: Tree, placed: Sequence[Any], columns: Sequence[tuple[int, int]]) -> Program:

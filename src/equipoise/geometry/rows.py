@@ -28,7 +28,7 @@ def described(robot: Robot, world: Sequence[Primitive], d: Distance) -> Describe
     starts = np.cumsum([0, *(len(p.parameters) for p in world)])
     sides: list[tuple[Any, ...]] = []
     for primitive in (d.a, d.b):
-        kind = type(primitive).__name__
+        kind = type(primitive)
         if primitive.frame is None:
             sides.append((kind, int(starts[world.index(primitive)])))
         else:
@@ -37,18 +37,34 @@ def described(robot: Robot, world: Sequence[Primitive], d: Distance) -> Describe
     return (d.quantity, d.squared, *sides)
 
 
-def traced(tree: Tree, distances: Sequence[Distance], layout: Sequence[Described], given: Sequence[Array]) -> Program:
+@dataclass(frozen=True)
+class Rows:
+    """Distances of a robot by what is traced of them: numbers of the world have no part in it."""
+
+    tree: Tree
+    distances: tuple[Distance, ...]
+    layout: tuple[Described, ...]
+    world: tuple[int, ...]  # sizes of its parameters and of their rates; empty where all is on the robot
+
+    @property
+    def identity(self) -> object:
+        """What stands for it in the cache."""
+        return self.tree, self.layout, self.world
+
+
+def traced(rows: Rows) -> Program:
     """Every distance with its derivatives, of symbols of robot and world."""
     from ..equations.symbols import SX, stack
     from ..machine.trace import trace
 
+    tree = rows.tree
     q, v = SX.sym("q", tree.nq), SX.sym("v", tree.nv)
-    names = ("world", "world_rate", "world_acceleration") if given else ()
-    world = tuple(SX.sym(name, x.shape[-1]) for name, x in zip(names, given, strict=True))
+    names = ("world", "world_rate", "world_acceleration") if rows.world else ()
+    world = tuple(SX.sym(name, size) for name, size in zip(names, rows.world, strict=True))
     scene = scene_of(tree, q, v, world)
-    rows = [_row(scene, d, sides) for d, (_, _, *sides) in zip(distances, layout, strict=True)]
-    outputs = {name: stack(*(row[name] for row in rows)) for name in rows[0]}
-    shapes = {name: (len(distances),) for name in outputs if name != "J"}
+    each = [_row(scene, d, sides) for d, (_, _, *sides) in zip(rows.distances, rows.layout, strict=True)]
+    outputs = {name: stack(*(row[name] for row in each)) for name in each[0]}
+    shapes = {name: (len(each),) for name in outputs if name != "J"}
     inputs = {"q": q, "v": v, **dict(zip(names, world, strict=True))}
     return trace("distances", inputs, outputs, shapes=shapes, quaternions=[(0, start) for start in tree.quaternions])
 

@@ -189,6 +189,16 @@ class Cache:
         return None
 
 
+def shared_cache() -> Cache:
+    """The cache of this process, in the folder that the environment names."""
+    return _cache_in(default_folder())
+
+
+@functools.cache
+def _cache_in(folder: Path) -> Cache:
+    return Cache(folder)
+
+
 def _limit() -> int:
     """$EQUIPOISE_CACHE_SIZE in MiB, as bytes."""
     given = os.environ.get("EQUIPOISE_CACHE_SIZE", "")

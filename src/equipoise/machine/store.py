@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..errors import CompileError, unknown_name
 from ..model.tree import Tree
 from . import cpu
-from .cache import Cache, key
+from .cache import shared_cache
+from .cached import cached, is_cached
 from .kernel import Kernel, object_code
 from .program import LANES, Program
 from .target import Target
@@ -26,62 +23,9 @@ Place = tuple[int, Any]
 MAX_BODIES = 2000  # some minutes of tracing and compiling
 
 
-EQUATION_SOURCES = (
-    "algebra",
-    "model/joints",
-    "equations",
-    "machine",
-    "forms",
-    "geometry",
-    "balance",
-    "estimation",
-    "control",
-    "simulate",
-    "walking",
-)
-EMITTER_SOURCES = """
-    batch body columns constants cpu divisors emit kernel operations order program pycall registers rows sections
-    sincos target
-""".split()
-
-
-@functools.cache
-def sources_digest() -> str:
-    """Names the version of everything that writes programs: change a line, and they are traced anew."""
-    package = Path(__file__).parent.parent
-    return _digest(path for folder in EQUATION_SOURCES for path in sorted((package / folder).rglob("*.py")))
-
-
-@functools.cache
-def emitter_digest() -> str:
-    """Names the version of what turns a program into machine code: a program that did not change keeps its object."""
-    return _digest(Path(__file__).with_name(f"{name}.py") for name in EMITTER_SOURCES)
-
-
-def _digest(paths: Iterable[Path]) -> str:
-    text = hashlib.sha256(__version__.encode())
-    for path in paths:
-        text.update(path.read_bytes())
-    return text.hexdigest()
-
-
-@functools.cache
-def shared_cache() -> Cache:
-    """The cache of this process."""
-    return Cache()
-
-
-def cached_program(tree: Tree, name: object, make: Callable[[], Program]) -> Program:
-    """The program of that name for a robot, traced if it is not in the cache."""
-    program_key = key("program", sources_digest(), tree.digest, name)
-    return Program.from_bytes(shared_cache().get(program_key, lambda: make().to_bytes()))
-
-
 def kernel(tree: Tree, name: str, *, places: Sequence[Place] = (), representation: str | None = None) -> Kernel:
     """The kernel of one equation for one robot."""
-    spots = [(body, X.tobytes()) for body, X in places]
-    make = functools.partial(traced, tree, name, places, representation)
-    return kernel_of(cached_program(tree, (name, spots, representation), make))
+    return kernel_of(cached(traced, tree, name, list(places), representation))
 
 
 def kernel_of(program: Program, *, strict: bool = True) -> Kernel:
@@ -91,7 +35,7 @@ def kernel_of(program: Program, *, strict: bool = True) -> Kernel:
 
 def cached_object(program: Program, target: Target) -> bytes:
     """The object file of a program for a target."""
-    return shared_cache().get(_object_key(program, target), lambda: object_code(program, target))
+    return cached(object_code, program, target, on=cpu.fingerprint())
 
 
 def traced(tree: Tree, name: str, places: Sequence[Place], representation: str | None) -> Program:
@@ -140,7 +84,11 @@ def compile_all(programs: Sequence[Program], *, single: bool, batch: bool) -> No
     """
     modes = (False,) * single + (True,) * batch
     jobs = [(program, mode) for program in programs for mode in modes]
-    jobs = [(program, mode) for program, mode in jobs if not _is_cached(program, cpu.target_for("float64", mode))]
+    jobs = [
+        (program, mode)
+        for program, mode in jobs
+        if not is_cached(object_code, program, cpu.target_for("float64", mode), on=cpu.fingerprint())
+    ]
     jobs.sort(key=lambda job: -len(job[0]))  # the longest first
     if not jobs or not shared_cache().usable:
         return
@@ -154,11 +102,3 @@ def compile_all(programs: Sequence[Program], *, single: bool, batch: bool) -> No
     workers = min(thread_count(), len(jobs))
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(work, range(workers)))
-
-
-def _object_key(program: Program, target: Target) -> str:
-    return key("object", emitter_digest(), cpu.fingerprint(), program.to_bytes(), target)
-
-
-def _is_cached(program: Program, target: Target) -> bool:
-    return shared_cache().holds(_object_key(program, target))

@@ -50,6 +50,11 @@ class Described:
         """Copied and pickled by its model; the kernels come from the cache."""
         return _made_again, (type(self), self.model)
 
+    @property
+    def identity(self) -> object:
+        """What stands for it in the cache."""
+        return self.tree, self.model
+
     # --- what it is ---------------------------------------------------------------------------------------------
 
     @property

@@ -7,7 +7,6 @@ so that the equations meet only simple joints and most numbers in them are exact
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ..algebra import rigid
-from .behaviour import NoNameError, behaviour
 from .joints import JointType
 from .joints.axis import AxisJoint
 from .types import Joint, Model
@@ -62,6 +60,11 @@ class Tree:
     fixed_mass: float  # of links that are fixed to the world: no motion, but part of the robot's mass
     fixed_h: Array  # (3,) their first moment about the world's origin
     digest: str  # of everything the equations depend on
+
+    @property
+    def identity(self) -> object:
+        """What stands for it in the cache."""
+        return self.digest, tuple({type(body.joint): None for body in self.bodies})
 
     def ancestors(self, i: int) -> list[int]:
         """Body i, its parent, and so on to the root."""
@@ -175,21 +178,12 @@ def _digest(tree: Tree) -> str:
     text = hashlib.sha256()
     text.update(repr((tree.nq, tree.nv, tree.gravity, tree.floating, tree.fixed_mass, tree.fixed_h.tolist())).encode())
     for body in tree.bodies:
-        text.update(_behaviour(type(body.joint)))
+        kind = type(body.joint)
+        ours = kind.__module__.startswith("equipoise.")
+        text.update(b"[]" if ours else f"{kind.__module__}.{kind.__qualname__}".encode())
         text.update(
             repr((body.parent, body.joint, body.q, body.v, body.multiplier, body.offset, body.armature)).encode()
         )
         for array in (body.R, body.p, np.array([body.mass]), body.h, body.I):
             text.update(np.ascontiguousarray(array).tobytes())
     return text.hexdigest()
-
-
-def _behaviour(joint_type: type) -> bytes:
-    """What a user's own joint type does; ours have the version of the library. What has no name is like nothing
-    else."""
-    if joint_type.__module__.startswith("equipoise."):
-        return b"[]"
-    try:
-        return repr(behaviour(joint_type)).encode()
-    except NoNameError:
-        return secrets.token_bytes()

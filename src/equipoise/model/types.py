@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -74,6 +75,16 @@ class Shape(_FrozenData):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "X", frozen(self.X))
+
+    @property
+    def identity(self) -> object:
+        """What stands for it in the cache: a mesh file by its name, size and time."""
+        try:
+            status = None if self.mesh is None else os.stat(self.mesh)
+        except OSError:  # the file is missing
+            status = None
+        file = None if status is None else (os.path.basename(str(self.mesh)), status.st_size, status.st_mtime_ns)
+        return self.kind, self.size, self.X, self.color, file
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +208,11 @@ class Model(_FrozenData):
     def __post_init__(self) -> None:
         for name in ("links", "joints", "frames", "loops", "standing"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def identity(self) -> object:
+        """What stands for it in the cache: all but the path of its file."""
+        return [getattr(self, f.name) for f in fields(self) if f.name != "source"]
 
     @property
     def base(self) -> Joint | None:

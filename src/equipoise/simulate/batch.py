@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ShapeError, StateError
+from ..machine.cached import cached
 from ..machine.kernel import Kernel
 from ..machine.program import Program
-from ..machine.store import cached_program, kernel_of
+from ..machine.store import kernel_of
 
 if TYPE_CHECKING:
+    from ..control.controller.scene import Scene
     from ..robot import Robot
 
 Array = Any
@@ -73,8 +75,8 @@ class BatchSimulation:
             if not np.isfinite(places).all():
                 raise StateError(f"BatchSimulation: points of {frame!r} hold NaN or infinity")
         self.pushed = pushed or robot.base_link or next(iter(robot.links))
-        self._law = (stiffness, dissipation, slip_speed)
-        self.kernel = kernel_of(cached_program(robot.tree, self._key(), self._traced), strict=False)
+        law = stiffness, dissipation, slip_speed
+        self.kernel = kernel_of(cached(_traced, robot, self.points, self.pushed, dt, law), strict=False)
 
     def step(self, q: Array, v: Array, tau: Array, parameters: Array | None = None) -> tuple[Array, Array]:
         """(q, v) one dt later; leading dimensions are simulations."""
@@ -93,53 +95,45 @@ class BatchSimulation:
             raise StateError("parameters: mass factors are positive, friction not negative, all finite")
         return rows
 
-    def _key(self) -> tuple[Any, ...]:
-        """Everything that `_traced` reads besides the tree; frames by their place, since names say nothing of it."""
 
-        def place(frame: str) -> tuple[int, bytes]:
-            body, X = self.robot.place(frame)
-            return body, X.tobytes()
+def _traced(robot: Robot, points: Mapping[str, Array], pushed: str, dt: float, law: tuple[float, ...]) -> Program:
+    """One step, on symbols."""
+    from ..control.controller.context import Context
+    from ..control.controller.scene import Scene
+    from ..equations import manifold
+    from ..equations.forward_dynamics import forward_dynamics
+    from ..equations.symbols import SX, stack, zeros
+    from ..machine.trace import trace
 
-        points = [(place(frame), places.tolist()) for frame, places in self.points.items()]
-        return "batch step", points, place(self.pushed), self.dt, self._law
+    scene, tree = Scene(Context(robot)), robot.tree
+    tau, p = SX.sym("tau", tree.nv), SX.sym("parameters", len(PARAMETERS))
+    wrenches = [_ground(scene, frame, places, p[1], law) / p[0] for frame, places in points.items()]
+    places = [robot.place(frame) for frame in (*points, pushed)]
+    push = stack(p[2:5], zeros(3)) / p[0]
+    a = forward_dynamics(tree, scene.q, scene.v, tau / p[0], places, [*wrenches, push])
+    v = scene.v + dt * a
+    outputs = {"q": manifold.integrate(tree, scene.q, v, SX(dt)), "v": v}
+    inputs = {"q": scene.q, "v": scene.v, "tau": tau, "parameters": p}
+    return trace("batch step", inputs, outputs, shapes={"q": (tree.nq,), "v": (tree.nv,)})
 
-    def _traced(self) -> Program:
-        from ..control.controller.context import Context
-        from ..control.controller.scene import Scene
-        from ..equations import manifold
-        from ..equations.forward_dynamics import forward_dynamics
-        from ..equations.symbols import SX, stack, zeros
-        from ..machine.trace import trace
 
-        scene, tree = Scene(Context(self.robot)), self.robot.tree
-        tau, p = SX.sym("tau", tree.nv), SX.sym("parameters", len(PARAMETERS))
-        frames = list(self.points)
-        wrenches = [self._ground(scene, frame, p[1]) / p[0] for frame in frames]
-        places = [self.robot.place(frame) for frame in (*frames, self.pushed)]
-        push = stack(p[2:5], zeros(3)) / p[0]
-        a = forward_dynamics(tree, scene.q, scene.v, tau / p[0], places, [*wrenches, push])
-        v = scene.v + self.dt * a
-        outputs = {"q": manifold.integrate(tree, scene.q, v, SX(self.dt)), "v": v}
-        inputs = {"q": scene.q, "v": scene.v, "tau": tau, "parameters": p}
-        return trace("batch step", inputs, outputs, shapes={"q": (tree.nq,), "v": (tree.nv,)})
+def _ground(scene: Scene, frame: str, points: Array, friction: Any, law: tuple[float, ...]) -> Any:
+    """Wrench of the ground on a frame's points, world axes at the frame's origin."""
+    import casadi
 
-    def _ground(self, scene: Any, frame: str, friction: Any) -> Any:
-        """Wrench of the ground on a frame's points, world axes at the frame's origin."""
-        import casadi
+    from ..equations.symbols import constant, cross, stack, zeros
 
-        from ..equations.symbols import constant, cross, stack, zeros
-
-        k, c, slip = self._law
-        X = scene.pose(frame)
-        R, place = X[:3, :3], X[:3, 3]
-        V = scene.twist(frame)
-        total = zeros(6)
-        for s in self.points[frame]:
-            arm = R @ constant(s)
-            rate = V[:3] + cross(V[3:6], arm)
-            depth = casadi.fmax(-(place[2] + arm[2]), 0)
-            normal = casadi.fmax(k * depth * casadi.sqrt(depth) * (1 - c * rate[2]), 0)
-            speed = casadi.sqrt(rate[0] ** 2 + rate[1] ** 2 + slip**2)  # smooth: derivatives exist everywhere
-            force = stack(-friction * normal * rate[0] / speed, -friction * normal * rate[1] / speed, normal)
-            total += stack(force, cross(arm, force))
-        return total
+    k, c, slip = law
+    X = scene.pose(frame)
+    R, place = X[:3, :3], X[:3, 3]
+    V = scene.twist(frame)
+    total = zeros(6)
+    for s in points:
+        arm = R @ constant(s)
+        rate = V[:3] + cross(V[3:6], arm)
+        depth = casadi.fmax(-(place[2] + arm[2]), 0)
+        normal = casadi.fmax(k * depth * casadi.sqrt(depth) * (1 - c * rate[2]), 0)
+        speed = casadi.sqrt(rate[0] ** 2 + rate[1] ** 2 + slip**2)  # smooth: derivatives exist everywhere
+        force = stack(-friction * normal * rate[0] / speed, -friction * normal * rate[1] / speed, normal)
+        total += stack(force, cross(arm, force))
+    return total

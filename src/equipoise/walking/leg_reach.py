@@ -13,12 +13,11 @@ import numpy as np
 
 from ..body.body import Body
 from ..body.least_squares import PositionBounds, positions, solved
-from ..machine.cache import Cache, key
+from ..machine.cached import cached
 from ..model.skeleton import BodyPoses, Skeleton
 from .reach import DIRECTIONS, ITERATIONS, Reach, edges, farthest, joint_bounds
 
 Array = np.ndarray
-VERSION = 1  # of what the cache holds: change it when reaches are found otherwise
 GOOD = 0.005  # m, of the feet
 PART = 0.9  # of the farthest posture found that steps may use
 APART = 0.6  # of the distance of neighbouring feet, that they may come nearer
@@ -32,7 +31,7 @@ def reach_of_groups(body: Body, places: Array) -> Reach:
     """
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    far = _farthest(body, out)
+    far = cached(_farthest, _Legs.of(body), out)
     half = DIRECTIONS // 2
     corners = out * (2 * PART * np.minimum(far, np.roll(far, half)))[:, None]
     most = APART * nearest_neighbours(places)
@@ -49,14 +48,9 @@ def nearest_neighbours(places: Array) -> Array:
     return np.array([float(min(gap[gap > 0.1 * level])) for gap in gaps.T])
 
 
-def _farthest(body: Body, out: Array) -> Array:
-    """m, along each direction; found once for each robot, then cached."""
-    legs = _Legs.of(body)
-    limits = legs.bounds.lower.tolist(), legs.bounds.upper.tolist(), legs.bounds.free.tolist()
-    feet = legs.links.tolist(), legs.points.tolist()
-    name = key("reach of groups", VERSION, body.robot.tree.digest, limits, feet, legs.rest.tolist())
-    found = Cache().get(name, lambda: np.array([legs.farthest(along) for along in out]).tobytes())
-    return np.frombuffer(found)
+def _farthest(legs: _Legs, out: Array) -> Array:
+    """m, along each direction."""
+    return np.array([legs.farthest(along) for along in out])
 
 
 @dataclass(frozen=True, eq=False)

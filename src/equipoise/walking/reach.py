@@ -18,14 +18,13 @@ import numpy as np
 from ..algebra.quaternions import from_rotation, log
 from ..body.body import Body
 from ..body.least_squares import PositionBounds, positions, solved
-from ..machine.cache import Cache, key
+from ..machine.cached import cached
 from ..model.skeleton import BodyPoses, Skeleton
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-VERSION = 1  # of what the cache holds: change it when reaches are found otherwise
 DIRECTIONS = 8
 STRIDE = 0.13  # of the height of the centre of mass: by which feet are moved apart from one posture to the next
 FINEST = 0.03  # of the same: where halving it ends
@@ -72,7 +71,7 @@ def reach_of(body: Body, width: float, height: float) -> Reach:
     nearest = nearest_of(body, width)
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    far = _farthest(body, width, height, out)
+    far = cached(_farthest, _Legs.of(body, height), width, out)
     corners = out * far[:, None] + [0.0, width]
     corners[:, 1] = np.maximum(corners[:, 1], nearest)
     normals, offsets = edges(corners)
@@ -86,16 +85,9 @@ def nearest_of(body: Body, width: float) -> float:
     return min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
 
 
-def _farthest(body: Body, width: float, height: float, out: Array) -> Array:
-    """m, along each direction; found once for each robot, then cached."""
-    legs = _Legs.of(body, height)
-    limits = legs.bounds.lower.tolist(), legs.bounds.upper.tolist(), legs.bounds.free.tolist()
-    soles = [(index, X.tolist()) for index, X in legs.feet]
-    name = key("reach", VERSION, body.robot.tree.digest, limits, soles, legs.rest.tolist(), width, height)
-    found = Cache().get(
-        name, lambda: np.array([legs.farthest(np.array([0.0, width]), along) for along in out]).tobytes()
-    )
-    return np.frombuffer(found)
+def _farthest(legs: _Legs, width: float, out: Array) -> Array:
+    """m, along each direction."""
+    return np.array([legs.farthest(np.array([0.0, width]), along) for along in out])
 
 
 def farthest(posture: Callable[[Array, float], tuple[Array, bool]], q: Array, height: float) -> float:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...machine.cache import key
-from ...machine.store import shared_cache
+from ...machine.cached import cached
 from ..item import TaskError
 
 Array = np.ndarray
-VERSION = 1  # of what the cache holds: change it when facets are found otherwise
 
 
 def facets_of_pyramid(edges: Array) -> Array:
@@ -37,18 +35,20 @@ def wrench_cone(label: str, corners: Array, edges: Array) -> Array:
 
 def facets(label: str, rays: Array) -> Array:
     """Rows G of the cone spanned by rays whose first entry is 1; cached, so that a second start needs no hulls."""
-    name = key("facets", VERSION, rays.shape, np.ascontiguousarray(rays).tobytes())
-    found = shared_cache().get(name, lambda: _facets(label, rays).tobytes())
-    return np.frombuffer(found).reshape(-1, rays.shape[1]).copy()
+    found = cached(_facets, rays)
+    if not len(found):
+        raise TaskError(f"{label}: the corners do not span an area: they must not lie on one line")
+    return found
 
 
-def _facets(label: str, rays: Array) -> Array:
+def _facets(rays: Array) -> Array:
+    """Rows G; none where the rays span no cone."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
         hull = ConvexHull(rays[:, 1:])
     except QhullError:
-        raise TaskError(f"{label}: the corners do not span an area: they must not lie on one line") from None
+        return np.empty((0, rays.shape[1]))
     planes = np.unique(np.round(hull.equations, 10), axis=0)
     G = np.concatenate([planes[:, -1:], planes[:, :-1]], axis=1)
     return np.ascontiguousarray(G / np.linalg.norm(G, axis=1, keepdims=True))

@@ -72,6 +72,19 @@ class Layout:
         """By what it was made from; the rest is worked out again."""
         return Layout, (self.context, self.items, self.strict, dict(self.reserves))
 
+    @property
+    def identity(self) -> object:
+        """Everything that is traced, which names its kernel in the cache."""
+        context, items = self.context, self.items
+        robot, chart, labels = context.robot, context.chart, [task.label for task in items.tasks]
+        return [
+            (robot.tree, robot.model.gravity, robot.mass, context.motors, context.mechanism),
+            (context.level, context.dt, self.strict, None if chart is None else chart.identity),
+            [(type(item), item.structure(context)) for item in items.all],
+            [labels.index(task.label) for task in self.soft],
+            [k for k, constraint in enumerate(items.constraints) if constraint.label in self.reserves],
+        ]
+
     @cached_property
     def groups(self) -> dict[tuple[str, str], tuple[Parameters, slice]]:
         """Parameters of each item by label and group, and their place."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import CompileError
-from ..cache import Cache, key
+from ..cached import cached
 from .arrays import cupy
 
 _LOCAL_BYTES, _REGISTERS, _SHARED_LIMIT = 3, 4, 8  # the driver's numbers for attributes of functions
@@ -49,17 +48,11 @@ class DeviceFunction:
         return Usage(registers, local, self.shared, blocks * self.threads // 32)
 
 
-@functools.cache
-def _cache() -> Cache:
-    return Cache()
-
-
 def _binary(source: str) -> bytes:
     """Machine code of this device, from the cache if it is there."""
     cp = cupy()
     architecture = f"sm_{cp.cuda.Device().compute_capability}"
-    name = key("cubin", source, architecture, cp.cuda.nvrtc.getVersion())
-    return _cache().get(name, lambda: _compiled(source, architecture))
+    return cached(_compiled, source, architecture, on=cp.cuda.nvrtc.getVersion())
 
 
 def _compiled(source: str, architecture: str) -> bytes:

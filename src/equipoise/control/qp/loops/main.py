@@ -13,15 +13,13 @@ from functools import cache
 from typing import Any
 
 from ....machine import cpu
-from ....machine.cache import key
+from ....machine.cached import cached
 from ....machine.loops import Function, Number, optimised_object
-from ....machine.store import shared_cache
 from . import changes, descend, exact, gather, guess, hold, levels, rows, search, settle, signs
 from .workspace import ACCURATE, Code, Counters, Info, Scope
 
 # working sets that are looked at after the last one, and after one searched from nothing or from it
 WARM, PROVE = 2, (6, 2)
-VERSION = 2
 INFINITY = float("inf")
 
 
@@ -32,13 +30,8 @@ def compiled() -> tuple[Any, Any]:
     One argument is converted faster than a hundred.
     """
     import ctypes
-    from pathlib import Path
 
-    from ....machine import loops
-
-    texts = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
-    name = key("loops", VERSION, cpu.fingerprint(), *texts, Path(str(loops.__file__)).read_bytes())
-    code = cpu.LoadedCode(shared_cache().get(name, _object))
+    code = cpu.LoadedCode(cached(_object, on=cpu.fingerprint()))
     solve, collect = (
         code.function(f"{name}_with", ctypes.c_void_p, release_lock=False) for name in ("solve", "gather")
     )
