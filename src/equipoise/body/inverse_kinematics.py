@@ -4,13 +4,15 @@ thousands.
     minimise  Σ ‖w (p_F(q) − p)‖² + ‖w log(R_F(q) Rᵀ)‖²     subject to  lower ≤ q ≤ upper
 
 by the descent of `least_squares`, all problems of a batch at once on the batched kernels. What has not converged starts
-again from random joints.
+again from random joints. Each priority weighs a hundred times the next one; then the cost of all but the last is
+descended alone, and so on up to the first, which a target that cannot be reached therefore does not move.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -20,13 +22,15 @@ from numpy.typing import ArrayLike
 from ..algebra.quaternions import from_rotation, log
 from ..errors import ShapeError, StateError, unknown_name
 from ..model.types import frozen
-from .least_squares import PositionBounds, descent, positions
+from .least_squares import BatchedRows, PositionBounds, cost_of, descent, positions
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .clearance import Clearance
 
 Array = np.ndarray
 COM = "com"
+EARLIER = 100.0  # weight of a priority's residuals relative to those of the next one
 SETTLED = 1e-3  # part by which the cost must fall within `PATIENCE` steps, else the problem has settled where it is
 PATIENCE = 12
 
@@ -39,15 +43,28 @@ class IKSolution:
         q: configuration, (…, nq); where it did not converge, the nearest one that was found.
         converged: whether every target is met within the tolerance, (…) of bool.
         residuals: by target, how far it is missed: (…, 2) in (m, rad) for poses, (…, 1) in m for places.
-        reason: in words: how it ended, what is missed and which joints are at the end of their range.
+        penetration: m, (…): how deep links are in each other or in the floor; 0 where that was not asked for.
+        reasons: in words, (…): how each problem ended, what is missed, and which joints are at the end of their range.
         iterations: steps that were taken, of the whole batch.
     """
 
     q: Array
     converged: Array
     residuals: Mapping[str, Array]
-    reason: str
+    penetration: Array
+    reasons: Array
     iterations: int
+
+    @property
+    def reason(self) -> str:
+        """How it ended: of one problem its reason, of a batch a count and the reason of the worst."""
+        reasons = self.reasons.reshape(-1)
+        if len(reasons) == 1 or bool(self):
+            return str(reasons[0]) if len(reasons) == 1 else f"all {len(reasons)} converged"
+        missed = self.penetration + sum(miss.sum(axis=-1) for miss in self.residuals.values())
+        worst = int(np.argmax(np.where(self.converged, -1.0, missed)))
+        count = f"{int((~self.converged).sum())} of {len(reasons)} did not converge"
+        return f"{count}; the worst, number {worst}: {reasons[worst]}"
 
     def __bool__(self) -> bool:
         return bool(np.all(self.converged))
@@ -64,7 +81,11 @@ def solve_ik(
     *,
     locked: Sequence[str] = (),
     base: bool = True,
-    tolerance: float = 1e-6,
+    weights: Mapping[str, float] | None = None,
+    priorities: Mapping[str, int] | None = None,
+    floor: float | None = None,
+    self_collision: bool = False,
+    tolerance: float | tuple[float, float] = 1e-6,
     attempts: int = 8,
     iterations: int = 100,
     seed: int = 0,
@@ -80,7 +101,13 @@ def solve_ik(
             those of the targets make the batch.
         locked: joints that stay where q0 has them.
         base: whether a floating base may move.
-        tolerance: m and rad, within which a target counts as met.
+        weights: by target, of its residuals where not all targets can be met; 1 if not given.
+        priorities: by target; those of lower numbers are met first, whatever that costs the others; 0 if not given.
+            Without any, feet that are named by their roles come before all other targets.
+        floor: m, height of a floor that no link may enter, as far as its capsules tell; deeper than they are when the
+            robot stands on it, since capsules of feet are rounder than soles. None for no floor.
+        self_collision: whether links may not enter each other, as far as the capsules of `self_collision_pairs` tell.
+        tolerance: m and rad, or one number for both, within which a target counts as met.
         attempts: starts tried for each problem; the first from q0, the others from random joints.
         iterations: of each start.
         seed: of the random joints.
@@ -89,15 +116,18 @@ def solve_ik(
         Configuration, residuals and the reason, as an `IKSolution`; true in a condition if everything converged.
 
     Raises:
-        UnknownNameError: a frame, role or joint that the robot does not have.
+        UnknownNameError: a frame, role or joint that the robot does not have; a weight or priority of no target.
         ShapeError: a target that is neither a pose nor a place, or q0 of the wrong size.
-        StateError: a target that is not finite or not a rigid motion.
+        StateError: a target that is not finite or not a rigid motion; a weight, height or tolerance that cannot be.
     """
-    problem = _IKProblem.of(robot, targets, q0, locked, base)
+    allowed = np.full(2, tolerance) if np.ndim(tolerance) == 0 else np.asarray(tolerance, dtype=float)
+    if allowed.shape != (2,) or not (np.isfinite(allowed) & (allowed > 0)).all():
+        raise StateError(f"solve_ik: tolerance is a positive number, or two (m, rad); got {tolerance!r}")
+    problem = _IKProblem.of(robot, targets, q0, locked, base).prepared(weights, priorities, floor, self_collision)
     q, cost = problem.start, np.full(len(problem.start), np.inf)
     rng, steps = np.random.default_rng(seed), 0
     for attempt in range(max(1, attempts)):
-        left = np.flatnonzero(~problem.converged(q, tolerance))
+        left = np.flatnonzero(~problem.converged(q, allowed))
         if attempt and not len(left):
             break
         part = problem.only(left) if attempt else problem
@@ -107,7 +137,7 @@ def solve_ik(
         better = reached < cost[chosen]
         q[chosen[better]], cost[chosen[better]] = found[better], reached[better]
         steps += taken
-    return problem.solution(q, tolerance, steps)
+    return problem.solution(q, allowed, steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +151,10 @@ class _IKProblem:
     shape: tuple[int, ...]  # of the batch
     bounds: PositionBounds
     at: Array  # (nv,): where the position of each velocity is in q; −1 for the base and joints with several coordinates
+    feet: Mapping[str, object] = field(default_factory=dict)  # by role; only those of a body that was asked for
+    weights: Mapping[str, float] = field(default_factory=dict)  # by target
+    ranks: Mapping[str, int] = field(default_factory=dict)  # by target: 0 first
+    clearance: Clearance | None = None  # before all targets
 
     @classmethod
     def of(
@@ -128,7 +162,7 @@ class _IKProblem:
     ) -> _IKProblem:
         if not targets:
             raise ShapeError("solve_ik: give at least one target, a frame with its pose or place")
-        robot, names = _frames(robot, targets)
+        robot, names, feet = _frames(robot, targets)
         wanted = {name: _target(name, value) for name, value in targets.items()}
         q = np.asarray(robot.standing() if q0 is None else q0, dtype=float)
         if q.shape[-1:] != (robot.nq,) or not np.isfinite(q).all():
@@ -142,7 +176,29 @@ class _IKProblem:
         }
         start = np.array(np.broadcast_to(q, (*shape, robot.nq))).reshape(count, robot.nq)
         bounds = PositionBounds.of(robot, _free(robot, locked, base))
-        return cls(robot, names, flat, start, shape, bounds, positions(robot))
+        return cls(robot, names, flat, start, shape, bounds, positions(robot), feet)
+
+    def prepared(
+        self,
+        weights: Mapping[str, float] | None,
+        priorities: Mapping[str, int] | None,
+        floor: float | None,
+        self_collision: bool,
+    ) -> _IKProblem:
+        """With what comes before what; arguments as of `solve_ik`."""
+        for name in (*(weights or ()), *(priorities or ())):
+            if name not in self.wanted:
+                raise unknown_name("target of solve_ik", name, self.wanted)
+        for name, weight in (weights or {}).items():
+            if not (np.isfinite(weight) and weight > 0):
+                raise StateError(f"solve_ik: the weight of {name!r} is a positive number, got {weight!r}")
+        if floor is not None and not np.isfinite(floor):
+            raise StateError(f"solve_ik: floor is a height in m or None, got {floor!r}")
+        given = {name: int(name not in self.feet) for name in self.wanted} if priorities is None else priorities
+        order = sorted({given.get(name, 0) for name in self.wanted})
+        ranks = {name: order.index(given.get(name, 0)) for name in self.wanted}
+        clearance = _clearance(self.robot, floor, self_collision)
+        return replace(self, weights=weights or {}, ranks=ranks, clearance=clearance)
 
     def only(self, rows: Array) -> _IKProblem:
         """Some of the problems."""
@@ -156,33 +212,51 @@ class _IKProblem:
         found = {}
         for name, wanted in self.wanted.items():
             if self.names[name] == COM:
-                found[name] = np.nan_to_num(self.robot.com(q) - wanted)
+                found[name] = np.where(np.isnan(wanted), 0.0, self.robot.com(q) - wanted)
                 continue
             X = self.robot.pose(q, self.names[name])
             if wanted.ndim == 2:
-                found[name] = np.nan_to_num(X[:, :3, 3] - wanted)
+                found[name] = np.where(np.isnan(wanted), 0.0, X[:, :3, 3] - wanted)
                 continue
             turn = X[:, :3, :3] @ np.swapaxes(wanted[:, :3, :3], 1, 2)
             angle = np.stack(log(tuple(np.moveaxis(from_rotation(turn), -1, 0))), axis=-1)
             found[name] = np.concatenate([X[:, :3, 3] - wanted[:, :3, 3], angle], axis=1)
         return found
 
-    def rows(self, q: Array) -> tuple[Array, Array]:
-        """(residuals (N, m), Jacobian (N, m, nv)); a rotation's Jacobian is that of a small one, exact where it is
-        met."""
+    def rows(self, q: Array, last: int | None = None) -> tuple[Array, Array]:
+        """(residuals (N, m), Jacobian (N, m, nv)) of the priorities up to the last one; a rotation's Jacobian is that
+        of a small one, exact where it is met."""
         residuals, jacobians = [], []
+        least = max(self.ranks.values(), default=0) if last is None else last
+        if self.clearance is not None:
+            weight = EARLIER ** (least + 1)
+            r, J = self.clearance.rows(q)
+            residuals, jacobians = [weight * r], [weight * J]
         for name, error in self.errors(q).items():
+            if self.ranks.get(name, 0) > least:
+                continue
             com = self.names[name] == COM
             J = self.robot.com_jacobian(q) if com else self.robot.jacobian(q, self.names[name])[:, : error.shape[1]]
             if error.shape[1] == 3:
                 J = np.where(np.isnan(self.wanted[name])[:, :, None], 0.0, J)
-            residuals.append(error)
-            jacobians.append(J)
+            weight = self.weights.get(name, 1.0) * EARLIER ** (least - self.ranks.get(name, 0))
+            residuals.append(weight * error)
+            jacobians.append(weight * J)
         return np.concatenate(residuals, axis=1), np.concatenate(jacobians, axis=1)
 
-    def converged(self, q: Array, tolerance: float) -> Array:
+    def converged(self, q: Array, tolerance: Array) -> Array:
         """(N,) of bool."""
-        return np.all([np.all(m <= tolerance, axis=1) for m in self.misses(q).values()], axis=0)
+        met = [np.all(m <= tolerance[: m.shape[1]], axis=1) for m in self.misses(q).values()]
+        return np.all([*met, self.depths(q).max(axis=1) <= tolerance[0]], axis=0)
+
+    @property
+    def one_sided(self) -> int:
+        """Number of rows that count where they are positive."""
+        return 0 if self.clearance is None else self.clearance.count
+
+    def depths(self, q: Array) -> Array:
+        """m, (N, pairs), of links in each other or in the floor; zero for one pair where nobody asked."""
+        return np.zeros((len(q), 1)) if self.clearance is None else self.clearance.depths(q)
 
     def misses(self, q: Array) -> dict[str, Array]:
         """By target, (N, 2) in m and rad, or (N, 1) in m."""
@@ -194,12 +268,19 @@ class _IKProblem:
     # --- descent ------------------------------------------------------------------------------------------------------
 
     def descended(self, q: Array, iterations: int) -> tuple[Array, Array, int]:
-        """(q, sum of squares (N,), steps): from a start down to where no step helps."""
+        """(q, sum of squares (N,), steps): from a start down to where no step helps, then by fewer priorities."""
+        q, cost, steps = self._descended(q, self.rows, iterations)
+        for last in reversed(range(-int(self.clearance is not None), max(self.ranks.values(), default=0))):
+            q, _, taken = self._descended(q, partial(self.rows, last=last), iterations)
+            cost, steps = cost_of(self.rows(q)[0], self.one_sided), steps + taken
+        return q, cost, steps
+
+    def _descended(self, q: Array, rows: BatchedRows, iterations: int) -> tuple[Array, Array, int]:
         q, taken = self.bounds.clipped(q, self.at, every=False), 0
         cost = earlier = np.full(len(q), np.inf)
-        for taken, now in enumerate(
-            islice(descent(q, self.rows, self.robot.integrate, self.bounds, self.at), iterations), 1
-        ):
+        alike = not self.one_sided and max(self.ranks.values(), default=0) == 0
+        steps = descent(q, rows, self.robot.integrate, self.bounds, self.at, self.one_sided, alike)
+        for taken, now in enumerate(islice(steps, iterations), 1):
             q, cost = now.q, now.cost
             if (cost < 1e-26).all():
                 break
@@ -218,33 +299,57 @@ class _IKProblem:
 
     # --- the answer ---------------------------------------------------------------------------------------------------
 
-    def solution(self, q: Array, tolerance: float, steps: int) -> IKSolution:
-        misses, good = self.misses(q), self.converged(q, tolerance)
+    def solution(self, q: Array, tolerance: Array, steps: int) -> IKSolution:
+        """The answer, with a reason for each problem."""
+        misses, good, depths = self.misses(q), self.converged(q, tolerance), self.depths(q)
         residuals = {name: frozen(miss.reshape(*self.shape, -1)) for name, miss in misses.items()}
-        found = frozen(q.reshape(*self.shape, self.robot.nq))
-        return IKSolution(found, good.reshape(self.shape), residuals, self._reason(q, misses, good, tolerance), steps)
+        reasons = np.full(len(q), "converged", dtype=object)
+        for k in np.flatnonzero(~good):
+            reasons[k] = self._reason(q[k], {name: miss[k] for name, miss in misses.items()}, depths[k], tolerance)
+        return IKSolution(
+            frozen(q.reshape(*self.shape, self.robot.nq)), good.reshape(self.shape), residuals,
+            frozen(depths.max(axis=1).reshape(self.shape)), reasons.reshape(self.shape), steps,
+        )  # fmt: skip
 
-    def _reason(self, q: Array, misses: Mapping[str, Array], good: Array, tolerance: float) -> str:
-        if good.all():
-            return "converged" if len(good) == 1 else f"all {len(good)} converged"
-        worst = int(np.argmax([sum(float(miss[k].sum()) for miss in misses.values()) for k in range(len(q))]))
+    def _reason(self, q: Array, misses: Mapping[str, Array], depths: Array, tolerance: Array) -> str:
+        """Why one problem did not converge."""
         words = []
         for name, miss in misses.items():
-            parts = [f"{x:.3g} {unit}" for x, unit in zip(miss[worst], ("m", "rad"), strict=False) if x > tolerance]
+            parts = [f"{x:.3g} {unit}" for x, unit, t in zip(miss, ("m", "rad"), tolerance, strict=False) if not x <= t]
             if parts:
                 words.append(f"{name!r} is missed by {' and '.join(parts)}")
-        x = np.where(self.at >= 0, q[worst][self.at], np.nan)
+        if self.clearance is not None and not depths.max() <= tolerance[0]:
+            words.append(self.clearance.words(depths))
+        x = np.where(self.at >= 0, q[self.at], np.nan)
         ends = (np.abs(x - self.bounds.lower) < 1e-6) | (np.abs(x - self.bounds.upper) < 1e-6)
         joints = [n for n, j in self.robot.joints.items() if j.mimic is None and ends[j.v].any()]
-        count = "" if len(good) == 1 else f"{int((~good).sum())} of {len(good)} did not converge; the worst: "
-        at_ends = f"; at the end of their range: {', '.join(joints)}" if joints else ""
-        return f"{count}{'; '.join(words)}{at_ends}"
+        return "; ".join([*words, *([f"at the end of their range: {', '.join(joints)}"] if joints else [])])
 
 
-def _frames(robot: Robot, targets: Mapping[str, ArrayLike]) -> tuple[Robot, dict[str, str]]:
-    """The robot with the frames of its body's parts where they are asked for, and the frame of each target."""
+def _clearance(robot: Robot, floor: float | None, self_collision: bool) -> Clearance | None:
+    """What keeps links out of each other and of the floor; None where nobody asked."""
+    if floor is None and not self_collision:
+        return None
+    from ..geometry.collisions import self_collision_pairs
+    from .body import Body
+    from .clearance import Clearance
+    from .profile import BodyError
+
+    try:
+        body = Body.of(robot)
+    except BodyError:  # no limbs: no feet to stand on
+        return Clearance.of(robot, robot.standing(), floor, self_collision_pairs(robot) if self_collision else ())
+    standing = body.standing.copy()
+    if robot.floating:
+        standing[2] += floor or 0.0
+    return Clearance.of(robot, standing, floor, body.collision_pairs() if self_collision else ())
+
+
+def _frames(robot: Robot, targets: Mapping[str, ArrayLike]) -> tuple[Robot, dict[str, str], Mapping[str, object]]:
+    """The robot with the frames of its body's parts where they are asked for, the frame of each target, and feet."""
     unknown = [name for name in targets if name not in robot.frames and name != COM]
     roles: Mapping[str, str] = {}
+    feet: Mapping[str, object] = {}
     if unknown:
         from .body import Body
         from .profile import BodyError
@@ -253,11 +358,11 @@ def _frames(robot: Robot, targets: Mapping[str, ArrayLike]) -> tuple[Robot, dict
             body = Body.of(robot)
         except BodyError:  # no limbs: then no roles either
             raise unknown_name("frame", unknown[0], robot.frames) from None
-        robot, roles = body.robot, body.frames
+        robot, roles, feet = body.robot, body.frames, body.feet
     for name in unknown:
         if name not in roles:
             raise unknown_name("frame or part of the body", name, [*roles, *robot.frames])
-    return robot, {name: roles.get(name, name) if name in unknown else name for name in targets}
+    return robot, {name: roles.get(name, name) if name in unknown else name for name in targets}, feet
 
 
 def _target(name: str, value: ArrayLike) -> Array:

@@ -2,7 +2,8 @@
 
     minimise  ‖r(q)‖²     subject to  lower ≤ q ≤ upper
 
-by Levenberg and Marquardt's steps. Joints at a bound that are pushed against it are left out of a step.
+by Levenberg and Marquardt's steps. Joints at a bound that are pushed against it are left out of a step. The first rows
+may be one-sided: they cost something where they are positive, and a step looks where it would make them so.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ BatchedRows = Callable[[Array], tuple[Array, Array]]  # q (N, nq) → residuals 
 ITERATIONS = 80
 FARTHEST = 0.5  # rad or m: of any coordinate in one step, as far as first order is trusted
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-10, 1e8
+LOOKS = 4  # at one-sided rows that a step would make positive
 SETTLED = 1e-12  # of the cost, or of one: a step that gains less is the last
 
 
@@ -72,20 +74,29 @@ class Descended:
 
 
 def descent(
-    q: Array, rows: BatchedRows, integrate: Callable[[Array, Array], Array], bounds: PositionBounds, at: Array
+    q: Array,
+    rows: BatchedRows,
+    integrate: Callable[[Array, Array], Array],
+    bounds: PositionBounds,
+    at: Array,
+    one_sided: int = 0,
+    relative: bool = True,
 ) -> Iterator[Descended]:
     """Where steps lead from q (N, nq), one after the other and without end; a step that does not help is damped more.
 
     Args:
         integrate: (q, step) → q on the manifold.
         at: as `positions` has it.
+        one_sided: number of rows, the first ones, that count where they are positive.
+        relative: whether a coordinate is damped by what it does to the rows. Rows of very different weights want an
+            even damping: else the heavy ones keep the light ones from moving.
     """
     r, J = rows(q)
-    cost, damping = (r * r).sum(1), np.full(len(q), FIRST_DAMPING)
+    cost, damping = cost_of(r, one_sided), np.full(len(q), FIRST_DAMPING)
     while True:
-        new = bounds.clipped(integrate(q, _step(q, r, J, damping, bounds, at)), at, every=False)
+        new = bounds.clipped(integrate(q, _step(q, r, J, damping, bounds, at, one_sided, relative)), at, every=False)
         r_new, J_new = rows(new)
-        cost_new = (r_new * r_new).sum(1)
+        cost_new = cost_of(r_new, one_sided)
         better = cost_new < cost
         gain = np.where(better, cost - cost_new, 0.0)
         q, r, J = (np.where(_like(better, x), y, x) for x, y in ((q, new), (r, r_new), (J, J_new)))
@@ -115,8 +126,37 @@ def solved(
     return now.q[0], float(now.cost[0])
 
 
-def _step(q: Array, r: Array, J: Array, damping: Array, bounds: PositionBounds, at: Array) -> Array:
-    """(N, nv): of all problems; joints that may not move, or only out of their range, stay."""
+def cost_of(r: Array, one_sided: int) -> Array:
+    """Sum of squares (N,) of residuals (N, m), of the first ones where they are positive."""
+    return np.where((np.arange(r.shape[1]) >= one_sided) | ~(r < 0), r * r, 0.0).sum(1)
+
+
+def _step(
+    q: Array,
+    r: Array,
+    J: Array,
+    damping: Array,
+    bounds: PositionBounds,
+    at: Array,
+    one_sided: int = 0,
+    relative: bool = True,
+) -> Array:
+    """(N, nv): of all problems, with the one-sided rows that are positive or that the step would make so."""
+    counts = (np.arange(r.shape[1]) >= one_sided) | ~(r < 0)
+    for _ in range(LOOKS if one_sided else 1):
+        now = np.where(counts, r, 0.0), np.where(counts[:, :, None], J, 0.0)
+        step = _two_sided_step(q, *now, damping, bounds, at, relative)
+        more = (r + np.einsum("nmi,ni->nm", J, step) > 0) & ~counts
+        if not more.any():
+            break
+        counts |= more
+    return step
+
+
+def _two_sided_step(
+    q: Array, r: Array, J: Array, damping: Array, bounds: PositionBounds, at: Array, relative: bool
+) -> Array:
+    """(N, nv): joints that may not move, or only out of their range, stay."""
     g = np.einsum("nmi,nm->ni", J, r)
     x = np.where(at >= 0, q[:, at], 0.0)
     stuck = (at >= 0) & (((x <= bounds.lower + 1e-9) & (g > 0)) | ((x >= bounds.upper - 1e-9) & (g < 0)))
@@ -124,7 +164,7 @@ def _step(q: Array, r: Array, J: Array, damping: Array, bounds: PositionBounds, 
     J = np.where(moves[:, None, :], J, 0.0)
     H = np.swapaxes(J, 1, 2) @ J
     i = np.arange(H.shape[1])
-    H[:, i, i] += damping[:, None] * (1.0 + H[:, i, i])
+    H[:, i, i] += damping[:, None] * (1.0 + (H[:, i, i] if relative else 0.0))
     step = -np.linalg.solve(H, np.where(moves, g, 0.0)[:, :, None])[:, :, 0]
     return step * np.minimum(1.0, FARTHEST / np.maximum(np.abs(step).max(axis=1, initial=0.0), 1e-12))[:, None]
 

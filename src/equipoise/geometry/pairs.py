@@ -65,6 +65,7 @@ class PairSet:
     pairs: tuple[Pair, ...]
     range: float = 0.1
     most: int = 64
+    compiled: bool = False  # whether batches of postures come often enough for compiled kinematics
     world: tuple[Primitive, ...] = field(init=False)  # what stands in the world, each once
     kinematics: Kernel = field(init=False)
     gap: Kernel = field(init=False)
@@ -137,10 +138,7 @@ class PairSet:
         """Distances of all pairs, (…, pairs), whatever the range; leading dimensions are batches."""
         q = np.asarray(q, dtype=float)
         flat = q.reshape(-1, q.shape[-1])
-        still = np.zeros((len(flat), self.robot.nv))
-        places, motions, _ = self.kinematics.program.evaluate(flat, still)
-        if self.world:
-            places, _ = self._with_world(places, motions, self._given, flat, still)
+        places, _, _ = self._at(flat)
         result = np.empty((len(flat), len(self.pairs)))
         step = max(1, CHUNK // max(1, len(self.pairs)))
         for start in range(0, len(flat), step):
@@ -149,8 +147,8 @@ class PairSet:
         return result.reshape(*q.shape[:-1], len(self.pairs))
 
     def row_of_each(self, q: Array, which: Array) -> tuple[Array, Array]:
-        """Distance (n,) and Jacobian (n, nv) of pair which[i] at posture q[i]; of the robot with itself."""
-        places, motions, twists = self.kinematics.program.evaluate(q, np.zeros((len(q), self.robot.nv)))
+        """Distance (n,) and Jacobian (n, nv) of pair which[i] at posture q[i]."""
+        places, motions, twists = self._at(q)
         at, (first, second) = np.arange(len(q)), self._sides[:, which]
         sides = places[at, first], places[at, second], motions[at, first], motions[at, second]
         rows = self.slope(*sides, self._radii[which])
@@ -161,6 +159,14 @@ class PairSet:
         if self._followers is not None:
             J = J[:, : self.robot.nv] + J[:, self.robot.nv :] @ self._followers
         return rows[:, 0], J
+
+    def _at(self, q: Array) -> tuple[Array, Array, Array]:
+        """Places and motions of all primitives and twists of the joints at postures (n, nq) at rest."""
+        still = np.zeros((len(q), self.robot.nv))
+        places, motions, twists = (self.kinematics if self.compiled else self.kinematics.program.evaluate)(q, still)
+        if self.world:
+            places, motions = self._with_world(places, motions, self._given, q, still)
+        return places, motions, twists
 
     def _replaced(self, world: Sequence[Primitive]) -> tuple[tuple[Array, Array], Array]:
         """Other things in the place of the world's: their places and motions, and radii of the pairs."""
