@@ -3,6 +3,7 @@ memory."""
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import resource
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +21,8 @@ import equipoise as eq
 from equipoise.body.profile import read as read_profile
 from equipoise.errors import EquipoiseError
 from equipoise.files import MAX_BYTES, read_arrays, read_bounded
+from equipoise.model.meshes import read_mesh
+from equipoise.simulate import scenario as scenario_module
 from equipoise.simulate.archive import RunError
 from equipoise.simulate.scenario import ScenarioError, load_scenario, parse_scenario
 from equipoise.simulate.toml_source import TomlSource
@@ -132,6 +136,16 @@ def test_files_are_read_up_to_their_bound(tmp_path):
     assert MAX_BYTES == 2**30
 
 
+FIFOS_IN_MJCF = {
+    "mesh": '<asset><mesh name="m" file="fifo.stl"/></asset>',
+    "meshdir": '<compiler meshdir="meshes"/><asset><mesh name="m" file="fifo.stl"/></asset>',
+    "include": '<include file="fifo.xml"/>',
+    "attach": '<asset><model name="m" file="fifo.xml"/></asset>',
+    "texture": '<asset><texture name="t" type="2d" file="fifo.png"/></asset>',
+    "hfield": '<asset><hfield name="h" size="1 1 1 1" file="fifo.png"/></asset>',
+}
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
 @pytest.mark.parametrize(
     "call",
@@ -140,11 +154,23 @@ def test_files_are_read_up_to_their_bound(tmp_path):
         "from equipoise.study.table import Table; Table.load('fifo')",
         "from equipoise.simulate.scenario import load_scenario; load_scenario('fifo.toml')",
         "from equipoise.body.profile import read; read('fifo.toml')",
+        "from equipoise.model.meshes import read_mesh; read_mesh('fifo.stl')",
+        "import equipoise as eq; eq.load('mesh.xml')",
+        "import equipoise as eq; eq.load('meshdir.xml')",
+        "import equipoise as eq; eq.load('include.xml')",
+        "import equipoise as eq; eq.load('attach.xml')",
+        "import equipoise as eq; eq.load('texture.xml')",
+        "import equipoise as eq; eq.load('hfield.xml')",
     ],
 )
 def test_nobody_waits_for_a_fifo(tmp_path, call):
-    for name in ("fifo", "fifo.toml"):
+    (tmp_path / "meshes").mkdir()
+    for name in ("fifo", "fifo.toml", "fifo.stl", "fifo.xml", "fifo.png", "meshes/fifo.stl"):
         os.mkfifo(tmp_path / name)
+    mass = '<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>'
+    for name, inside in FIFOS_IN_MJCF.items():
+        body = f"{inside}<worldbody><body><freejoint/>{mass}</body></worldbody>"
+        (tmp_path / f"{name}.xml").write_text(f"<mujoco>{body}</mujoco>")
     code = (
         f"from equipoise.errors import EquipoiseError\ntry:\n    {call}\nexcept EquipoiseError as error:\n    "
         "print(error)"
@@ -152,6 +178,112 @@ def test_nobody_waits_for_a_fifo(tmp_path, call):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "fifo" in done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
+def test_a_fifo_in_the_place_of_a_manifest_is_no_package(tmp_path):
+    """A FIFO called package.xml above the robot."""
+    os.mkfifo(tmp_path / "package.xml")
+    mesh = '<visual><geometry><mesh filename="package://p/a.stl"/></geometry></visual>'
+    inertia = '<inertial><mass value="1"/><inertia ixx=".1" iyy=".2" izz=".2" ixy="0" ixz="0" iyz="0"/></inertial>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{inertia}{mesh}</link></robot>')
+    with pytest.warns(eq.ModelWarning, match="a.stl"):
+        assert eq.load(tmp_path / "r.urdf", floating=True).nv == 6
+
+
+def test_a_sparse_file_is_refused_before_memory_is_taken_for_it(tmp_path):
+    with (tmp_path / "mesh.stl").open("wb") as file:
+        file.truncate(20 * 2**30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(eq.ModelError, match="more than the 268,435,456 bytes"):
+        read_mesh(tmp_path / "mesh.stl")
+    (tmp_path / "r.xml").write_text(f'<mujoco><asset><mesh name="m" file="mesh.stl"/></asset>{BODY}</mujoco>')
+    with pytest.raises(eq.ModelError, match="'mesh.stl', which has more than"):
+        eq.load(tmp_path / "r.xml")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17  # kB
+
+
+# --- texts that multiply themselves -----------------------------------------------------------------------------------
+
+BODY = '<worldbody><body><freejoint/><geom size=".1"/></body></worldbody>'
+DOUBLED = '<node id="n{0}"><instance_node url="#n{1}"/><instance_node url="#n{1}"/></node>'
+
+
+def collada(nodes: str, scene: str = '<instance_node url="#n0"/>') -> str:
+    return (
+        f"<COLLADA><library_nodes>{nodes}</library_nodes><library_visual_scenes><visual_scene><node>{scene}</node>"
+        "</visual_scene></library_visual_scenes></COLLADA>"
+    )
+
+
+@pytest.mark.parametrize(
+    "nodes, words",
+    [
+        ("".join(DOUBLED.format(k, k + 1) for k in range(60)) + '<node id="n60"/>', "stand for more than 10,000 nodes"),
+        (DOUBLED.format(0, 1) + DOUBLED.format(1, 0), "more than 10,000 nodes|contain themselves"),
+        ('<node id="n0">' + '<node id="x"/>' * 10_001 + "</node>", "more than 10,000 nodes"),
+    ],
+    ids=["doubled", "each other", "many"],
+)
+def test_collada_nodes_stand_for_a_bounded_number(tmp_path, nodes, words):
+    (tmp_path / "m.dae").write_text(collada(nodes))
+    with pytest.raises(eq.ModelError, match=words):
+        read_mesh(tmp_path / "m.dae")
+
+
+def test_collada_geometries_are_instanced_within_bounds(tmp_path, monkeypatch):
+    """Each instance counts; the geometry itself is read once."""
+    numbers = "0 0 0 1 0 0 0 1 0"
+    geometry = (
+        f'<geometry id="g"><mesh><source id="s"><float_array>{numbers}</float_array></source><vertices id="v"><input '
+        'semantic="POSITION" source="#s"/></vertices><triangles><input semantic="VERTEX" source="#v" offset="0"/>'
+        "<p>0 1 2</p></triangles></mesh></geometry>"
+    )
+    text = collada('<node id="n0">' + '<instance_geometry url="#g"/>' * 100 + "</node>")
+    (tmp_path / "m.dae").write_text(
+        text.replace("<COLLADA>", f"<COLLADA><library_geometries>{geometry}</library_geometries>")
+    )
+    assert read_mesh(tmp_path / "m.dae")[1].shape == (100, 3)
+    monkeypatch.setattr("equipoise.model.meshes.MAX_CORNERS", 599)
+    with pytest.raises(eq.ModelError, match="more than 599 corners"):
+        read_mesh(tmp_path / "m.dae")
+
+
+def replicated(*counts: int, inside: str = '<geom size=".01"/>') -> str:
+    for count in counts:
+        inside = f'<replicate count="{count}" offset=".1 0 0">{inside}</replicate>'
+    return f'<mujoco><worldbody><body><freejoint/><geom size=".1"/>{inside}</body></worldbody></mujoco>'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        replicated(1000, 1000),
+        replicated(20, 20, 20),
+        replicated(10_000),
+        replicated(2, inside='<composite type="cloth" count="100 100 1"/>'),
+        replicated(2, inside='<flexcomp type="grid" count="20 20 20"/>'),
+    ],
+)
+def test_mjcf_stands_for_a_bounded_number_of_elements(text):
+    with pytest.raises(eq.ModelError, match="stands for more than 5,000 copies"):
+        eq.load(text)
+
+
+def test_mjcf_files_that_attach_each_other_stand_for_a_bounded_number(tmp_path):
+    """Twelve files, each of which attaches the next one four times."""
+    for k in range(12):
+        child = f'<asset><model name="m" file="{k + 1}.xml"/></asset>' if k < 11 else ""
+        attached = "".join(f'<attach model="m" body="b" prefix="{j}"/>' for j in range(4)) if k < 11 else ""
+        (tmp_path / f"{k}.xml").write_text(
+            f'<mujoco>{child}<worldbody><body name="b"><geom size=".1"/>{attached}</body></worldbody></mujoco>'
+        )
+    with pytest.raises(eq.ModelError, match="or 500,000 elements"):
+        eq.load(tmp_path / "0.xml")
+
+
+def test_a_grid_of_a_hundred_is_replicated():
+    assert eq.load(replicated(10, 10)).nv == 6
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------
@@ -321,6 +453,32 @@ def test_a_parquet_bomb_is_refused(tmp_path, monkeypatch):
 
 
 # --- TOML -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [[], {}, [[]], True, 1e300, {"kind": []}, [{"kind": {}}]], ids=str)
+def test_any_value_in_any_place_of_a_scenario_is_read_or_refused(value, monkeypatch):
+    """All keys of a scenario with tasks, contacts, constraints, goals and obstacles, one after the other."""
+    source = TomlSource.of_file(Path(scenario_module.__file__).parent / "scenarios_data" / "table_reach.toml")
+    values, refused = source.read(), 0
+    for path in list(places(values)):
+        changed = owner = copy.deepcopy(values)
+        for step in path[:-1]:
+            owner = owner[step]
+        owner[path[-1]] = value
+        monkeypatch.setattr(TomlSource, "read", lambda self, changed=changed: changed)
+        try:
+            parse_scenario(source)
+        except ScenarioError:
+            refused += 1
+    assert refused > 10
+
+
+def places(value, path=()):
+    for step, inside in (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    ):
+        yield (*path, step)
+        yield from places(inside, (*path, step))
 
 
 SCENARIO = 'robot = "arm6"\nduration = {}\n[plant]\ndelay = {}\n[[goal]]\nkind = "com"\nby = {}\nwithin = 0.1\n'

@@ -107,8 +107,9 @@ def read_bounded(path: Path, most: int = MAX_BYTES) -> bytes:
     if not path.is_file():
         raise OSError(f"{str(path)!r} is not a file" if path.exists() else f"no file {str(path)!r}")
     with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
+        size = os.fstat(file.fileno()).st_size  # before memory is taken: a sparse file has any size
+        content = file.read(most + 1) if size <= most else b""
+    if max(size, len(content)) > most:
         raise ValueError(f"it has more than the {most:,} bytes that are read of such a file")
     return content
 

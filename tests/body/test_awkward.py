@@ -358,3 +358,17 @@ def test_the_side_of_a_forearm_is_no_palm_and_its_end_is_doubted(wrist):
     assert_allclose(hand.position, (0, 0, -0.3), atol=1e-6)  # where the forearm ends
     known = eq.Body.of(body.robot, f"[parts.'left hand']\nlink = '{hand.link}'\nposition = [0, 0, -0.3]\n")
     assert not [doubt for doubt in known.doubts if doubt.what == "palm of the left hand"]
+
+
+@pytest.mark.parametrize("links", [3, 300])
+def test_a_chain_whose_joints_all_lie_at_one_point(links):
+    """Its limbs have no length that sizes could be judged by."""
+    inertial = '<inertial><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    limit = '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="10" velocity="1"/>'
+    parts = [f'<link name="l{k}">{inertial}</link>' for k in range(links + 1)]
+    parts += [
+        f'<joint name="j{k}" type="revolute"><parent link="l{k}"/><child link="l{k + 1}"/>{limit}</joint>'
+        for k in range(links)
+    ]
+    robot = eq.load(f'<robot name="coiled">{"".join(parts)}</robot>', floating=True)
+    assert np.isfinite(eq.Body.of(robot).standing).all()

@@ -229,7 +229,7 @@ def test_pivots_multiply_to_the_determinant_of_the_mass_matrix(name):
     tree = tree_of(model)
     q = pin.neutral(reference)  # where the base is does not matter
     for k, body in enumerate(tree.bodies[1:], 1):
-        (angle,) = checks._general_position(body.joint, np.array([k]))
+        (angle,) = checks._general_position(body.joint, np.array([k]), checks._size(tree))
         q[reference.joints[reference.getJointId(body.name)].idx_q] = body.multiplier * angle[0]
     data = reference.createData()
     pin.crba(reference, data, q, pin.Convention.WORLD)
@@ -244,7 +244,7 @@ def test_motions_are_the_velocities_of_the_joint(joint):
     tree = tree_of(chain((joint, BODY), origin=rigid.pose(rigid.rotation_from_rpy(0.1, 0.2, 0.3), [1, 2, 3])))
     ((X, S),) = checks._motions(tree)
     (body,) = tree.bodies
-    q = [c[0] for c in checks._general_position(body.joint, np.array([0]))]
+    q = [c[0] for c in checks._general_position(body.joint, np.array([0]), checks._size(tree))]
 
     def pose_at(step):
         moved = body.joint.integrate(q, step, checks.NUMBERS)
@@ -258,3 +258,28 @@ def test_motions_are_the_velocities_of_the_joint(joint):
         twist = rigid.inverse(X_0) @ (pose_at(step) - pose_at(-step)) / (2 * e)
         assert_allclose(S[:3, i], twist[:3, 3], atol=1e-8)
         assert_allclose(rigid.skew(S[3:, i]), twist[:3, :3], atol=1e-8)
+
+
+# Sizes
+
+
+def scaled(length: float, mass: float, joint: object, inertia: Inertia = BODY) -> Model:
+    """A floating chain of three links, all lengths and masses times those."""
+    body = Inertia(mass * inertia.mass, length * inertia.com, mass * length**2 * inertia.matrix)
+    joints = [Joint("base", Floating(), None, "l0")]
+    joints += [Joint(f"j{k}", joint, f"l{k - 1}", f"l{k}", rigid.pose(p=[0, 0, -0.5 * length])) for k in (1, 2)]
+    return assemble("r", [Link(f"l{k}", body) for k in range(3)], joints)
+
+
+@pytest.mark.parametrize("joint", [Revolute((0, 1, 0)), Prismatic((0, 1, 0)), Prismatic((0, 0, 1))], ids=repr)
+@pytest.mark.parametrize("length, mass", [(1e-6, 1e-9), (1e-6, 1.0), (1e-9, 1e-27), (1.0, 1e-9), (1e2, 1e3)])
+def test_robots_of_any_size_are_judged_alike(length, mass, joint):
+    """A doubt is about proportions: what is sound or wrong at a metre is so at a micrometre."""
+    assert messages(scaled(length, mass, joint)) == []
+    flat = Inertia(1.0, [0.1, 0.2, 0.3], np.diag([0.1, 0.1, 0.5]))
+    indefinite = Inertia(1.0, [0.1, 0.2, 0.3], np.diag([-0.5, 0.5, 0.5]))
+    assert ["triangle rule" in message for message in messages(scaled(length, mass, Revolute((0, 1, 0)), flat))] == [
+        True
+    ]
+    with pytest.raises(ModelError, match="not positive definite"):
+        check(scaled(length, mass, joint, indefinite), strict=True)

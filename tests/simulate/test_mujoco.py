@@ -244,3 +244,11 @@ def test_points_of_mass_and_links_without_mass_move_as_our_equations_say(rng):
     tau = rng.normal(size=robot.nv)
     ours = robot.forward_dynamics(q, v, tau)
     assert_allclose(acceleration(free(robot), q, v, tau), ours, atol=1e-4 * np.abs(ours).max())
+
+
+def test_a_robot_that_mujoco_finds_too_light_is_refused_in_words():
+    builder = eq.RobotBuilder("mote", floating=False).link("base").link("arm", mass=1e-9, inertia=(1e-22,) * 3)
+    robot = builder.joint("j", "revolute", "base", "arm", axis=(0, 1, 0)).build()
+    still = SimpleNamespace(torque=np.zeros(1))
+    with pytest.raises(eq.ModelError, match="MuJoCo refuses mote: .*mjMINVAL"):
+        eq.simulate(robot, lambda t, q, v: still, "mujoco", 0.01)

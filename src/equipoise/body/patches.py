@@ -121,7 +121,12 @@ def _without_shapes(skeleton: Skeleton, body: int, down: Array, reach: float) ->
     inertia = skeleton.robot.tree.bodies[body]
     places = [skeleton.robot.place(name)[1][:3, 3] for name in skeleton.links[body]]
     lowest = max([*places, skeleton.com[body]], key=lambda x: float(x @ down))
-    if inertia.mass <= 0 or float(lowest @ down) > FOOT * reach or len(skeleton.robot.tree.ancestors(body)) < ANKLE:
+    if (
+        reach <= 0
+        or inertia.mass <= 0
+        or float(lowest @ down) > FOOT * reach
+        or len(skeleton.robot.tree.ancestors(body)) < ANKLE
+    ):
         return lowest[None], np.zeros(1), "the farthest link: no shapes"
     c = skeleton.com[body]
     about = inertia.I - inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
@@ -173,7 +178,7 @@ def _shaped(touching: Array, normal: Array, height: float, reach: float, source:
     def place(x: Array) -> Array:
         return x @ axes.T + height * normal
 
-    if spans.max() < POINT * reach:
+    if spans.max() <= POINT * reach:
         return Patch("point", normal, place(((flat.min(axis=0) + flat.max(axis=0)) / 2)[None]), source)
     if spans.min() < LINE * spans.max():
         along = (flat - middle) @ turn[int(np.argmax(spans))]

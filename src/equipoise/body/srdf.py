@@ -85,7 +85,7 @@ def beside(source: str | Path) -> Path | None:
         if (folder / f"{path.stem}.srdf").is_file():
             return folder / f"{path.stem}.srdf"
     for folder in folders:
-        found = sorted(folder.glob("*.srdf")) if folder.is_dir() else []
+        found = sorted(filter(Path.is_file, folder.glob("*.srdf"))) if folder.is_dir() else []
         if len(found) == 1:
             return found[0]
     return None
@@ -94,8 +94,8 @@ def beside(source: str | Path) -> Path | None:
 def read(path: Path) -> Semantics:
     """An SRDF file; numbers that are none are left out, as are joints with several positions."""
     try:
-        root = xml.parse(path.read_bytes())
-    except (ModelError, OSError) as error:
+        root = xml.parse(xml.load(path))
+    except ModelError as error:
         raise ModelError(f"{path.name}: {error}") from None
     states: dict[str, dict[str, float]] = {}
     for state in root.all("group_state"):

@@ -17,7 +17,7 @@ from .types import Model
 
 Array = np.ndarray
 PIVOT_TOLERANCE = 1e-12  # of the inertia that the joint would feel with all joints beyond it locked
-POINT_LIKE = 1e-12  # m², moment per mass of a point: a micrometre across
+POINT_LIKE = 1e-12  # of the robot's size squared: moment per mass of a point
 MAX_COUPLED = 500  # bodies of a robot with followers whose whole mass matrix is tested
 ROUNDING = 1e-3  # inertias are written with few digits: what is broken by less is rounding
 
@@ -44,7 +44,7 @@ def check(
         require_sound_numbers(model)
         tree = tree_of(model)
     bad = _bad_pivots(model, tree)
-    for doubt in () if quiet else (*more, *_doubtful_inertias(model), *_doubtful_limits(model), *bad):
+    for doubt in () if quiet else (*more, *_doubtful_inertias(model, _size(tree)), *_doubtful_limits(model), *bad):
         if strict:
             raise ModelError(f"{model.name}: {doubt}")
         warnings.warn(f"{model.name}: {doubt}", ModelWarning, stacklevel=2)
@@ -54,14 +54,14 @@ def check(
 # Doubts: data one can compute with, but hardly meant
 
 
-def _doubtful_inertias(model: Model) -> Iterator[str]:
+def _doubtful_inertias(model: Model, size: float) -> Iterator[str]:
     known = [(link, link.inertia) for link in model.links.values() if link.inertia is not None]
     if not known:
         return
     links, masses = [link for link, _ in known], np.array([inertia.mass for _, inertia in known])
     matrices = np.array([inertia.matrix for _, inertia in known])
     moments = np.linalg.eigvalsh(matrices)  # ascending
-    bodies = np.abs(moments).max(axis=1) > POINT_LIKE * masses
+    bodies = np.abs(moments).max(axis=1) > POINT_LIKE * size**2 * masses
     indefinite = bodies & (moments[:, 0] <= 0)
     impossible = bodies & ~indefinite & (moments[:, 2] > (1 + ROUNDING) * (moments[:, 0] + moments[:, 1]))
     identity = np.abs(matrices - np.eye(3)).max(axis=(1, 2)) < 1e-12
@@ -250,12 +250,13 @@ def _motions(tree: Tree, *, followed: bool = False) -> list[tuple[Array, Array]]
     Joints of one type are evaluated together. With `followed`, followers are where their leaders put them.
     """
     groups: dict[JointType, list[int]] = {}
+    size = _size(tree)
     for k, body in enumerate(tree.bodies):
         groups.setdefault(body.joint, []).append(k)
     motions: list[tuple[Array, Array]] = [(np.empty(0), np.empty(0))] * len(tree.bodies)
     for joint, members in groups.items():
         position = _general_position(
-            joint, np.array([tree.bodies[k].v.start for k in members] if followed else members)
+            joint, np.array([tree.bodies[k].v.start for k in members] if followed else members), size
         )
         if followed and joint.nq == 1:
             factor, offset = (np.array([getattr(tree.bodies[k], x) for k in members]) for x in ("multiplier", "offset"))
@@ -271,9 +272,22 @@ def _motions(tree: Tree, *, followed: bool = False) -> list[tuple[Array, Array]]
     return motions
 
 
-def _general_position(joint: JointType, numbers: Array) -> list[Array]:
-    """Coordinates without symmetry for the joints of those numbers: multiples of the golden ratio, always the same."""
-    step = [1.0 + 0.9 * np.modf((numbers + 1) * 0.6180339887 + 0.37 * i)[0] for i in range(joint.nv)]
+def _size(tree: Tree) -> float:
+    """The farthest that a joint or a centre of mass is from the joint before it, m; one where there is no length."""
+    lengths = [float(np.linalg.norm(body.p)) for body in tree.bodies]
+    lengths += [float(np.linalg.norm(body.h)) / body.mass for body in tree.bodies if body.mass > 0]
+    lengths += [float(np.sqrt(np.abs(body.I).max() / body.mass)) for body in tree.bodies if body.mass > 0]
+    return max(lengths, default=0.0) or 1.0
+
+
+def _general_position(joint: JointType, numbers: Array, size: float) -> list[Array]:
+    """Coordinates without symmetry for the joints of those numbers: multiples of the golden ratio, always the same.
+
+    Slides move by about the size of the robot: a metre would make the rest of a tiny one vanish in rounding.
+    """
+    slides = np.abs(joint.slide()).any(axis=0) & ~np.abs(joint.spin()).any(axis=0)
+    units = np.where(slides, size, 1.0)
+    step = [units[i] * (1.0 + 0.9 * np.modf((numbers + 1) * 0.6180339887 + 0.37 * i)[0]) for i in range(joint.nv)]
     return joint.integrate([np.full(len(numbers), x) for x in joint.neutral()], step, NUMBERS)
 
 

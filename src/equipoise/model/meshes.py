@@ -11,12 +11,16 @@ import numpy as np
 
 from ..algebra.rigid import pose, rotation_about
 from ..errors import ModelError
+from ..files import read_bounded
 from . import xml
 
 Array = np.ndarray
 Mesh = tuple[Array, Array]  # vertices (n, 3), triangles (k, 3) as indices of vertices
 LFS_POINTER, LARGEST_POINTER = b"version https://git-lfs", 1024  # how it begins, bytes
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
+MAX_BYTES = 2**28  # of a mesh file
+MAX_NODES = 10_000  # of a DAE scene, each instance counted
+MAX_CORNERS = 30_000_000  # of the triangles of a DAE scene, each instance counted
 
 
 def read_mesh(path: str | Path) -> Mesh:
@@ -31,10 +35,10 @@ def read_mesh(path: str | Path) -> Mesh:
         what = "is only a pointer of Git LFS" if path.is_file() else "does not exist"
         raise xml.MissingFileError(f"mesh file {path.name!r} {what}")
     try:
-        vertices, triangles = readers[path.suffix.lower()](path.read_bytes())
+        vertices, triangles = readers[path.suffix.lower()](read_bounded(path, MAX_BYTES))
     except ModelError as error:
         raise xml.named_after(path, error) from None
-    except (ValueError, IndexError, KeyError, StopIteration) as error:
+    except (ValueError, IndexError, KeyError, StopIteration, OSError) as error:
         raise ModelError(f"mesh {path.name} cannot be read: {type(error).__name__} {error}") from None
     if len(vertices) == 0 or not np.isfinite(vertices).all():
         raise ModelError(
@@ -108,12 +112,12 @@ def _dae(data: bytes) -> Mesh:
     asset = root.child("asset")
     unit = None if asset is None else asset.child("unit")
     scale = float((unit.get("meter") if unit is not None else None) or 1)
-    parts: list[Mesh] = []
+    scene = _Scene(by_id)
     for scenes in root.all("library_visual_scenes"):
-        for scene in scenes.all("visual_scene"):
-            for node in scene.all("node"):
-                _collect(node, np.diag([scale, scale, scale, 1.0]), by_id, parts)
-    return _joined(parts)
+        for described in scenes.all("visual_scene"):
+            for node in described.all("node"):
+                scene.collect(node, np.diag([scale, scale, scale, 1.0]))
+    return _joined(scene.parts)
 
 
 def _walk(element: xml.Element) -> list[xml.Element]:
@@ -124,19 +128,38 @@ def _walk(element: xml.Element) -> list[xml.Element]:
     return found
 
 
-def _collect(node: xml.Element, X: Array, by_id: dict[str, xml.Element], parts: list[Mesh], depth: int = 0) -> None:
-    """Geometries of a node and of those below it; X is where its parent stands."""
-    if depth > xml.MAX_DEPTH:
-        raise ModelError("nodes that contain themselves")
-    for element in node.children:
-        X = X @ _transform(element)
-        if element.tag == "instance_geometry":
-            vertices, triangles = _geometry(by_id[str(element.get("url"))], by_id)
-            parts.append((vertices @ X[:3, :3].T + X[:3, 3], triangles))
-        elif element.tag == "node":
-            _collect(element, X, by_id, parts, depth + 1)
-        elif element.tag == "instance_node":
-            _collect(by_id[str(element.get("url"))], X, by_id, parts, depth + 1)
+class _Scene:
+    """Geometries where the nodes of a DAE scene put them. Nodes may instance others: a few of them stand for many."""
+
+    def __init__(self, by_id: dict[str, xml.Element]) -> None:
+        self.by_id, self.parts = by_id, list[Mesh]()
+        self.nodes = self.corners = 0
+        self._geometries: dict[str, Mesh] = {}
+
+    def collect(self, node: xml.Element, X: Array, depth: int = 0) -> None:
+        """Add the geometries of a node and of those below it; X is where its parent stands."""
+        self.nodes += 1
+        if depth > xml.MAX_DEPTH:
+            raise ModelError("nodes that contain themselves")
+        if self.nodes > MAX_NODES:
+            raise ModelError(f"its nodes stand for more than {MAX_NODES:,} nodes")
+        for element in node.children:
+            X = X @ _transform(element)
+            if element.tag == "instance_geometry":
+                self._place(str(element.get("url")), X)
+            elif element.tag == "node":
+                self.collect(element, X, depth + 1)
+            elif element.tag == "instance_node":
+                self.collect(self.by_id[str(element.get("url"))], X, depth + 1)
+
+    def _place(self, url: str, X: Array) -> None:
+        if url not in self._geometries:
+            self._geometries[url] = _geometry(self.by_id[url], self.by_id)
+        vertices, triangles = self._geometries[url]
+        self.corners += len(vertices) + triangles.size
+        if self.corners > MAX_CORNERS:
+            raise ModelError(f"its triangles have more than {MAX_CORNERS:,} corners")
+        self.parts.append((vertices @ X[:3, :3].T + X[:3, 3], triangles))
 
 
 def _transform(element: xml.Element) -> Array:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import math
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ import numpy as np
 
 from ..errors import ModelError, ModelWarning, missing_package
 from . import xml
-from .meshes import is_there
+from .meshes import MAX_BYTES, is_there
 
+MAX_COPIES = 5_000  # of one element
 EMPTY = re.compile(r"""\b(anchor|relpose|polycoef)\s*=\s*(?:"\s*"|'\s*')""")
 TAG = re.compile(r"""<([\w:.-]*)(?:[^"'>]++|"[^"]*"|'[^']*')*+>""")
 
@@ -39,12 +42,15 @@ def require_plain(text: str, path: Path | None, where: str) -> None:
         raise ModelError(f"{where} is not MJCF: its root element is <{xml.shortened(root[1])}>, wanted <mujoco>")
     folder = Path() if path is None else path.parent
     waiting, parts = [(where, text, folder, _real(path, where))], dict[Path | None, set[Path]]()
+    tags: dict[Path | None, list[tuple[int, int]]] = {}  # of each file, see `_multiplied`
     while waiting:
         name, text, here, own = waiting.pop()
         bare = xml.without_comments(text)
         if re.search(r"<!\s{0,9}(DOCTYPE|ENTITY)", bare, flags=re.IGNORECASE):
             raise ModelError(f"{name} declares a DOCTYPE or XML entities; they are refused. Write the values out.")
         _require_filled(bare, name)
+        _require_plain_files(bare, {folder, here}, name)
+        tags[own] = list(_multiplied(bare))
         parts[own] = set()
         for file in _files(bare):
             found = {real for start in (folder, here) if (real := _real(start / file, name)) and real.is_file()}
@@ -52,7 +58,58 @@ def require_plain(text: str, path: Path | None, where: str) -> None:
             named = f"{xml.shortened(file)!r}, included in {name},"
             waiting += [(named, text_of(part)[0], part.parent, part) for part in found if part not in parts]
             parts |= {part: parts.get(part, set()) for part in found}
-    _require_no_cycle(parts, where)
+    _require_few(tags, parts, _require_no_cycle(parts, where), where)
+
+
+def _multiplied(text: str) -> Iterator[tuple[int, int]]:
+    """For each tag of a text without comments: how many elements it stands for, and how often its file is put in."""
+    times = [1]
+    for tag in _tags(text):
+        count = math.prod(int(n) for n in re.findall(r"\bcount\s*=\s*[\"']([\d\s]*)", tag[0])[:1] for n in n.split())
+        if tag[0].startswith("</replicate") and len(times) > 1:
+            times.pop()
+        elif tag[1] == "replicate" and not tag[0].endswith("/>"):
+            times.append(times[-1] * max(count, 1))
+        else:
+            made = times[-1] * (count if tag[1] in ("composite", "flexcomp") else 1)
+            yield made, times[-1] if tag[1] in ("include", "attach") else 0
+
+
+def _require_few(
+    tags: Mapping[Path | None, list[tuple[int, int]]],
+    parts: Mapping[Path | None, set[Path]],
+    order: Sequence[Path | None],
+    where: str,
+) -> None:
+    """Refuse a text that multiplies itself. `order`: files, each after those it includes or attaches."""
+    sizes: dict[Path | None, int] = {}
+    for own in order:
+        inside = sum(sizes[part] for part in parts[own])  # attachments name a model, not its file: all are counted
+        sizes[own] = sum(made + puts * inside for made, puts in tags[own])
+    if max(sizes.values()) > xml.MAX_ELEMENTS or any(made > MAX_COPIES for own in tags for made, _ in tags[own]):
+        raise ModelError(
+            f"{where} stands for more than {MAX_COPIES:,} copies of one element or {xml.MAX_ELEMENTS:,} elements "
+            "in all (<replicate>, <composite>, <attach>): no robot has so many"
+        )
+
+
+def _require_plain_files(text: str, folders: set[Path], where: str) -> None:
+    """Refuse FIFOs, devices and meshes without end: MuJoCo would wait for them or read until memory ends."""
+    inside = [""]
+    for tag in _tags(text):
+        if tag[1] == "compiler":
+            inside += re.findall(r"\b(?:mesh|texture|asset)dir\s*=\s*[\"']([^\"']+)", tag[0])
+    for tag in _tags(text):
+        for file in re.findall(r"\bfile\w*\s*=\s*[\"']([^\"']+)", tag[0]):
+            for folder, below, name in itertools.product(folders, inside, {file, Path(file).name}):
+                path = _real(folder / below / name, where)
+                if path is not None and path.exists() and not path.is_dir():
+                    if not path.is_file():
+                        raise ModelError(f"{where} names {xml.shortened(file)!r}, which is not a plain file")
+                    if path.stat().st_size > MAX_BYTES:
+                        raise ModelError(
+                            f"{where} names {xml.shortened(file)!r}, which has more than {MAX_BYTES:,} bytes"
+                        )
 
 
 def _files(text: str) -> Iterator[str]:
@@ -86,15 +143,17 @@ def _real(path: Path | None, where: str) -> Path | None:
         raise ModelError(f"{where} names a file {xml.shortened(str(path))!r} that cannot be: {error}") from None
 
 
-def _require_no_cycle(parts: Mapping[Path | None, set[Path]], where: str) -> None:
-    """Leaf by leaf, take away files whose parts are all gone; those in a cycle stay."""
-    left = {own: set(inside) for own, inside in parts.items()}
+def _require_no_cycle(parts: Mapping[Path | None, set[Path]], where: str) -> list[Path | None]:
+    """Returns the files, parts first: leaf by leaf, those whose parts are all gone; those in a cycle stay."""
+    left, order = {own: set(inside) for own, inside in parts.items()}, list[Path | None]()
     while leaves := [own for own, inside in left.items() if not inside & left.keys()]:
+        order += leaves
         for own in leaves:
             del left[own]
     if left:
         names = ", ".join(sorted({repr(own.name) for own in left if own is not None})[:6])
         raise ModelError(f"{where}: files include or attach themselves, one by way of the other: {names}")
+    return order
 
 
 def compiled(text: str, path: Path | None, where: str) -> Any:

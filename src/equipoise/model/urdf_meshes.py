@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..files import MAX_TEXT, read_bounded
 from .meshes import is_there
 
 MAX_ENTRIES = 2000  # of a folder that is searched for packages: larger ones hold other things
@@ -88,8 +89,8 @@ def _inside(folder: str, package: str, *, nested: bool) -> Iterator[str]:
 def _is_named(folder: Path, package: str) -> bool:
     """Whether the manifest in a folder gives it that name."""
     try:
-        return f"<name>{package}</name>" in (folder / "package.xml").read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        return f"<name>{package}</name>".encode() in read_bounded(folder / "package.xml", MAX_TEXT)
+    except (OSError, ValueError):
         return False
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..algebra import rigid
 from ..errors import ModelWarning
+from ..model.meshes import read_mesh
 from ..model.types import Array, Frame, Model, Shape
 
 ROUND = 24  # sides of a circle
@@ -160,6 +161,8 @@ def _mesh(shape: Shape) -> list[Surface]:
     try:
         import trimesh
 
+        if shape.mesh.lower().endswith(".dae"):
+            read_mesh(shape.mesh)  # its nodes may stand for without end; our reader counts them
         scene = trimesh.load_scene(shape.mesh, process=False)
         parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
         if not parts:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algebra.arrays import finite
-from ..errors import StateError, unknown_name
+from ..errors import ModelError, StateError, unknown_name
 from .contacts import FRICTION, ContactInfo, contacts_of, cross
 from .mujoco_model import Physics, build, import_mujoco, layout
 from .plant import NO_WRENCHES, PlantState, Wrenches, checked_state
@@ -78,7 +78,10 @@ class MujocoPlant:
         """Build MuJoCo's model for steps of dt; done once, and again when dt changes."""
         mujoco = self._mujoco
         spec, _ = build(self.robot, self.contacts, self.world, self.physics, dt / self.substeps, self._friction)
-        self.model, self._timestep = spec.compile(), dt
+        try:
+            self.model, self._timestep = spec.compile(), dt
+        except ValueError as error:  # a mass or an inertia below MuJoCo's least, 1e-15, for one
+            raise ModelError(f"MuJoCo refuses {self.robot.name}: {' '.join(str(error).split())}") from error
         self.data = mujoco.MjData(self.model)
         if mujoco.get_mju_user_warning() is None:
             mujoco.set_mju_user_warning(_no_log)  # else MuJoCo writes a log file into the current folder

@@ -292,7 +292,7 @@ def item(
         kind = value.get("kind", default)
         if kind is None:
             place.fail(f"{place.what} needs a kind: {', '.join(sorted(kinds))}")
-        if kind not in kinds:
+        if not isinstance(kind, str) or kind not in kinds:
             place.at("kind").unknown(f"kind of {what}", kind, kinds)
         known = set(kinds[kind])
         options = {}
