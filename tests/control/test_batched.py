@@ -149,6 +149,19 @@ def test_rows_of_high_condition_are_solved_or_said_not_to_be_at_length(equalitie
     assert share >= 0.99 and known >= 2300
 
 
+@pytest.mark.gpu
+def test_arrays_on_a_gpu_are_solved_as_those_of_numpy():
+    cupy = pytest.importorskip("cupy")
+    if not cupy.cuda.is_available():
+        pytest.skip("no GPU")
+    for equalities in (3, 9):
+        p = ill_conditioned(200, equalities)
+        here, there = solve_batch(p), solve_batch(Programs(*map(cupy.asarray, p)))
+        both = here.solved & cupy.asnumpy(there.solved)
+        assert both.mean() >= 0.99
+        assert_allclose(cupy.asnumpy(there.x)[both], here.x[both], rtol=0, atol=1e-8)
+
+
 @pytest.mark.delicate
 def test_rows_of_a_that_are_equalities_are_held_from_both_sides():
     """Some pull up and some down; the same as rows of E."""
