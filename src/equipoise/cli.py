@@ -202,10 +202,13 @@ def bench(
         require_packages("bench", "a benchmark beside its peers", "pinocchio", "mujoco")
     options = tables.BenchOptions(robot, rounds, seeds, folder, run_their_code, directions, phases)
     rows = tables.BENCHES[what](options)
+    judged = list(rows) if what == "safety" else []
     if as_json:
-        console.print_json(json.dumps([tables.plain(row) for row in rows]))
+        console.print_json(json.dumps([tables.plain(row) for row in judged or rows]))
     else:
-        tables.show(console, what, rows)
+        tables.show(console, what, judged or rows)
+    if not all(row.good for row in judged):
+        raise typer.Exit(1)
 
 
 @app.command()

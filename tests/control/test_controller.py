@@ -598,7 +598,7 @@ def test_legs_do_not_touch_each_other():
     pairs = [(shanks[0], shanks[1]), (shanks[1], shanks[2]), (shanks[2], shanks[0])]
     middle = (robot.pose(q, "foot_0")[:3, 3] + robot.pose(q, "foot_1")[:3, 3]) / 2
     tasks = [eq.FrameTask(foot, middle, axes="position", gain=8.0) for foot in FEET[:2]]
-    legs = eq.SelfCollision(pairs, safe=0.02, range=0.5)
+    legs = eq.SelfCollision(pairs, safe=0.02)
     controller = eq.WholeBodyController(
         robot, [*tasks, eq.PostureTask(), eq.FrameTask("trunk")], constraints=[legs], level="acceleration", dt=dt
     )

@@ -262,7 +262,7 @@ KINDS: dict[str, Kind] = {
         robot=tripod,
         options={"level": "acceleration"},
         tasks=lambda: [eq.RelativeTask("foot_0", "foot_1", name="close", hard=True, gain=40.0), eq.PostureTask()],
-        constraints=lambda: [eq.SelfCollision([(_shank(0), _shank(1))], safe=0.1, range=1.0)],
+        constraints=lambda: [eq.SelfCollision([(_shank(0), _shank(1))], safe=0.1)],
     ),
     "feet let go last": Kind(
         **bounds(FEET, 0.0, 20.0),

@@ -153,7 +153,7 @@ def test_obstacles_and_own_parts_are_kept_away(human, contacts):
         eq.Capsule((0, 0, 0), (0.1, 0, 0), 0.03, frame="left_hand"),
         eq.Capsule((0, 0, 0), (0, 0, -0.3), 0.08, frame="left_thigh"),
     )
-    close = eq.SelfCollision([arm], safe=0.25, range=0.6)
+    close = eq.SelfCollision([arm], safe=0.25)
     result = eq.find_posture(human, feet, constraints=[wall, close])
     assert_rests(human, contacts, result)
     assert human.pose(result.q, "pelvis")[0, 3] >= x - 0.05 + 0.12 - 1e-8

@@ -240,9 +240,9 @@ def outwards(q):
     return np.array(slopes) / np.linalg.norm(slopes)
 
 
-def apart(safe, range=0.5):
+def apart(safe):
     pair = tuple(eq.Sphere((0, 0, 0), 0.02, foot) for foot in FEET[:2])
-    return eq.SelfCollision([pair], safe=safe, range=range, gains=GAINS)
+    return eq.SelfCollision([pair], safe=safe, gains=GAINS)
 
 
 @pytest.mark.parametrize("passive", [(), ("knee_0",)], ids=["motors", "a passive knee"])
@@ -279,7 +279,7 @@ def test_pairs_that_are_far_again_bind_nothing():
     """A row that asked for a large acceleration and went away."""
     robot, q = tripod(), standing(tripod())
     controller = eq.WholeBodyController(
-        robot, [eq.PostureTask(gain=1.0)], (), [apart(feet_apart(q), range=0.01)], level="acceleration"
+        robot, [eq.PostureTask(gain=1.0)], (), [apart(feet_apart(q))], level="acceleration"
     )
     v = np.zeros(robot.nv)
     assert controller(0.0, q, -outwards(q)).active

@@ -14,6 +14,7 @@ import equipoise as eq
 from equipoise.balance.support_dynamics import support_dynamics
 from equipoise.model.shapes import box
 from equipoise.model.types import Mimic
+from equipoise.simulate import mujoco_model
 from equipoise.simulate.plant import make_plant
 
 mujoco = pytest.importorskip("mujoco")
@@ -252,3 +253,18 @@ def test_a_robot_that_mujoco_finds_too_light_is_refused_in_words():
     still = SimpleNamespace(torque=np.zeros(1))
     with pytest.raises(eq.ModelError, match="MuJoCo refuses mote: .*mjMINVAL"):
         eq.simulate(robot, lambda t, q, v: still, "mujoco", 0.01)
+
+
+def test_a_capsule_lies_between_its_ends():
+    """In MuJoCo's own numbers, with neither end at the origin."""
+    a, b = np.array([0.4, -0.2, 0.7]), np.array([0.9, 0.5, 0.3])
+    mujoco = mujoco_model.import_mujoco()
+    spec, _ = mujoco_model.build(quadruped(), {}, [eq.Capsule(a, b, 0.05)], mujoco_model.Physics(), 1e-3, 0.8)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    (k,) = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_CAPSULE)[-1:]
+    half = data.geom_xmat[k].reshape(3, 3)[:, 2] * model.geom_size[k, 1]
+    ends = sorted([data.geom_xpos[k] - half, data.geom_xpos[k] + half], key=lambda p: p[0])
+    assert_allclose(ends, [a, b], atol=1e-12)
+    assert model.geom_size[k, 0] == 0.05

@@ -312,3 +312,54 @@ def test_the_demo_is_done_by_the_robots_that_its_help_names(robot):
 def test_other_robots_stand_in(name, robot):
     run = run_scenario(name, robot=robot, progress=False)
     assert run.outcome == "completed", verdict(run).reasons
+
+
+def test_a_push_that_does_nothing_is_told():
+    """What arrives is judged by momentum: as commanded, in the runs of the file, and not where nothing pushes."""
+    from dataclasses import replace
+
+    built = prepare("push_recovery", overrides={"duration": 0.65})
+    run = run_built(built, seed=1)
+    names = [check.name for check in goals.judged(run, built).checks if check.name.startswith("push") and check.good]
+    assert names == ["push at 0.5 s arrives"]  # the second comes after the end
+    silent = replace(built, options={**built.options, "pushes": []})
+    missed = [check for check in goals.judged(run_built(silent, seed=1), built).checks if not check.good]
+    assert "push at 0.5 s arrives" in [check.name for check in missed]
+
+
+def test_margins_are_measured_and_not_asked(small_squat):
+    """Of constraints that the run breaks, whatever the controller says; each with its amount by hand."""
+    from dataclasses import replace
+
+    import equipoise as eq
+
+    built, run = small_squat
+    run = replace(run, margins={"floor": np.ones(len(run.t))})
+    rows = goals._rows(run)
+    pelvis = run.robot.pose(np.ascontiguousarray(run.q[rows]), "pelvis")
+    lowest, com = pelvis[:, 2, 3].min(), run.com[rows, :2]
+    tilt = np.arccos(pelvis[:, 2, 2].clip(-1, 1)).max()
+    square = com[0] + 0.5 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    ball = eq.Sphere((0, 0, 0), 0.1, "pelvis")
+    pairs = [(ball, eq.Sphere((0, 0, 0), 0.1, "torso"))]
+    apart = np.linalg.norm(
+        run.robot.pose(np.ascontiguousarray(run.q[rows]), "torso")[:, :3, 3] - pelvis[:, :3, 3], axis=1
+    ).min()
+    floor, up = eq.Plane((0, 0, 1.0), 0.0), eq.Line((0, 0, 0), (0, 0, 1.0))
+    cases = [
+        (eq.KeepOut(ball, floor, safe=lambda t: (0.2 + 0 * t, 0.0, 0.0)), lowest - 0.1 - 0.2),
+        (eq.KeepIn(ball, floor, safe=0.3), 0.3 + 0.1 - pelvis[:, 2, 3].max()),
+        (eq.Cone(eq.Line((0, 0, 0), (0, 0, 1.0), "pelvis"), up, angle=0.5), 0.5 - tilt),
+        (eq.CoMInSupport(square, margin=0.1), 0.4 - np.abs(com - com[0]).max()),
+        (eq.SelfCollision(pairs, safe=2.0), apart - 0.2 - 2.0),
+    ]
+    for constraint, wanted in cases:
+        found = constraint.least_margin(run.robot, np.ascontiguousarray(run.q[rows]), run.t[rows])
+        assert found == pytest.approx(wanted, abs=1e-7)
+        check = next(
+            c
+            for c in goals.judged(run, replace(built, constraints=(constraint,))).checks
+            if c.name.startswith("margins")
+        )
+        assert check.good == (wanted >= 0)
+    assert {wanted >= 0 for _, wanted in cases} == {True, False}

@@ -2,7 +2,8 @@
 between?
 
 Points in space have exact motions between samples, so that what is measured is the theory and nothing else. Arms hold
-joint accelerations, and their distances bend as they will. The commands pull into the obstacle all the time.
+joint accelerations, and their distances bend as they will. The commands pull into the obstacle all the time. Last, an
+arm with a `WholeBodyController`, its limits and a `KeepOut`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ RESERVE = 1.3  # accelerations are assumed this much larger than the last estima
 # of the fastest approach: starts on the edge of the theory stay on its inner side in spite of rounding
 ONLY_JUST = 1e-9
 PASSES = 6  # of the margin and the acceleration it asks for, which depend on each other
+ENTERED = 1e-6  # m: less is rounding
 WILD = 1e4  # m/s² or rad/s²: beyond it nothing is admitted
 DRAG = 4.0  # 1/s: speeds stay near 2 m/s
 PULL = 8.0  # m/s² or rad/s², of the command
@@ -49,6 +51,11 @@ class SafetyOutcome:
     worst: float  # m, least clearance of those admitted
     demand: float  # largest part of what the theorem allows to be asked for that was asked for
 
+    @property
+    def good(self) -> bool:
+        """Whether nothing was entered, some starts counted, and no more was asked for than the theorem allows."""
+        return self.admitted > 0 and self.worst >= -ENTERED and self.demand <= 1 + ENTERED
+
 
 def run(
     starts: int = 2500, steps: Sequence[float] = STEPS, duration: float = 1.0, robot: str | None = "arm7"
@@ -60,6 +67,7 @@ def run(
                 yield points(scene, moving, dt, starts, duration)
             if robot is not None:
                 yield arms(robot, moving, dt, starts, duration / 2)
+                yield controlled(robot, moving, dt, max(1, starts // 250), duration / 2)
 
 
 # --- worlds -----------------------------------------------------------------------------------------------------------
@@ -367,3 +375,71 @@ def _arm_command(
     real = np.linalg.norm(np.einsum("bij,bj->bi", J, a) + bias - ball_second, axis=1) + jerk * dt
     held = (np.abs(a).sum(axis=1) <= alpha) & (real <= A)
     return a, held, least / (braking + jump + variation * (dt / 2))
+
+
+# --- the controller ---------------------------------------------------------------------------------------------------
+
+MOST, FASTEST = 4.0, 0.35  # rad/s² and rad/s of every joint
+FLIGHT = np.array([0.0, 0.5, 0.0])  # m/s, of a ball that moves
+
+
+class Flight:
+    """A ball that flies straight; where from can be changed."""
+
+    def __init__(self, velocity: Array) -> None:
+        self.start, self.velocity = np.full(3, 9.0), velocity
+
+    def at(self, t: Any) -> Array:
+        return np.asarray(self.start + np.multiply.outer(t, self.velocity))
+
+    def __call__(self, t: float) -> Any:
+        from ..geometry.primitives import Sphere
+
+        return Sphere(self.at(t), BALL, velocity=(*self.velocity, 0, 0, 0))
+
+
+def controlled(
+    name: str, moving: bool, dt: float, starts: int = 10, duration: float = 0.5, seed: int = 0
+) -> SafetyOutcome:
+    """An arm whose controller sends its tool through a ball. σ is that of docs/safety.md for the speeds and
+    accelerations that the limits allow."""
+    from ..control.constraints import JointLimits, KeepOut
+    from ..control.controller.controller import WholeBodyController
+    from ..control.tasks import FrameTask, PostureTask
+    from ..geometry.primitives import Sphere
+    from ..robot import load
+
+    robot, rng, ball = load(name), np.random.default_rng((seed, moving)), Flight(FLIGHT * moving)
+    speed, acceleration, jerk = chain_rates(REACH, robot.nv * FASTEST, robot.nv * MOST)
+    _, variation = rigid_variation(speed + np.linalg.norm(ball.velocity), acceleration, jerk, radius=BALL + TOOL)
+    keep = KeepOut(Sphere((0, 0, 0), TOOL, "tool"), ball, variation=variation, rank=0)
+    limits = JointLimits(acceleration=MOST, velocity=FASTEST, position=False)
+    tasks = [FrameTask("tool", axes="position", gain=4.0), PostureTask()]
+    controller = WholeBodyController(robot, tasks, constraints=[keep, limits], level="acceleration", dt=dt)
+    worst: list[float] = []
+    tried, steps = 0, max(1, round(duration / dt))
+    while len(worst) < starts and tried < 4 * starts:
+        tried += 1
+        q, v = rng.uniform(-1.0, 1.0, robot.nv), rng.uniform(-0.2, 0.2, robot.nv)
+        ball.start = robot.pose(q, "tool")[:3, 3] + rng.uniform(0.3, 0.5) * _unit(rng, 1)[0]
+        controller.reset()
+        controller.set_target("tool", lambda t: (ball.at(t), ball.velocity))
+        least = _least_clearance(robot, controller, ball, q, v, steps)
+        worst += [least] if least < np.inf else []
+    looks, least = steps * BETWEEN * len(worst), min(worst, default=np.inf)
+    return SafetyOutcome(f"{name}, KeepOut", moving, dt, tried, len(worst), looks, least, 0.0)
+
+
+def _least_clearance(robot: Any, controller: Any, ball: Flight, q: Array, v: Array, steps: int) -> float:
+    """Infinite where the theory does not cover the start, or limits had to be relaxed."""
+    dt, least = controller.dt, np.inf
+    looks = np.linspace(1 / BETWEEN, 1, BETWEEN) * dt
+    for k in range(steps):
+        solution = controller(k * dt, q, v)
+        if controller.start_report or not solution.status.ok:
+            return np.inf
+        a = solution.acceleration
+        there = robot.pose(q + np.outer(looks, v) + np.outer(looks**2 / 2, a), "tool")[:, :3, 3]
+        least = min(least, float(np.linalg.norm(there - ball.at(k * dt + looks), axis=1).min()) - BALL - TOOL)
+        q, v = q + v * dt + a * dt**2 / 2, v + a * dt
+    return least

@@ -222,7 +222,7 @@ def _safety_line(row: safety.SafetyOutcome) -> list[str]:
         f"{row.starts:,}",
         f"{row.admitted:,}",
     ]
-    return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}"]
+    return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}", "holds" if row.good else "FAILS"]
 
 
 def _chaos_line(row: chaos.ChaosTally) -> list[str]:
@@ -376,7 +376,7 @@ _LAYOUTS: dict[str, tuple[list[str], Callable[[Any], list[str]]]] = {
     "start": (["robot", "code for", "cold", "warm, median", "fastest", "slowest", "import"], _start_line),
     "forms": (["robot", "form", "µs", "quartiles", "M, C, g themselves"], _forms_line),
     "safety": (
-        ["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised"],
+        ["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised", "verdict"],
         _safety_line,
     ),
     "growth": (["n", "instructions", "per joint", "compile, s", "ms per joint", "ns per joint"], _growth_line),

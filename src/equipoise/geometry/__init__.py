@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from .line_point import LinePointSwitch as LinePointSwitch
     from .line_point import line_point_switch as line_point_switch
     from .pairs import NearPairs as NearPairs
+    from .pairs import PairMotion as PairMotion
     from .pairs import PairSet as PairSet
     from .primitives import Capsule as Capsule
     from .primitives import GeometryError as GeometryError
@@ -52,6 +53,7 @@ _HOMES = {
     "collision_capsules": "capsules",
     "smallest_capsule": "capsules",
     "NearPairs": "pairs",
+    "PairMotion": "pairs",
     "PairSet": "pairs",
     "SortedPairs": "collisions",
     "self_collision_pairs": "collisions",

@@ -49,6 +49,16 @@ class NearPairs(NamedTuple):
     rate: Array  # (k,) J v, and ζ where the world moves
 
 
+class PairMotion(NamedTuple):
+    """All pairs of a list at one state, whatever their distance."""
+
+    value: Array  # (n,) m, less the radii
+    rate: Array  # (n,)
+    bias: Array  # (n,) J̇ v
+    gradient: Array  # (n, 6) force and torque: J x = gradient · (motion of the first − motion of the second)
+    twists: Array  # (6, columns) of the joints
+
+
 @dataclass(frozen=True, eq=False)
 class PairSet:
     """Distances of many pairs of points, segments, spheres and capsules: of a robot with itself, or with the world.
@@ -73,6 +83,7 @@ class PairSet:
     _sides: Array = field(init=False)  # (2, pairs): which segment is the first and which the second of each pair
     _radii: Array = field(init=False)  # (pairs, 1) of both together
     _moves: Array = field(init=False)  # (pairs, columns): +1 where a joint moves the first alone, −1 the second alone
+    _carried: Array = field(init=False)  # (segments, columns): 1 where a joint moves the segment
     _followers: Array | None = field(init=False)  # of columns beyond nv: which velocity they belong to
     _given: tuple[Array, Array] = field(init=False)  # places and motions of the world as the pairs have it
     _gaps: _Batch = field(init=False)
@@ -93,13 +104,14 @@ class PairSet:
         columns = _columns_of(tree)
         moves = _moved_columns(tree, columns)
         bodies = np.array([self.robot.place(p.frame)[0] if p.frame is not None else -1 for p in place])
-        set_("_moves", moves[bodies[self._sides[0]]] - moves[bodies[self._sides[1]]])
+        set_("_carried", moves[bodies])
+        set_("_moves", self._carried[self._sides[0]] - self._carried[self._sides[1]])
         set_("_followers", np.eye(tree.nv)[[v for _, v in columns[tree.nv :]]] if tree.coupled else None)
         set_("kinematics", kernel_of(cached(_kinematics_traced, tree, _placed(self.robot, carried), columns)))
         set_("gap", kernel_of(cached(_gap_traced), strict=False))
         set_("slope", kernel_of(cached(_slope_traced), strict=False))
         set_("_gaps", _Batch(self.gap, len(self.pairs)))
-        set_("_slopes", _Batch(self.slope, min(self.most, len(self.pairs))))
+        set_("_slopes", _Batch(self.slope, len(self.pairs)))
 
     def __call__(
         self, q: Array, v: Array, world: Sequence[Primitive] | None = None, *, range: float | None = None
@@ -108,6 +120,39 @@ class PairSet:
 
         A `range` that is given stands in the place of `self.range`.
         """
+        places, motions, twists, radii = self._state(q, v, world)
+        gaps = self._gaps(places, places, radii, rows=(*self._sides, None))
+        (near,) = (gaps[:, 0] < (self.range if range is None else range)).nonzero()
+        if len(near) > self.most:
+            near = np.sort(near[np.argpartition(gaps[near, 0], self.most)[: self.most]])
+        one, other = self._sides.take(near, 1)
+        rows = self._slopes(places, places, motions, motions, radii, rows=(one, other, one, other, near))
+        return NearPairs(
+            near, rows[:, 0].copy(), self._jacobian(rows[:, 3:], twists, near), rows[:, 2].copy(), rows[:, 1].copy()
+        )
+
+    def motion(self, q: Array, v: Array) -> PairMotion:
+        """All pairs at one state (q, v), without the rows of the Jacobian: see `jacobian` and `along`."""
+        places, motions, twists, radii = self._state(q, v, None)
+        one, other = self._sides
+        rows = self._slopes(places, places, motions, motions, radii, rows=(one, other, one, other, None)).T.copy()
+        return PairMotion(rows[0], rows[1], rows[2], rows[3:].T, twists)
+
+    def jacobian(self, motion: PairMotion, which: Array) -> Array:
+        """J of some of the pairs, (k, nv)."""
+        return self._jacobian(motion.gradient.take(which, 0), motion.twists, which)
+
+    def along(self, motion: PairMotion, x: Array) -> Array:
+        """J x of all pairs, (n,), for velocities or accelerations x (nv,): a product with one row for each segment."""
+        columns = x if self._followers is None else np.concatenate((x, self._followers @ x))
+        of_segments = self._carried @ (motion.twists * columns).T
+        one, other = self._sides
+        relative = of_segments.take(one, 0)
+        relative -= of_segments.take(other, 0)
+        return np.asarray(np.einsum("ij,ij->i", motion.gradient, relative))
+
+    def _state(self, q: Array, v: Array, world: Sequence[Primitive] | None) -> tuple[Array, Array, Array, Array]:
+        """Places and motions of the segments, twists of the joints, and radii of the pairs."""
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         if q.ndim != 1 or v.ndim != 1:
             raise ShapeError(f"PairSet looks at one state, q and v of one dimension; got {q.shape} and {v.shape}")
@@ -115,17 +160,14 @@ class PairSet:
         given, radii = (self._given, self._radii) if world is None else self._replaced(world)
         if self.world:
             places, motions = self._with_world(places, motions, given, q, v)
-        gaps = self._gaps(places, places, radii, rows=(*self._sides, None))
-        (near,) = (gaps[:, 0] < (self.range if range is None else range)).nonzero()
-        if len(near) > self.most:
-            near = np.sort(near[np.argpartition(gaps[near, 0], self.most)[: self.most]])
-        one, other = self._sides.take(near, 1)
-        rows = self._slopes(places, places, motions, motions, radii, rows=(one, other, one, other, near))
-        J = rows[:, 3:] @ twists
-        J *= self._moves.take(near, 0)
+        return places, motions, twists, radii
+
+    def _jacobian(self, gradient: Array, twists: Array, which: Array) -> Array:
+        J = gradient @ twists
+        J *= self._moves.take(which, 0)
         if self._followers is not None:
             J = J[:, : self.robot.nv] + J[:, self.robot.nv :] @ self._followers
-        return NearPairs(near, rows[:, 0].copy(), J, rows[:, 2].copy(), rows[:, 1].copy())
+        return np.asarray(J)
 
     @property
     def movers(self) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from .. import FrameTask, KeepOut, PostureTask, Sphere, WholeBodyController
+from .. import FrameTask, KeepOut, PostureTask, SelfCollision, Sphere, WholeBodyController
 from ..control.closed_form.cones import SafeAngle, cone_acceleration_rows, cone_velocity_rows, joint_limit_angle
 from ..control.closed_form.motions import frame_motion
 from ..control.closed_form.task_space import (
@@ -230,6 +230,28 @@ def self_collision() -> Iterator[Figure]:
     yield agree("four walls around a target [Eq. 4.39]: distances of the hand", np.sort(hand.value), walled, 1e-11)
     for level in LEVELS:
         yield from _around(level)
+    free, kept = (_hands_together(robot, constrained) for constrained in (False, True))
+    good = bool(free < -0.05 and -1e-3 < kept < 0.02)
+    yield Figure(
+        "hands sent into each other, without and with `SelfCollision`, m", "< 0, ≥ 0", f"{free:.3f}, {kept:.4f}", good
+    )
+
+
+def _hands_together(robot: Robot, constrained: bool) -> float:
+    """Least distance, less the safe one, of balls of 0.1 m around both hands that are sent to one place."""
+    q, v, dt = robot.standing(), np.zeros(robot.nv), 5e-3
+    hands = ("left_hand", "right_hand")
+    goal = robot.pose(q, "thorax")[:3, 3] + [0.4, 0.0, 0.0]
+    balls = Sphere((0, 0, 0), 0.1, hands[0]), Sphere((0, 0, 0), 0.1, hands[1])
+    tasks = [*(FrameTask(hand, goal, axes="position", gain=5.0) for hand in hands), PostureTask(q, weight=1e-2)]
+    rules = [SelfCollision([balls], safe=0.02)] if constrained else []
+    controller, least = WholeBodyController(robot, tasks, (), rules, "acceleration", dt=dt), np.inf
+    for k in range(300):
+        a = controller(k * dt, q, v).acceleration
+        q, v = path(robot, q, v, a)(dt), v + a * dt
+        left, right = (ReferenceState(robot, q).frame(hand).p for hand in hands)
+        least = min(least, float(np.linalg.norm(left - right)) - 0.22)
+    return least
 
 
 def _torso_and_arm(robot: Robot, q: Array) -> float:
@@ -301,6 +323,7 @@ def moving_obstacle_figures() -> Iterator[Figure]:
     def taken_for_still(t: float) -> Sphere:
         return Sphere(tuple(_crossing(t)), 0.08)
 
+    yield from barrier_figures()
     for level in LEVELS[1:]:
         outcomes, off = zip(
             *(pass_by(level, *case) for case in ((False, known), (True, taken_for_still), (True, known))), strict=True
@@ -311,6 +334,38 @@ def moving_obstacle_figures() -> Iterator[Figure]:
         yield Figure(what, "< 0, < 0, ≥ 0", ours, good)
         if level == "torque":
             yield small("controller, torque: the commanded acceleration comes about", max(off), 1e-8)
+
+
+def barrier_figures() -> Iterator[Figure]:
+    """What an active row asks of a tool and a ball in motion, with a safe distance that grows [docs/safety.md]."""
+    robot, h, jump, variation = load("arm6"), 2e-3, 4.0, 300.0
+    q, v = np.array([0.3, 0.2, 1.3, 0.2, 0.6, 0.1]), np.array([0.4, -0.3, 0.5, 0.2, -0.6, 0.3])
+    tool, side = ReferenceState(robot, q).frame("tool").p, np.array([0.6, -0.64, 0.48])
+    centre, speed, acceleration = tool + 0.25 * side, np.array([-0.3, 0.2, 0.1]), np.array([0.5, 0.4, -0.6])
+    ball = Sphere(tuple(centre), 0.08, velocity=(*speed, 0, 0, 0), acceleration=(*acceleration, 0, 0, 0))
+    keep = KeepOut(
+        Sphere((0, 0, 0), 0.04, "tool"), ball, lambda t: (0.02 + 0.1 * t + 0.15 * t * t, 0.1, 0.3),
+        variation=variation, jump=jump, gains=Gains.of_rates(5.0, 20.0),
+    )  # fmt: skip
+    tasks = [FrameTask("tool", centre + side, axes="position", gain=20.0), PostureTask(q, weight=1e-3)]
+
+    def clearance(at: Callable[[float], Array], t: float) -> float:
+        away = ReferenceState(robot, at(t)).frame("tool").p - centre - speed * t - acceleration * t * t / 2
+        return float(np.linalg.norm(away)) - 0.14 - 0.1 * t - 0.15 * t * t
+
+    for level in LEVELS:
+        solution = WholeBodyController(robot, tasks, (), [keep], level=level, dt=h)(0.0, q, v)
+        a = None if level == "velocity" else solution.acceleration
+        x = partial(clearance, path(robot, q, solution.velocity, a))
+        if level == "velocity":
+            found, wanted = rate(x), -5.0 * x(0.0) + jump * h / 2
+        else:
+            lost = (jump + variation * h / 2) * h, (jump / 2 + variation * h / 6) * h**2
+            found = second_rate(x, 1e-3)
+            wanted = (-25.0 * rate(x) - 100.0 * x(0.0) + (lost[0] + 20.0 * lost[1]) / h) / (1 + 20.0 * h / 2)
+        yield agree(
+            f"controller, {level}: what an active barrier asks for, by differences [Thm 0, 2]", found, wanted, 1e-6
+        )
 
 
 SPEED = (0.0, 0.5, 0.0)  # m/s

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .scenario_build import Built
 
 Array = np.ndarray
+PUSH_ERROR = 0.3  # of a push's momentum: small pushes drawn from the seed may come at the same time
 EVERY = 5  # rows from one look at places to the next; speeds are far below 1 m/s
 SLACK = 1e-9  # of torques against limits: rounding
 SOLVED = ("optimal", "relaxed", "none")  # statuses of a step that was solved, or of a controller without any
@@ -79,10 +80,11 @@ def _always(run: Run, built: Built, actuators: Actuators | None) -> Iterator[Che
         outcome, progress = str(getattr(machine, "outcome", "")), float(getattr(machine, "progress", 0.0))
         yield Check("all stances", outcome == "completed", f"{outcome}, {progress:.0%} of the way", "completed")
     if built.options["plant"] == "kinematic":
-        yield from _margins(run)
+        yield _margins(run, built)
         return
     yield _torques(run, actuators)
-    yield from _margins(run)
+    yield _margins(run, built)
+    yield from _pushes(run, built)
     yield _penetration(run, built)
     unsolved = [name for name in set(run.statuses.tolist()) if name not in SOLVED]
     share = float(np.mean(np.isin(run.statuses, unsolved))) if unsolved else 0.0
@@ -107,11 +109,35 @@ def _torques(run: Run, actuators: Actuators | None) -> Check:
     )
 
 
-def _margins(run: Run) -> Iterator[Check]:
+def _margins(run: Run, built: Built) -> Check:
+    """From configurations, by the robot's geometry: what the controller says of its own margins is not asked."""
     worst, name = _joint_margin(run)
-    margins = {name: worst} | {label: float(np.nanmin(d)) for label, d in run.margins.items() if np.isfinite(d).any()}
+    rows, margins = _rows(run), {name: worst}
+    q, t = np.ascontiguousarray(run.q[rows]), run.t[rows]
+    for constraint in built.constraints:
+        margin = constraint.least_margin(run.robot, q, t)
+        margins |= {} if margin is None else {constraint.label: margin}
     name = min(margins, key=lambda label: margins[label])
-    yield Check("margins of constraints", margins[name] >= 0.0, f"at least {margins[name]:.3g} ({name})", "not below 0")
+    good = all(margin >= 0.0 for margin in margins.values())
+    return Check("margins of constraints", good, f"at least {margins[name]:.3g} ({name})", "not below 0")
+
+
+def _pushes(run: Run, built: Built) -> Iterator[Check]:
+    """The momentum that each push of the file brought: what came, less what contacts and gravity gave."""
+    mass, gravity = run.robot.mass, np.asarray(run.robot.model.gravity)
+    felt = sum((np.nan_to_num(wrench[:, :3]) for wrench in run.measured.values()), np.zeros((len(run.t), 3)))
+    for push in built.options.get("pushes", ()):
+        a, b = np.searchsorted(run.t, [push.start - 1e-9, push.start + push.duration - 1e-9])
+        wanted = push.force * push.duration
+        if b >= len(run.t) or not wanted.any():
+            continue
+        ends = np.ascontiguousarray(run.q[[a, b]]), np.ascontiguousarray(run.v[[a, b]])
+        before, after = run.robot.momentum(*ends)[:, :3]
+        dt = np.diff(run.t[a : b + 1])[:, None]
+        came = after - before - (dt * (felt[a:b] + mass * gravity)).sum(axis=0)
+        good = bool(np.linalg.norm(came - wanted) <= PUSH_ERROR * np.linalg.norm(wanted))
+        name = f"push at {push.start:g} s arrives"
+        yield Check(name, good, f"{came.round(1)} N s", f"{wanted.round(1)} N s within {PUSH_ERROR:.0%}")
 
 
 def _joint_margin(run: Run) -> tuple[float, str]:

@@ -74,6 +74,7 @@ class Built:
     controller: Any
     duration: float
     options: Mapping[str, Any] = field(default_factory=dict)
+    constraints: tuple[Any, ...] = ()  # of the file, by which margins are judged
 
 
 @contextmanager
@@ -155,6 +156,7 @@ class _Builder:
             controller,
             duration,
             self._options(),
+            constraints=tuple(self._constraints()),
         )
 
     # --- start --------------------------------------------------------------------------------------------------------

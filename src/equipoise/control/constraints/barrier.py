@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..item import NamedNumbers, Parameters, Setting, TaskError
+from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
 from ..safety import vfi
 from ..safety.piecewise import symbols as piecewise_symbols
+from ..tasks.references import moment
 from .constraint import BoundedRows, Constraint, Start
 
 if TYPE_CHECKING:
@@ -107,6 +108,31 @@ class BarrierConstraint(Constraint):
 
     def start_report(self, start: Start) -> Iterator[str]:
         return not_admitted(self, start)
+
+
+def safe_distance(label: str, squared: bool = False) -> Parameters:
+    """The distance to keep with its rate and acceleration, or the square of it with the derivatives of that."""
+
+    def numbers(safe: Any) -> tuple[float, float, float]:
+        s, rate, acceleration = (0.0 if x is None else float(x) for x in moment(safe, scalar=True))
+        if not squared:
+            return s, rate, acceleration
+        if not s >= 0:
+            raise TaskError(f"{label}: safe must be finite and not negative, got {safe!r}")
+        return s**2, 2 * s * rate, 2 * rate**2 + 2 * s * acceleration
+
+    return Parameters(("safe",), dict.fromkeys(("safe", "safe_rate", "safe_acceleration"), ()), numbers)
+
+
+def safe_at(label: str, safe: Setting, t: Array) -> Array:
+    """The distance to keep at times t, (n,)."""
+    values: list[Any] = [safe(time) if callable(safe) else safe for time in t.tolist()]
+    return np.array([safe_at_first(label, value) for value in values])
+
+
+def safe_at_first(label: str, safe: Setting, squared: bool = False) -> float:
+    """The distance to keep at t = 0, or its square."""
+    return float(safe_distance(label, squared).flat(label, [at_first(safe)])[0])
 
 
 def inequality(constraint: Any, context: Context, m: int) -> Parameters:

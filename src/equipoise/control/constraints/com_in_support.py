@@ -12,6 +12,7 @@ from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
 from .barrier import Barrier, BarrierConstraint
 
 if TYPE_CHECKING:
+    from ...robot import Robot
     from ..controller.context import Context
     from ..controller.scene import Scene
 
@@ -38,6 +39,14 @@ class CoMInSupport(BarrierConstraint):
     @property
     def _count(self) -> int:
         return len(np.asarray(at_first(self.polygon)))
+
+    def least_margin(self, robot: Robot, q: Array, t: Array) -> float:
+        inside = []
+        for com, time in zip(robot.com(q), t.tolist(), strict=True):
+            given = (x(time) if callable(x) else x for x in (self.polygon, self.margin))
+            normals, offsets = self._edges(*given)
+            inside.append(float((normals @ com[:2] - offsets).min()))
+        return min(inside)
 
     def row_names(self, context: Context) -> list[str]:
         return [f"{self.label} (edge {k})" for k in range(self._count)]

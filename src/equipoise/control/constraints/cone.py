@@ -11,13 +11,15 @@ import numpy as np
 from ...geometry.distances import Distance, angle
 from ..item import NamedNumbers, Parameters, Setting, TaskError
 from ..tasks.references import moment
-from .barrier import Barrier, BarrierConstraint
-from .obstacles import Obstacle, at_start, described, placed, require_frames, world_motion
+from .barrier import Barrier, BarrierConstraint, safe_at
+from .obstacles import Obstacle, at_start, described, placed, require_frames, values_along, world_motion
 
 if TYPE_CHECKING:
     from ...robot import Robot
     from ..controller.context import Context
     from ..controller.scene import Scene
+
+Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,10 @@ class Cone(BarrierConstraint):
     @property
     def _measured(self) -> Distance:
         return angle(at_start(self.line), at_start(self.axis))
+
+    def least_margin(self, robot: Robot, q: Array, t: Array) -> float:
+        d = angle(at_start(self.line), at_start(self.axis), smooth=False)
+        return float((safe_at(self.label, self.angle, t) - values_along(d, robot, q, t, self.line, self.axis)).min())
 
     def check(self, robot: Robot) -> None:
         for primitive in (self.line, self.axis):

@@ -82,6 +82,11 @@ class Constraint(Item):
         """What it means for postures."""
         return AtRest()
 
+    def least_margin(self, robot: Robot, q: Array, t: Array) -> float | None:
+        """The least distance from its limit over configurations q (n, nq) at times t (n,), by the robot's geometry
+        alone; None for a constraint that is not about configurations."""
+        return None
+
     def tightened(self, margin: float) -> Constraint:
         """The same, by a margin (rad or m) farther from the ends of joints, if it is about them."""
         return self

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ...geometry.distances import Distance, distance
 from ..at_rest import AtRest
-from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
-from ..tasks.references import moment
-from .barrier import Barrier, BarrierConstraint
-from .obstacles import Obstacle, at_start, described, placed, require_frames, world_motion
+from ..item import NamedNumbers, Parameters, Setting
+from .barrier import Barrier, BarrierConstraint, safe_at, safe_at_first, safe_distance
+from .obstacles import Obstacle, at_start, described, placed, require_frames, values_along, world_motion
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -53,7 +52,13 @@ class KeepOut(BarrierConstraint):
 
     def at_rest(self, robot: Robot) -> AtRest:
         d = self._measured
-        return AtRest(distance=d, least=self._safe(at_first(self.safe), d.squared)[0], inside=self.inside)
+        return AtRest(distance=d, least=safe_at_first(self.label, self.safe, d.squared), inside=self.inside)
+
+    def least_margin(self, robot: Robot, q: Array, t: Array) -> float:
+        d = self._measured
+        value = values_along(d, robot, q, t, self.a, self.b)
+        off = (np.sqrt(value) if d.squared else value) - safe_at(self.label, self.safe, t)
+        return float((-off if self.inside else off).min())
 
     def row_names(self, context: Context) -> list[str]:
         return [self.label]
@@ -65,20 +70,9 @@ class KeepOut(BarrierConstraint):
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
         d = self._measured
-        shapes = dict.fromkeys(("safe", "safe_rate", "safe_acceleration"), ())
-        safe = Parameters(("safe",), shapes, lambda safe: self._safe(safe, d.squared))
         size = sum(p.motion.size for p in d.world)
         world = Parameters(("a", "b"), {"world": (size,)}, lambda a, b: [world_motion(self.label, d, a, b)])
-        return {**super().parameters(context), "safe": safe, "world": world}
-
-    def _safe(self, safe: Any, squared: bool) -> tuple[float, float, float]:
-        """d_safe, or its square, and the two derivatives."""
-        s, rate, acceleration = (0.0 if x is None else float(x) for x in moment(safe, scalar=True))
-        if not squared:
-            return s, rate, acceleration
-        if not s >= 0:
-            raise TaskError(f"{self.label}: safe must be finite and not negative, got {safe!r}")
-        return s**2, 2 * s * rate, 2 * rate**2 + 2 * s * acceleration
+        return {**super().parameters(context), "safe": safe_distance(self.label, d.squared), "world": world}
 
     def barrier(self, scene: Scene, numbers: NamedNumbers) -> Barrier:
         from ...geometry.rows import on_symbols

@@ -47,6 +47,17 @@ def placed(robot: Robot, primitive: Primitive) -> object:
     return kind, body, X.tobytes(), primitive.parameters.tobytes()
 
 
+def values_along(d: Distance, robot: Robot, q: Array, t: Array, a: Obstacle, b: Obstacle) -> Array:
+    """What is measured at configurations q (n, nq) and times t (n,)."""
+    from ..controller.settings import value_at
+
+    kernel, still, values = d.on(robot), np.zeros(robot.nv), []
+    for x, time in zip(q, t.tolist(), strict=True):
+        now = dict.fromkeys((value_at(a, time), value_at(b, time)))
+        values.append(float(kernel(x, still, [p for p in now if p.frame is None]).value))
+    return np.array(values)
+
+
 def world_motion(label: str, d: Distance, a: Any, b: Any) -> Array:
     """Parameters of the world's primitives with two derivatives, as `on_symbols` reads them.
 

@@ -1,21 +1,22 @@
-"""The robot's own parts stay apart: rows for the pairs that are near each other now."""
+"""The robot's own parts stay apart: every pair is looked at in every step, and gets a row where it matters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ...geometry.pairs import NearPairs, PairSet
+from ...geometry.pairs import PairSet
 from ...geometry.primitives import Primitive
 from ..at_rest import AtRest
-from ..item import NamedNumbers, Parameters, Setting, TaskError, at_first
+from ..item import NamedNumbers, Parameters, Setting
+from ..qp.program import FEASIBLE
 from ..safety import vfi
-from .barrier import USUAL_GAINS, Rates, inequality, not_admitted
+from .barrier import USUAL_GAINS, Rates, inequality, not_admitted, safe_at, safe_at_first, safe_distance
 from .constraint import BoundedRows, Constraint, Start
-from .outside import NearbyRows, OutsideRows
+from .outside import OutsideRows
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -23,24 +24,22 @@ if TYPE_CHECKING:
     from ..controller.scene import Scene
 
 Array = np.ndarray
+LIKELY = 0.05  # m: a row that this much more distance would free is given to the solver at once
+NEAR_AT_REST = 0.15  # m beyond the safe distance: pairs that searches for postures look at
 
 
 @dataclass(frozen=True, eq=False)
 class SelfCollision(Constraint):
-    """Pairs of the robot's own parts stay apart. Those within `range` get rows in each step, at most `most`.
+    """Pairs of the robot's own parts stay apart. All of them are looked at in each step, at any distance and speed.
 
     Args:
         pairs: of primitives on frames; None takes them from the robot's collision shapes.
-        safe: distance to keep, m.
-        range: m, beyond `safe`.
-        most: rows.
+        safe: distance to keep, m; a number, or a function of time that returns it, or (distance, rate, acceleration).
         gains: as of all barriers, and so are variation, jump and braking.
     """
 
     pairs: Sequence[tuple[Primitive, Primitive]] | None = None
     safe: Setting = 0.01
-    range: float = 0.15
-    most: int = 40
     gains: vfi.Gains = field(default_factory=lambda: USUAL_GAINS)
     variation: Setting = 0.0
     jump: Setting = 0.0
@@ -58,14 +57,7 @@ class SelfCollision(Constraint):
         return "outside"
 
     def parameters(self, context: Context) -> Mapping[str, Parameters]:
-        safe = Parameters(("safe",), {"safe": ()}, self._safe)
-        return {"inequality": inequality(self, context, 1), "safe": safe}
-
-    def _safe(self, given: Any) -> list[float]:
-        safe = at_first(given)
-        if not np.isfinite(safe):
-            raise TaskError(f"{self.label}: safe must be finite, got {safe!r}")
-        return [float(safe)]
+        return {"inequality": inequality(self, context, 1), "safe": safe_distance(self.label)}
 
     def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
         from ...equations.symbols import zeros
@@ -73,63 +65,66 @@ class SelfCollision(Constraint):
         none = zeros(0, scene.robot.nv)
         return BoundedRows(scene.motion(none, zeros(0)), zeros(0), zeros(0))
 
-    def watched(self, robot: Robot, range: float) -> PairSet:
+    def watched(self, robot: Robot, range: float = np.inf) -> PairSet:
         """The pairs it watches, those within a range (m) near."""
         from ...geometry.collisions import self_collision_pairs
 
-        pairs = self_collision_pairs(robot) if self.pairs is None else self.pairs
-        return PairSet(robot, tuple(pairs), range=range, most=self.most)
+        pairs = tuple(self_collision_pairs(robot) if self.pairs is None else self.pairs)
+        return PairSet(robot, pairs, range=range, most=max(1, len(pairs)))
 
     def at_rest(self, robot: Robot) -> AtRest:
-        return AtRest(
-            pairs=self.watched(robot, max(self.range, self._safe(self.safe)[0])), safe=self._safe(self.safe)[0]
-        )
+        safe = safe_at_first(self.label, self.safe)
+        return AtRest(pairs=self.watched(robot, safe + NEAR_AT_REST), safe=safe)
+
+    def least_margin(self, robot: Robot, q: Array, t: Array) -> float:
+        nearest = self.watched(robot).distances(q).min(axis=-1)
+        return float((nearest - safe_at(self.label, self.safe, t)).min())
 
     def outside(self, context: Context) -> OutsideRows:
-        return NearRows(self, context)
+        return PairRows(self, context)
 
     def start_report(self, start: Start) -> Iterator[str]:
         return not_admitted(self, start)
 
 
-class NearRows:
-    """Rows of one `SelfCollision`: pairs come and go, a controller's reserve of rows stays."""
+class PairRows:
+    """Rows of one `SelfCollision`: J x ≥ least − bias, of every pair at the state it looked at last."""
 
     def __init__(self, constraint: SelfCollision, context: Context) -> None:
         self.context, self.braking = context, constraint.braking
-        self.pairs = constraint.watched(context.robot, constraint.range)
-        self.count = min(constraint.most, len(self.pairs.pairs))
+        self.pairs = constraint.watched(context.robot)
         self.names = tuple(f"{constraint.label} of {a.frame} and {b.frame}" for a, b in self.pairs.pairs)
-        self.largest_margin = constraint.range
         self._passive_movers = context.passive[self.pairs.movers[context.passive]]
 
-    def see(self, q: Array, v: Array, numbers: Mapping[str, Array], B: Array, b: Array) -> NearbyRows:
+    def look(self, q: Array, v: Array, numbers: Mapping[str, Array]) -> tuple[Array, Array, bool]:
         number = {name: x.item() for name, x in numbers.items()}
-        near = self.pairs(q, v, range=number["safe"] + self.largest_margin)  # `safe` may have grown
-        d = near.value - number["safe"]
-        lower = self._bound(d, near.rate, number)
-        level = self.context.level
-        if level == "velocity":
-            return NearbyRows(near.indices, near.J, lower, d, near.rate)
-        if level == "acceleration":
-            return NearbyRows(near.indices, near.J, lower - near.bias, d, near.rate)
-        return NearbyRows(near.indices, *self._over_unknowns(near, lower, B, b), d, near.rate)
-
-    def _over_unknowns(self, near: NearPairs, lower: Array, B: Array, b: Array) -> tuple[Array, Array]:
-        """(A, lower): accelerations of motors are unknowns, those of other joints follow from them."""
-        A = np.zeros((len(near.value), B.shape[1]))
-        A[:, self.context.motor_unknowns] = near.J[:, self.context.motor_places]
-        lower = lower - near.bias
-        if len(at := self._passive_movers):
-            J = near.J[:, at]
-            A += J @ B[at]
-            lower -= J @ b[at]
-        return A, lower
-
-    def _bound(self, d: Array, rate: Array, number: Mapping[str, float]) -> Array:
+        self._seen = seen = self.pairs.motion(q, v)
+        d, rate = seen.value - number["safe"], seen.rate - number["safe_rate"]
+        slow, fast, overlapping = number["slow"], number["fast"], bool(seen.value.min() < 0)
         jump, dt = number["jump"], self.context.dt
         if self.context.level == "velocity":
-            return vfi.first_order_bound(d, number["slow"], dt, jump)
-        gains = Rates(number["slow"], number["fast"])
-        braking = None if self.braking is None else number["braking"]
-        return vfi.second_order_bound(d, rate, gains, dt, variation=number["variation"], jump=jump, braking=braking)  # type: ignore[arg-type]
+            self._least = vfi.first_order_bound(d, slow, dt, jump) + number["safe_rate"]
+            self.likely = LIKELY * slow
+            return d, rate, overlapping
+        bound = vfi.second_order_bound(
+            d, rate, Rates(slow, fast), dt,  # type: ignore[arg-type]
+            variation=number["variation"], jump=jump, braking=None if self.braking is None else number["braking"],
+        )  # fmt: skip
+        self._least, self.likely = bound - seen.bias + number["safe_acceleration"], LIKELY * slow * fast
+        return d, rate, overlapping
+
+    def slack(self, motion: Array) -> tuple[Array, Array]:
+        value = self.pairs.along(self._seen, motion)
+        return value - self._least, FEASIBLE * np.maximum(np.abs(value), 1.0)
+
+    def rows(self, keys: Array, B: Array, b: Array) -> tuple[Array, Array]:
+        J, lower = self.pairs.jacobian(self._seen, keys), self._least[keys]
+        if self.context.level != "torque":
+            return J, lower
+        # accelerations of motors are unknowns, those of other joints follow from them
+        A = np.zeros((len(keys), B.shape[1]))
+        A[:, self.context.motor_unknowns] = J[:, self.context.motor_places]
+        if len(at := self._passive_movers):
+            A += J[:, at] @ B[at]
+            lower -= J[:, at] @ b[at]
+        return A, lower

@@ -152,7 +152,7 @@ class WholeBodyController:
         """Memory, once: the kernel writes where the solver reads."""
         context = Context(self.robot, self.level, self.dt, {c.label: c for c in self.items.contacts}, self.chart)
         makers = {c.label: rows for c in self.items.constraints if (rows := c.outside(context)) is not None}
-        reserves = {label: rows.count for label, rows in makers.items()}
+        reserves = {label: len(rows.names) for label, rows in makers.items()}
         self.layout = layout = Layout(context, self.items, self.priorities == "strict", reserves)
         self.settings = Settings(layout)
         kernel = kernel_for(layout)
@@ -163,8 +163,7 @@ class WholeBodyController:
         self._commands = Commands(layout, self.settings, self.hold_damping)
         regular = regularisation(layout, motion_weight, force_weight)
         names = {label: maker.names for label, maker in makers.items()}
-        margins = {label: maker.largest_margin for label, maker in makers.items()}
-        self._structure = Structure(layout, kernel, memory, regular, names, margins)
+        self._structure = Structure(layout, kernel, memory, regular, names)
         of_E, of_A = layout.classes
         self._solver = CompiledSolver(
             layout.unknowns, layout.level_sizes, n_E=len(of_E), n_A=len(of_A), classes_E=of_E, classes_A=of_A,
@@ -331,7 +330,7 @@ class WholeBodyController:
         if first:
             events += self._report_start(outside)
         events += self._lost_contacts()
-        return self._answered(t, self._solver.solve(), outside, events)
+        return self._answered(t, self._outside.solve(outside), outside, events)
 
     def _read_state(self, t: float, q: Array, v: Array) -> tuple[ControlStatus, tuple[ControlEvent, ...]] | None:
         """Copy the state; what is wrong with it, if anything."""
@@ -390,6 +389,8 @@ class WholeBodyController:
         torque, a, command, finite = self._commands.of(answer.x, self._v, at_limits)
         if not finite:
             return self._fallback(t, ControlStatus.NOT_FINITE, events, outside=outside)
+        if status is ControlStatus.OPTIMAL and any(rows.overlapping for rows in outside.values()):
+            status = ControlStatus.OVERLAPPING
         self.counts[_KEYS[status]] += 1
         self.counts["at_limits"] += at_limits
         self._commands.last_good = torque.copy()

@@ -1,16 +1,25 @@
-"""Rows that are made outside of the kernel in each step, written behind those of the kernel."""
+"""Rows that are made outside of the kernel in each step, written behind those of the kernel.
+
+Nearly all of them hold by themselves: of 500 pairs of a robot's links some 20 matter. So the solver gets those that may
+become active, as the motion of the last step tells. The answer is then held against all others, exactly; those it
+violates are added, and the program is solved again. An answer that all left-out rows allow is the optimum of the whole
+program: it is the optimum over fewer rows, and satisfies the rest. The same holds class by class where constraints are
+relaxed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from ..constraints.outside import NearbyRows, OutsideRows
-from ..qp import CompiledSolver
+from ..qp import CompiledSolver, Result
 from .settings import Settings
 
 Array = np.ndarray
+ROUNDS = 4  # solves of one step; the last one has all rows
 
 
 class Outside:
@@ -27,33 +36,69 @@ class Outside:
         self._numbers = {label: settings.numbers(label) for label in makers}
         # of everything that may be near
         self._sides = {label: np.zeros(len(rows.names)) for label, rows in makers.items()}
-        self._keys: dict[str, Array] = {}
+        self._keys = dict.fromkeys(makers, np.zeros(0, np.intp))
         context = settings.layout.context
         self._B, self._b = np.zeros((context.robot.nv, context.unknowns)), np.zeros(context.robot.nv)
         if context.level == "torque":
             self._B[context.motors, np.arange(context.unknowns)[context.motor_unknowns]] = 1.0
+        else:
+            np.fill_diagonal(self._B, 1.0)
+        self._motion = np.zeros(context.robot.nv)  # that the last step ended with
 
     def see(self, q: Array, v: Array, data: Mapping[str, Array]) -> dict[str, NearbyRows]:
-        """The rows at (q, v); `data` is what the kernel wrote."""
-        seen: dict[str, NearbyRows] = {}
+        """What the makers see at (q, v), with the rows that are likely to matter; `data` is what the kernel wrote."""
         if self.makers and "B" in data:
             at = self.settings.layout.context.passive_places
             self._B[at], self._b[at] = data["B"], data["b"]
+        seen: dict[str, NearbyRows] = {}
         for label, rows in self.makers.items():
-            now = seen[label] = rows.see(q, v, self._numbers[label], self._B, self._b)
-            self._write(label, now)
+            margins, rates, overlapping = rows.look(q, v, self._numbers[label])
+            slack, _ = rows.slack(self._motion)
+            (keys,) = (slack < rows.likely).nonzero()
+            seen[label] = NearbyRows(keys, *self._written(label, keys), margins, rates, overlapping)
         return seen
 
-    def _write(self, label: str, now: NearbyRows) -> None:
+    def solve(self, seen: dict[str, NearbyRows]) -> Result:
+        """The answer to the program with all rows; `seen` is what `see` gave, and gets the rows that were added."""
+        answer = self.solver.solve()
+        for k in range(ROUNDS - 1 if self.makers else 0):
+            if not answer.usable or not self._extend(seen, answer.x, everything=k == ROUNDS - 2):
+                break
+            answer = self.solver.solve()
+        return answer
+
+    def _extend(self, seen: dict[str, NearbyRows], x: Array, everything: bool) -> bool:
+        """Add the rows that an answer violates, and those near to it; whether there were any."""
+        self._motion = self._B @ x + self._b
+        added = False
+        for label, rows in self.makers.items():
+            now = seen[label]
+            slack, rounding = rows.slack(self._motion)
+            missing = slack < -rounding
+            missing[now.keys] = False
+            if missing.any():
+                wanted = (slack < rows.likely) | everything
+                wanted[now.keys] = True
+                (keys,) = wanted.nonzero()
+                A, lower = self._written(label, keys)
+                seen[label] = replace(now, keys=keys, A=A, lower=lower)
+                added = True
+        return added
+
+    def _written(self, label: str, keys: Array) -> tuple[Array, Array]:
+        """(A, lower) of rows, written where the solver reads them."""
         data, sides = self.solver.data, self.solver.sides
-        at, k = self.settings.layout.inequality_rows[label], len(now.keys)
-        middle = at.start + k
-        data["A"][at.start : middle], data["A"][middle : at.stop] = now.A, 0.0
-        data["lower"][at.start : middle], data["lower"][middle : at.stop] = now.lower, -np.inf
+        at, k, last = self.settings.layout.inequality_rows[label], len(keys), self._keys[label]
+        A, lower = self.makers[label].rows(keys, self._B, self._b)
+        middle, end = at.start + k, at.start + max(k, len(last))
+        data["A"][at.start : middle], data["A"][middle:end] = A, 0.0
+        data["lower"][at.start : middle], data["lower"][middle : at.stop] = lower, -np.inf
         data["upper"][at] = np.inf
-        last, all_sides = self._keys.get(label), self._sides[label]
-        if last is not None:
-            all_sides[:] = 0.0
-            all_sides[last] = sides[at.start : at.start + len(last)]
-        sides[at.start : middle], sides[middle : at.stop] = all_sides[now.keys], 0.0
-        self._keys[label] = now.keys
+        all_sides = self._sides[label]
+        all_sides[:] = 0.0
+        all_sides[last] = sides[at.start : at.start + len(last)]
+        sides[at.start : middle], sides[middle : at.stop] = all_sides[keys], 0.0
+        self._keys[label] = keys
+        rows = self.settings.layout.inequality_rows
+        self.solver.rows_in_use = max(rows[name].start + len(known) for name, known in self._keys.items())
+        return A, lower

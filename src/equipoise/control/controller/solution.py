@@ -23,6 +23,7 @@ class ControlStatus(Enum):
 
     OPTIMAL = "optimal"
     RELAXED = "relaxed"
+    OVERLAPPING = "overlapping"
     INACCURATE = "inaccurate"
     NOT_FINITE = "not finite"
     NOT_UNIT = "not of unit length"
@@ -42,7 +43,7 @@ class ControlStatus(Enum):
     @property
     def fallback(self) -> bool:
         """Whether the command is that of the fallback: the last torques with damping."""
-        return self not in (ControlStatus.OPTIMAL, ControlStatus.RELAXED, ControlStatus.INACCURATE)
+        return self not in _SOLVED
 
     @property
     def text(self) -> str:
@@ -50,9 +51,11 @@ class ControlStatus(Enum):
         return _TEXTS[self]
 
 
+_SOLVED = ControlStatus.OPTIMAL, ControlStatus.RELAXED, ControlStatus.OVERLAPPING, ControlStatus.INACCURATE
 _TEXTS = {
     ControlStatus.OPTIMAL: "optimal",
     ControlStatus.RELAXED: "relaxed: not all constraints can hold",
+    ControlStatus.OVERLAPPING: "solved, but parts of the robot are inside each other now; they are brought apart",
     ControlStatus.INACCURATE: "solved, but the residuals are larger than they should be",
     ControlStatus.NOT_FINITE: "fallback: the state, or a number of the quadratic program, is not finite",
     ControlStatus.NOT_UNIT: "fallback: a quaternion of the state is not of unit length",

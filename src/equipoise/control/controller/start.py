@@ -41,7 +41,7 @@ def not_promised(
         names, margins, rates = c.row_names(layout.context), data.get("margins", none)[at], data.get("rates", none)[at]
         if c.label in outside:
             seen = outside[c.label]
-            names, margins, rates = [makers[c.label].names[k] for k in seen.keys], seen.margins, seen.rates
+            names, margins, rates = list(makers[c.label].names), seen.margins, seen.rates
         for line in c.start_report(Start(layout.context, *state, names, margins, rates, settings.numbers(c.label))):
             yield c.label, line
 

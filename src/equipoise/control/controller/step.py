@@ -47,7 +47,6 @@ class Structure:
     memory: Memory  # of what steps keep: q, v, p, and of the kernel errors, margins, wrench maps, what tasks ask for
     regularisation: Array  # of the squares of the unknowns, (n,)
     outside_names: Mapping[str, tuple[str, ...]]  # of rows made outside, by constraint and key
-    outside_margins: Mapping[str, float]  # reported where nothing is near
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -216,14 +215,11 @@ class ControlStep:
 
     @cached_property
     def margins(self) -> dict[str, Array]:
-        """Of barriers their d; of pairs that are near each other the distance beyond the safe one, or the range if none
-        is."""
+        """Of barriers their d; of pairs of the robot's own parts, all of them, the distance beyond the safe one."""
         if not self.saw_state:
             return {}
         made = {label: self._read("margins")[at] for label, at in self.structure.layout.margins.items()}
-        for label, rows in self.outside.items():
-            made[label] = rows.margins if len(rows.margins) else np.array([self.structure.outside_margins[label]])
-        return made
+        return made | {label: rows.margins for label, rows in self.outside.items()}
 
     @cached_property
     def active(self) -> tuple[str, ...]:

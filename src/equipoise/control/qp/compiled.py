@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from .loops import main
-from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, Code, Counters, Setting, sizes
+from .loops.workspace import ARRAYS, NUMBERS, RANKS, RESULTS, SIZES, Code, Counters, Setting, sizes
 from .program import UNKNOWN, Residuals, Result, Status, read_only, relaxation_classes
 
 Array = np.ndarray
@@ -38,6 +38,7 @@ STATUS: dict[int, Status] = {
 }
 PROVEN = Status.OPTIMAL, Status.RELAXED
 USABLE = tuple(map(int, (Code.DONE, Code.RELAXED, Code.INACCURATE, Code.LIMIT)))
+ROWS_OF_A = SIZES.index("n_A")  # place in the tables of arguments
 KINDS = ("multipliers", "excess", "values")  # of results that rows have
 
 
@@ -63,6 +64,7 @@ class CompiledSolver:
         data: R r weights pulls E e A lower upper, arrays to write into.
         sides: of all rows of A, −1 or 1 if they are in the working set at their lower or upper bound, else 0; the next
             solve starts from them.
+        rows_in_use: how many rows of A the next solve reads; those behind them bind nothing and cost nothing.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class CompiledSolver:
                 f"wanted n ≥ 1 and one level, or several with strict=True; got n = {n} and {len(levels)} levels."
             )
         self.n, self.n_E, self.n_A, self.strict = n, n_E, n_A, strict
+        self.rows_in_use = n_A
         self.levels = _row_numbers(levels)
         self.n_R = sum(map(len, self.levels))
         self._classes = [relaxation_classes(*x) for x in (("classes_E", classes_E, n_E), ("classes_A", classes_A, n_A))]
@@ -181,6 +184,7 @@ class CompiledSolver:
 
     def _solve(self) -> Result:
         """The answer from the working set as it is."""
+        self._use_rows()
         if self._selected is None:
             return self._answer(self._run(), self._results.copy())
         A = self._selected[2]
@@ -191,6 +195,14 @@ class CompiledSolver:
         self.sides[:] = 0.0
         self.sides[A] = sides[: len(A)]
         return self._answer(code, self._spread())
+
+    def _use_rows(self) -> None:
+        """Tell the machine code how many rows of A there are; results of those behind are zero."""
+        used = self.rows_in_use if self._selected is None else int(self._selected[2].searchsorted(self.rows_in_use))
+        if self._run.table[ROWS_OF_A] != used:  # type: ignore[attr-defined]
+            self._run.table[ROWS_OF_A] = self._gather.table[ROWS_OF_A] = used  # type: ignore[attr-defined]
+            for kind in KINDS:
+                self._memory[f"{kind}_A"][used : self.n_A] = 0.0
 
     def nothing(self) -> Result:
         """An answer in which every number is zero, for a program that was not solved."""
