@@ -32,8 +32,10 @@ def options(
 ) -> None:
     """Equations of motion, whole-body control and simulation of free-floating robots."""
     from .show.notes import printed_warnings
+    from .simulate.interruption import termination_interrupts
 
     context.with_resource(printed_warnings(Console(stderr=True)))
+    context.with_resource(termination_interrupts())
 
 
 @app.command()
@@ -267,12 +269,14 @@ def study(
     quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar, no summary")] = False,
 ) -> None:
     """Run a function over a grid or random draws of parameters, on all cores or a cluster."""
-    from .study.command import run_study
+    from .study.command import finished, run_study
 
-    run_study(
+    table = run_study(
         console, what, parameters or [], draws=draws, seed=seed, folder=folder, output=output, plot=plot, quiet=quiet,
         engine=engine, workers=workers, scheduler=scheduler, retry_failed=retry_failed,
     )  # fmt: skip
+    if not finished(table):
+        raise typer.Exit(1)
 
 
 @app.command()

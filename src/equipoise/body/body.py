@@ -13,6 +13,7 @@ import numpy as np
 
 from ..files import written_whole
 from ..model.skeleton import Skeleton, elastic_joints
+from ..model.types import FrozenData
 from .anatomy import Finding
 from .gains import BodyGains
 from .grounding import grounded
@@ -28,7 +29,7 @@ DOUBTFUL = 0.5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Body:
+class Body(FrozenData):
     """Feet, hands, soles, sides, front and a standing posture of a robot. Made by `Body.of` or `Body.load`.
 
     Attributes:
@@ -41,6 +42,9 @@ class Body:
     robot: Robot
     profile: Profile
     frames: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
 
     @classmethod
     def of(cls, robot: Robot, profile: str | Path | None = None, *, search: bool = True) -> Body:
@@ -68,7 +72,7 @@ class Body:
             frames[role] = role if role not in robot.frames or _is_at(robot, role, part) else f"{role} of the body"
             if frames[role] not in robot.frames:
                 robot = robot.with_frame(frames[role], part.link, part.X)
-        return cls(robot, profile, MappingProxyType(frames))
+        return cls(robot, profile, frames)
 
     def save(self, path: str | Path) -> Path:
         """Write everything as a TOML file, whole or not at all; returns its path."""

@@ -11,6 +11,7 @@ it runs; each moves references along polynomials of fifth degree from where they
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite
@@ -112,6 +113,10 @@ class StandingController(LoopedController):
     controller: WholeBodyController
     q0: Array
     dt: float
+
+    def __copy__(self) -> Self:
+        """A copy goes its own way: nothing that changes is shared."""
+        return deepcopy(self)
 
     def __init__(
         self,
@@ -298,7 +303,7 @@ class StandingController(LoopedController):
         controller, frames = self.controller, self.body.frames
         controller.set_target(POSTURE, self._posture)
         controller.set_target(TORSO, self.robot.pose(self._posture, frames["torso"]))
-        controller.set_target(COM, lambda t: self._ways[COM].at(t))
+        controller.set_target(COM, partial(self._way, COM))
         for role in self.body.hands:
             controller.set_weight(role, 0.0)
             controller.set_target(role, partial(self._way, role))

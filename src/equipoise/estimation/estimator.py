@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,6 +74,10 @@ class Estimator:
     contacts: tuple[str, ...]
     kernel: Kernel
     rejected: int
+
+    def __copy__(self) -> Self:
+        """A copy goes its own way: nothing that changes is shared."""
+        return deepcopy(self)
 
     def __init__(
         self,

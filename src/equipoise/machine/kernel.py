@@ -75,7 +75,7 @@ class Kernel:
         """A call without arguments, for control loops: always from these arrays to those, contiguous float64, which it
         keeps alive. It returns the status: zero where all numbers were as they should be."""
         run = self.code("float64", batch=False).run
-        return _BoundCall(run, *(x.ctypes.data for x in (*inputs, *outputs))).holding(inputs, outputs)
+        return _BoundCall(run, *(x.ctypes.data for x in (*inputs, *outputs))).holding(self, inputs, outputs)
 
     @functools.cached_property
     def on_gpu(self) -> DeviceKernel:
@@ -224,9 +224,13 @@ def _restored(program: bytes, strict: bool) -> Kernel:
 class _BoundCall(functools.partial):
     """A call with fixed addresses that owns the arrays behind them."""
 
-    def holding(self, *arrays: Any) -> _BoundCall:
-        self.arrays = arrays
+    def holding(self, kernel: Kernel, *arrays: Sequence[Array]) -> _BoundCall:
+        self.kernel, self.arrays = kernel, arrays
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its kernel and the arrays, which have other addresses after that."""
+        return Kernel.bound, (self.kernel, *self.arrays)
 
 
 class _Code:

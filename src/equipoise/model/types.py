@@ -36,7 +36,7 @@ def _identity() -> Array:
     return frozen(np.eye(4))
 
 
-class _FrozenData:
+class FrozenData:
     """Data that is copied and pickled by being made again, so that its arrays and mappings are read-only there too."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -45,7 +45,7 @@ class _FrozenData:
 
 
 @dataclass(frozen=True, eq=False)
-class Inertia(_FrozenData):
+class Inertia(FrozenData):
     """Mass properties of one link, in the axes of the link."""
 
     mass: float  # kg
@@ -64,7 +64,7 @@ class Inertia(_FrozenData):
 
 
 @dataclass(frozen=True, eq=False)
-class Shape(_FrozenData):
+class Shape(FrozenData):
     """A geometric shape fixed to a link: for drawing, and for collisions."""
 
     kind: Literal["box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh"]
@@ -88,7 +88,7 @@ class Shape(_FrozenData):
 
 
 @dataclass(frozen=True, eq=False)
-class Link(_FrozenData):
+class Link(FrozenData):
     """A rigid body, or a mass-less name for a place on one."""
 
     name: str
@@ -129,7 +129,7 @@ class JointDynamics:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint(_FrozenData):
+class Joint(FrozenData):
     """Connects a parent link (None: the world) to a child link.
 
     The joint frame J stands at `origin` in the parent; it moves with the joint; the child stands at `tail` in it.
@@ -165,7 +165,7 @@ class Joint(_FrozenData):
 
 
 @dataclass(frozen=True, eq=False)
-class Frame(_FrozenData):
+class Frame(FrozenData):
     """A named place fixed to a link (None: the world)."""
 
     name: str
@@ -177,7 +177,7 @@ class Frame(_FrozenData):
 
 
 @dataclass(frozen=True, eq=False)
-class LoopClosure(_FrozenData):
+class LoopClosure(FrozenData):
     """A constraint that closes a loop of the mechanism. The tree's dynamics do not include it."""
 
     name: str
@@ -190,7 +190,7 @@ class LoopClosure(_FrozenData):
 
 
 @dataclass(frozen=True, eq=False)
-class Model(_FrozenData):
+class Model(FrozenData):
     """A tree of links and joints. Made by `assemble`, which checks it and gives every joint its place in q and v."""
 
     name: str

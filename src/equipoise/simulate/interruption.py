@@ -40,3 +40,16 @@ def interruption_deferred() -> Iterator[Interruption]:
         yield made
     finally:
         signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def termination_interrupts() -> Iterator[None]:
+    """Within the block a request to terminate (SIGTERM) is taken like Ctrl-C, and loses no more."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

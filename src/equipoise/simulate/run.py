@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..files import MAX_BYTES, written_whole
 from ..model.html import html_table
+from ..model.types import FrozenData
 from .archive import RunError, encoded
 from .contacts import ContactInfo
 from .run_format import ARRAYS, FORMAT, KIND, MAPPINGS
@@ -26,7 +27,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run:
+class Run(FrozenData):
     """A simulation, row k at time t[k]: the state there, what the controller answered, and what then happened until
     t[k + 1].
 

@@ -13,10 +13,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table as Printed
 
-from ..errors import unknown_name
+from ..errors import require_packages, unknown_name
+from ..files import require_picture, require_writable, write_figure, written_somewhere
 from .parameters import Choice, Draws, Grid, LogUniform, Normal, StudyError, Uniform, Value
 from .run import study
-from .table import Table
+from .table import ENDINGS, INTERRUPTED, Table
 
 SHIPPED = ("robustness",)
 MOST_FAILURES = 5  # shown
@@ -36,6 +37,7 @@ def run_study(
     **options: Any,
 ) -> Table:
     """Run, write what was asked for, and tell how it went."""
+    _require_outputs(output, plot)
     written = dict(map(read_specification, specifications))
     if what in SHIPPED:
         from .robustness import demo_run, robustness_draws
@@ -49,15 +51,31 @@ def run_study(
         parameters = _draws(draws, seed, written) if draws else _grid(written)
     table = study(function, parameters, folder=folder, progress=not quiet, **options)
     if output:
-        console.print(str(table.save(output)), highlight=False, soft_wrap=True)
-    if plot:
-        from .plots import success_figure
-
-        success_figure(table).savefig(plot)
-        console.print(plot, highlight=False, soft_wrap=True)
+        console.print(str(written_somewhere(output, table.save)), highlight=False, soft_wrap=True)
     if not quiet:
         show(console, table)
+    if plot and not table.failed.all():
+        from .plots import success_figure
+
+        console.print(str(write_figure(success_figure(table), plot)), highlight=False, soft_wrap=True)
     return table
+
+
+def finished(table: Table) -> bool:
+    """Whether a study came to its end, and not all of its runs failed."""
+    return not (table["failure"] == INTERRUPTED).any() and not table.failed.all()
+
+
+def _require_outputs(output: str | None, plot: str | None) -> None:
+    """What can go wrong with files goes wrong now, not after the last run."""
+    require_writable(output, plot)
+    if output and Path(output).suffix not in ENDINGS:
+        raise StudyError(f"{output!r}: tables are .npz or .parquet, not {Path(output).suffix}")
+    if output and output.endswith(".parquet"):
+        require_packages("study", "a table as Parquet", "pyarrow")
+    if plot:
+        require_packages("view", "a figure", "matplotlib")
+        require_picture(plot)
 
 
 def load_function(what: str) -> Callable[..., Any]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..simulate.interruption import interruption_deferred
 from . import engines
 from .parameters import Parameters, rows_of
-from .store import Folder, Identity, MemoryStore
-from .table import Record, Table
+from .store import Folder, Identity, MemoryStore, StudyWarning
+from .table import INTERRUPTED, Record, Table
 from .task import Function, Job, name_of, require_fit, source_digest
 
 
@@ -29,7 +31,7 @@ def study(
 
     A run that raises is recorded as failed, with its message; the others go on. With a folder, every run is on disk as
     soon as it ends: call again with the same function, parameters and folder after a crash, and only what is missing is
-    done.
+    done. Ctrl-C ends the study, not the program: the table then has all runs, those that were not done as failed.
 
     Args:
         function: called as `function(**parameters)`; returns a mapping from names to numbers or short texts, or one of
@@ -56,12 +58,32 @@ def study(
         jobs = [Job(k, row) for k, row in enumerate(rows) if k not in store.done]
         with _bar(progress, len(rows), list(store.done.values())) as tick:
             if jobs:
-                for record in engines.records(engine, function, jobs, workers=workers, scheduler=scheduler):
-                    store.add(record)
-                    tick(record)
-        table = Table.of(list(store.done.values()), name)
-        store.finish(table)
+                running = engines.records(engine, function, jobs, workers=workers, scheduler=scheduler)
+                _collect(running, store, tick)
+        left = [Record(k, row, {}, 0.0, INTERRUPTED) for k, row in enumerate(rows) if k not in store.done]
+        table = Table.of([*store.done.values(), *left], name)
+        if not left:
+            store.finish(table)
     return table
+
+
+def _collect(running: Iterator[Record], store: MemoryStore, tick: Callable[[Record], None]) -> None:
+    """Stores records as they come. Ctrl-C ends the study; what has come is stored, and warnings are passed on."""
+    interrupted = False
+    try:
+        for record in running:
+            with interruption_deferred() as interruption:
+                store.add(record)
+                interrupted = interruption.asked
+            for text in record.notes:
+                warnings.warn(text, StudyWarning, stacklevel=3)
+            tick(record)
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        pass
+    finally:
+        getattr(running, "close", lambda: None)()
 
 
 @contextmanager

@@ -107,7 +107,8 @@ class Folder(MemoryStore):
     def add(self, record: Record) -> None:
         """Append a run. It outlives this process from here on."""
         super().add(record)
-        line = json.dumps(asdict(record), ensure_ascii=False).encode(errors="replace") + b"\n"
+        content = {name: value for name, value in asdict(record).items() if name != "notes"}
+        line = json.dumps(content, ensure_ascii=False).encode(errors="replace") + b"\n"
         while line:
             line = line[self._file.write(line) :]  # a full disk raises, and what was written of the line is no record
         if time.monotonic() - self._synced > SYNC_EVERY:

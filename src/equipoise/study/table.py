@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Array = np.ndarray
 FORMAT = 1  # of the file; one that is higher comes from a later version
 KIND = "equipoise table"
+ENDINGS = "", ".npz", ".parquet"  # of a table's file
+INTERRUPTED = "not done: the study was interrupted"  # failure of a run
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Record:
     results: Row
     wall_time: float  # s
     failure: str = ""
+    notes: tuple[str, ...] = ()  # warnings of the run; passed on, not stored
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,6 +9,7 @@ import inspect
 import io
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
@@ -144,15 +145,18 @@ def do_packed(data: bytes, job: Job) -> Record:
 
 
 def do(function: Function, job: Job) -> Record:
-    """One run on one thread. Whatever the function raises becomes part of the record."""
+    """One run on one thread. Whatever the function raises or warns of becomes part of the record."""
     begin = perf_counter()
-    try:
-        with limit_threads(1):
-            results = _results(function(**job.parameters), job.parameters)
-        failure = ""
-    except (Exception, SystemExit) as error:
-        results, failure = {}, _description(error)
-    return Record(job.run, job.parameters, results, perf_counter() - begin, failure)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            with limit_threads(1):
+                results = _results(function(**job.parameters), job.parameters)
+            failure = ""
+        except (Exception, SystemExit) as error:
+            results, failure = {}, _description(error)
+    notes = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    return Record(job.run, job.parameters, results, perf_counter() - begin, failure, notes)
 
 
 def _description(error: BaseException) -> str:

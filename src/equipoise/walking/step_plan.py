@@ -121,7 +121,6 @@ class StepPlanner:
         classes[self._near], classes[self._offset] = 1, 2
         self.solver = CompiledSolver(7, (7,), n_E=2, n_A=n + m + 7, classes_A=classes, regularisation=1e-9)
         data = self.solver.data
-        self._diagonal = data["R"].reshape(-1)[:: 7 + 1]
         data["A"][:n, [UX, UY]] = normals
         data["lower"][:n], data["upper"][:n] = -np.inf, offsets
         edges = np.roll(sole, -1, axis=0) - sole
@@ -187,5 +186,5 @@ class StepPlanner:
         place, time, offset, pressure = (sqrt(WEIGHTS[name]) for name in ("place", "time", "offset", "pressure"))
         place, time, pressure = place * sqrt(wish.firm), time / sigma_to, pressure / max(sigma_to - 1, 0.05)
         scales = np.array([place, place, time, pressure, pressure, offset, offset])
-        self._diagonal[:] = scales
+        np.fill_diagonal(self.solver.data["R"], scales)
         self.solver.data["r"][:] = scales * np.array([*wish.place, sigma_to, 0.0, 0.0, *wish.offset])

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from math import atan2, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -86,6 +86,10 @@ class Walking(LoopedController):
         gait: times and lengths.
         log: (time, text) of everything worth knowing.
     """
+
+    def __copy__(self) -> Self:
+        """A copy goes its own way: nothing that changes is shared."""
+        return deepcopy(self)
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import atan
 from typing import Any, ClassVar, NamedTuple
@@ -190,18 +190,18 @@ class WholeBody:
         c.reset()
         self._home = {part: self.robot.pose(q0, self.body.frames[part])[:3, :3] for part in self.upright}
         c.set_target(POSTURE, q0)
-        c.set_target(COM, _read(self.com))
+        c.set_target(COM, Reading(self.com))
         self.stiffen(1.0)
         self.calm(1.0)
         self.brace(False)
         for part in self.upright:
-            c.set_target(part, _read(self.trunk[part]))
+            c.set_target(part, Reading(self.trunk[part]))
         for k, role in enumerate(self.feet):
-            c.set_target(f"{role} swing", _read(self.swing[k]))
+            c.set_target(f"{role} swing", Reading(self.swing[k]))
             c.set(role, max_force=partial(self._most, k))
             c.set_weight(f"{role} swing", 0.0)
         for role, numbers in zip(self.feet, self.trusted, strict=False):
-            c.set(f"{role} {PRESSURE}", within=_read(numbers))
+            c.set(f"{role} {PRESSURE}", within=Reading(numbers))
         for k in range(len(self.trusted)):
             self.trust(k)
         self.most = [np.inf] * len(self.feet)
@@ -383,6 +383,11 @@ def _set_pose(numbers: Array, R: Array, p: Array | float = 0.0) -> None:
     top[:, :3], top[:, 3], numbers[12:16] = R, p, (0.0, 0.0, 0.0, 1.0)
 
 
-def _read(numbers: Array) -> Callable[[float], Numbers]:
+class Reading:
     """A target that is whatever an array holds when it is asked for."""
-    return lambda t: Numbers(numbers)
+
+    def __init__(self, numbers: Array) -> None:
+        self.numbers = numbers
+
+    def __call__(self, t: float) -> Numbers:
+        return Numbers(self.numbers)

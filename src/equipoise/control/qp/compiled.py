@@ -99,6 +99,16 @@ class CompiledSolver:
         self._allocate(np.broadcast_to(np.asarray(regularisation, dtype=float), (n,)), rank_tolerance)
         self.select()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By what it was made from, and the numbers; it starts cold."""
+        _, place, _, _, guesses, limit = self._structure
+        options = {
+            "diagonal": place, "n_E": self.n_E, "n_A": self.n_A, "classes_E": self._classes[0],
+            "classes_A": self._classes[1], "regularisation": self.data["regularisation"], "strict": self.strict,
+            "rank_tolerance": float(self._memory["settings"][0]), "iteration_limit": limit, "guesses": guesses,
+        }  # fmt: skip
+        return _made_again, ((self.n, self.levels), options, self.data, self._selected)
+
     def _allocate(self, regularisation: Array, rank_tolerance: float) -> None:
         if not (regularisation > 0).all():
             raise ShapeError("the regularisation must be positive: it settles what no level decides.")
@@ -241,6 +251,17 @@ def _row_numbers(levels: Sequence[int | Sequence[int]]) -> list[Array]:
     if sorted(np.concatenate(numbers).tolist()) != list(range(start)):
         raise ShapeError(f"every row of R belongs to one level, got {[level.tolist() for level in numbers]}.")
     return numbers
+
+
+def _made_again(
+    arguments: tuple[Any, ...], options: dict[str, Any], data: dict[str, Array], selected: list[Array] | None
+) -> CompiledSolver:
+    made = CompiledSolver(*arguments, **options)
+    for name, numbers in data.items():
+        made.data[name][:] = numbers
+    if selected is not None:
+        made.select(*selected)
+    return made
 
 
 def _bound(function: Any, numbers: Iterable[int], arrays: Iterable[Array]) -> Callable[[], int]:
