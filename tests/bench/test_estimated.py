@@ -32,8 +32,15 @@ def test_a_walk_that_stays_where_it_is_fails(monkeypatch):
     """However well it ends: the way that was asked for is the one that is looked at."""
     for way, good in ((0.0, False), (1.7, False), (1.9, True)):
         run = ended("completed", (1.0 + way, 2.0, 0.9), (1.0 + way, 2.0, 0.9))
-        monkeypatch.setattr(estimated, "estimated_walk", lambda walker, seed, metres, run=run: (run, None))
+        monkeypatch.setattr(estimated, "estimated_walk", lambda walker, seed, metres, run=run: (run, ()))
         assert estimated.walk_trial(None, 0, 2.0).good is good
+
+
+def test_a_walk_at_another_speed_fails(monkeypatch):
+    run = ended("completed", (3.0, 2.0, 0.9), (3.0, 2.0, 0.9))
+    for complaints in ((), ("forward: commanded 0.4 m/s, measured 0.044",)):
+        monkeypatch.setattr(estimated, "estimated_walk", lambda *args, said=complaints: (run, said))
+        assert estimated.walk_trial(None, 0, 2.0).good is (not complaints)
 
 
 @pytest.mark.parametrize(("failures", "off", "verdict"), [(1, 0.1, True), (2, 0.1, False), (0, 0.16, False)])

@@ -1,12 +1,14 @@
 """Control on what sensors say: no controller here ever sees the true state."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from touch_table import heard_walk, pushed_stand, touches
 
 import equipoise as eq
+from equipoise.simulate import walk_trials
 from equipoise.simulate.estimated import on_estimates as on_options
 from equipoise.simulate.replay import replay
 from equipoise.simulate.scenarios import prepare, run_built
@@ -171,14 +173,42 @@ def test_scenarios_with_realistic_motors_too(scenario):
 def test_a_robot_begins_to_walk_on_estimates():
     """Feet that come and go, known by the torques of the joints alone; drives with friction that the model does not
     know."""
-    run, off = estimated_walk(eq.Walking(eq.load("human")), seed=0, metres=0.4)
-    assert run.outcome == "completed" and run.q[-1, 0] - run.q[0, 0] > 0.3
-    assert off < 0.08  # of 0.4 m: 3 cm, most of it height
+    walker = eq.Walking(eq.load("human"))
+    run, complaints = estimated_walk(walker, seed=0, metres=0.4)
+    assert not complaints and run.q[-1, 0] - run.q[0, 0] > 0.3
+    speed = 0.15 * np.sqrt(9.81 * walker.body.height)  # m/s, what the trial is to command
+    late = run.t > 2.0
+    assert run.v[late, 0].mean() == pytest.approx(speed, rel=0.15)
+    assert np.linalg.norm(run.estimates["q"][-1, :3] - run.q[-1, :3]) < 0.03  # m, most of it height
+
+
+@pytest.mark.paper("X6")
+@pytest.mark.parametrize("share", [1.0, 1 / 9, 1.4])
+def test_a_walk_on_estimates_must_have_the_speed_that_it_is_to_have(share, monkeypatch):
+    """A walk at a ninth of its speed, or 40 % too fast, comes as far and knows where it is, and is no success."""
+    walker = SimpleNamespace(
+        body=SimpleNamespace(gains=SimpleNamespace(speed=3.0), front=np.array([1.0, 0.0, 0.0])), robot=None, q0=None,
+        contacts=(), forget_commands=lambda: None, command=lambda *args, **options: None,
+    )  # fmt: skip
+    t = np.arange(0.0, 6.0, 1e-3)
+    q, v = np.zeros((len(t), 7)), np.zeros((len(t), 6))
+    q[:, 0], q[:, 3], v[:, 0] = share * 0.45 * t, 1.0, share * 0.45  # 0.45 m/s is 0.15 of 3
+    run = SimpleNamespace(t=t, q=q, v=v, phases=(), outcome="completed")
+    for name in ("driven", "varied_plant"):
+        monkeypatch.setattr(walk_trials, name, lambda *args: None)
+    monkeypatch.setattr(walk_trials, "on_estimates", lambda *args, **options: {})
+    monkeypatch.setattr(walk_trials, "simulate", lambda *args, **options: run)
+    _, complaints = estimated_walk(walker, seed=0)
+    assert (not complaints) is (share == 1.0) and all("forward: commanded 0.45 m/s" in said for said in complaints)
+    run.outcome = "fell"
+    assert estimated_walk(walker, seed=0)[1] == ("fell",)
 
 
 @pytest.mark.slow
 @pytest.mark.paper("X6")
 @pytest.mark.parametrize("name", ["human", "g1", "jvrc1"])
 def test_a_walk_of_five_metres_on_estimates_ends_where_it_is_believed_to(name):
-    run, off = estimated_walk(eq.Walking(eq.load(name)), seed=3)
-    assert run.outcome == "completed" and np.linalg.norm(run.q[-1, :2] - run.q[0, :2]) > 4.5 and off < 0.03
+    run, complaints = estimated_walk(eq.Walking(eq.load(name)), seed=3)
+    way = np.linalg.norm(run.q[-1, :2] - run.q[0, :2])
+    off = np.linalg.norm(run.estimates["q"][-1, :3] - run.q[-1, :3])
+    assert not complaints and way > 4.5 and off < 0.03 * way

@@ -30,11 +30,13 @@ class EstimatedTrial:
     way: float
 
     @classmethod
-    def of(cls, run: Run, metres: float = 0.0) -> EstimatedTrial:
-        """Success: the run was completed, came `metres` far but for a tenth, and knows where it is."""
+    def of(cls, run: Run, metres: float = 0.0, complaints: tuple[str, ...] = ()) -> EstimatedTrial:
+        """Success: the run was completed, came `metres` far but for a tenth, knows where it is, and nobody
+        complains."""
         error, way = run.estimates["q"][-1, :3] - run.q[-1, :3], run.q[-1, :2] - run.q[0, :2]
         off, far = float(np.linalg.norm(error)), float(np.linalg.norm(way))
-        return cls(run.outcome == "completed" and far >= SHORTEST * metres and isfinite(off), off, far)
+        good = run.outcome == "completed" and far >= SHORTEST * metres and isfinite(off) and not complaints
+        return cls(good, off, far)
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,9 @@ def scenario_trial(built: Built, seed: int) -> EstimatedTrial:
 
 
 def walk_trial(walker: Walking, seed: int, metres: float = METRES) -> EstimatedTrial:
-    """A walk straight ahead on a plant drawn from the seed."""
-    return EstimatedTrial.of(estimated_walk(walker, seed, metres)[0], metres)
+    """A walk straight ahead on a plant drawn from the seed; it succeeds at the speed that was commanded."""
+    run, complaints = estimated_walk(walker, seed, metres)
+    return EstimatedTrial.of(run, metres, complaints)
 
 
 def tally(task: str, robot: str, trials: Sequence[EstimatedTrial], *, walk: bool = False) -> EstimatedTally:
