@@ -358,11 +358,57 @@ def test_loops_between_sites():
 
 def test_other_equalities_are_left_out_with_a_warning():
     rest = (
-        '<tendon><fixed name="t"><joint joint="h" coef="1"/></fixed></tendon>'
+        '<tendon><spatial name="t"><site site="s"/><site site="o"/></spatial></tendon>'
         '<equality><tendon name="rope" tendon1="t"/><joint name="off" joint1="h" active="false"/></equality>'
     )
-    with pytest.warns(ModelWarning, match="rope, off"):
-        assert not read_mjcf(body('<joint name="h"/>', rest=rest)).loops
+    world, inner = '<site name="o" pos="0 0 2"/>', '<joint name="h"/><site name="s" pos="0.1 0 0"/>'
+    with pytest.warns(ModelWarning, match="tendons over sites or three joints.*rope, off"):
+        assert not read_mjcf(body(inner, world=world, rest=rest)).loops
+
+
+TENDON = '<fixed name="{}">{}</fixed>'
+WRAP = '<joint joint="{}" coef="{}"/>'
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "coefficients", "equal"),
+    [
+        ([("h", 0.5)], [("k", -2.0)], "0.1 0.3 -0.4 0 0", ("h", "k")),  # a rack and its pinion
+        ([("h", 0.5), ("k", 1.5)], [], "0.2 1 0 0 0", ("h", "k")),  # a differential whose motor is locked
+        ([("k", 4.0)], [], "0.2 1 0 0 0", ("k", None)),
+    ],
+)
+def test_equalities_of_fixed_tendons_are_couplings(first, second, coefficients, equal, rng):
+    tendons = "".join(
+        TENDON.format(name, "".join(WRAP.format(*term) for term in terms))
+        for name, terms in (("one", first), ("two", second))
+        if terms
+    )
+    two = 'tendon2="two"' if second else ""
+    tie = f'<tendon name="tie" tendon1="one" {two} polycoef="{coefficients}"/>'
+    rest = f"<tendon>{tendons}</tendon><equality>{tie}</equality>"
+    inner = '<joint name="h" axis="0 1 0" ref="0.2"/><body name="b"><joint name="k" type="slide" ref="-0.1"/>'
+    text = body(f'{inner}<geom size="0.1"/></body>', rest=rest)
+    (tie,) = read_mjcf(text).loops.values()
+    assert (tie.kind, tie.joint_a, tie.joint_b) == ("joint", *equal)
+    m = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(m)
+    a, b = (None if name is None else int(m.joint(name).qposadr[0]) for name in equal)
+    for x in rng.uniform(-0.5, 0.5, 5):
+        data.qpos[:] = x
+        data.qpos[a] = np.polynomial.Polynomial(tie.polynomial)(0.0 if b is None else data.qpos[b])
+        mujoco.mj_forward(m, data)
+        assert_allclose(data.efc_pos[:1], 0.0, atol=1e-12)
+
+
+def test_a_differential_of_three_joints_is_left_out_and_says_so():
+    wraps = "".join(WRAP.format(name, 1.0) for name in ("h", "k", "l"))
+    rest = f'<tendon>{TENDON.format("one", wraps)}</tendon><equality><tendon name="tie" tendon1="one"/></equality>'
+    inner = "".join(
+        f'<joint name="{name}" axis="{axis}"/>' for name, axis in zip("hkl", ("1 0 0", "0 1 0", "0 0 1"), strict=True)
+    )
+    with pytest.warns(ModelWarning, match="not carried.*three joints.*tie"):
+        assert not read_mjcf(body(inner, rest=rest)).loops
 
 
 def test_fixed_base_stands_where_the_file_puts_it(shaken):

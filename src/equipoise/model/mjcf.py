@@ -37,7 +37,8 @@ Array = np.ndarray
 STANDING_KEYS = ("home", "stand", "standing")  # keyframes taken for the standing posture, the first that exists
 UNNAMED_MODEL = "MuJoCo Model"  # what MuJoCo calls a model without a name
 FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3  # mjtJoint
-CONNECT, WELD, JOINT = 0, 1, 2  # mjtEq
+CONNECT, WELD, JOINT, TENDON = 0, 1, 2, 3  # mjtEq
+WRAPS_JOINT = 1  # mjtWrap: what a fixed tendon consists of
 GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's colour of a geom that names none
 # mjtGeom → our kind, and how many of MuJoCo's sizes it has
 GEOMS = {0: ("plane", 2), 2: ("sphere", 1), 3: ("capsule", 2), 4: ("ellipsoid", 3), 5: ("cylinder", 2), 6: ("box", 3)}
@@ -257,8 +258,12 @@ def _loops(m: Any, bodies: Sequence[str], names: Sequence[str]) -> Iterator[Loop
     loop_names = _named((m.equality(i).name, f"loop{i}") for i in range(m.neq))
     left_out = []
     for i, name in enumerate(loop_names):
-        if m.eq_type[i] not in (CONNECT, WELD, JOINT) or not m.eq_active0[i]:
+        tied = _tied_by_tendons(m, i) if m.eq_type[i] == TENDON else None
+        if (m.eq_type[i] not in (CONNECT, WELD, JOINT) and tied is None) or not m.eq_active0[i]:
             left_out.append(name)
+        elif tied is not None:
+            a, b, c = tied
+            yield LoopClosure(name, "joint", joint_a=names[a], joint_b=None if b is None else names[b], polynomial=c)
         elif m.eq_type[i] == JOINT:
             a, b = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
             joint_b = names[b] if b >= 0 else None
@@ -268,8 +273,31 @@ def _loops(m: Any, bodies: Sequence[str], names: Sequence[str]) -> Iterator[Loop
             frames = (_loop_frame(m, bodies, i, side, f"{name}:{letter}") for side, letter in enumerate("ab"))
             yield LoopClosure(name, kind, *frames)  # type: ignore[arg-type]
     if left_out:
-        what = "tendon, flex or distance equalities, or switched off"
+        what = "switched off, or of kinds that are not carried: flexes, distances, tendons over sites or three joints"
         warnings.warn(f"equality constraints left out ({what}): {', '.join(left_out)}", ModelWarning, stacklevel=4)
+
+
+def _tied_by_tendons(m: Any, i: int) -> tuple[int, int | None, tuple[float, ...]] | None:
+    """(a, b, c) with q_a = Σ c_k q_b^k of an equality between fixed tendons over one or two joints in all, else None.
+
+    With L = Σ w q of a tendon it says L₁ − L₁₀ = P(L₂ − L₂₀), or L₁ − L₁₀ = P(0) where there is no second tendon.
+    """
+    tendons = [int(t) for t in (m.eq_obj1id[i], m.eq_obj2id[i]) if t >= 0]
+    wraps = [k for t in tendons for k in range(m.tendon_adr[t], m.tendon_adr[t] + m.tendon_num[t])]
+    if len(wraps) > 2 or any(m.wrap_type[k] != WRAPS_JOINT for k in wraps):
+        return None
+    joints, weights = [int(m.wrap_objid[k]) for k in wraps], [float(m.wrap_prm[k]) for k in wraps]
+    if len({*joints}) < len(joints):
+        return None
+    starts = [float(m.tendon_length0[t]) for t in tendons]
+    P = np.polynomial.Polynomial(m.eq_data[i, :5])
+    if len(wraps) == 1:
+        return joints[0], None, ((starts[0] + P(0.0)) / weights[0],)
+    if len(tendons) == 1:
+        c = np.polynomial.Polynomial([starts[0] + P(0.0), -weights[1]])
+    else:
+        c = P(np.polynomial.Polynomial([-starts[1], weights[1]])) + starts[0]
+    return joints[0], joints[1], tuple(map(float, c.coef / weights[0]))
 
 
 def _loop_frame(m: Any, bodies: Sequence[str], i: int, side: int, name: str) -> Frame:
