@@ -11,10 +11,12 @@ import variants
 from numpy.testing import assert_allclose
 
 import equipoise as eq
+from equipoise.body.grounding import foot_points
 from equipoise.body.patches import four_corners
-from equipoise.model.assemble import assemble
+from equipoise.model.assemble import assemble, reassemble
 from equipoise.model.posture import link_poses
 from equipoise.model.types import Shape
+from equipoise.simulate.trials import IMPULSE, SIDES, push
 
 X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 LEG = [("roll", X, 0.0), ("hip", Y, 0.0), ("knee", Y, -0.4), ("ankle", Y, -0.4), ("foot", X, 0.0)]
@@ -181,3 +183,31 @@ def with_feet(robot, length, width):
     return eq.Robot.from_model(
         assemble("narrow", links, list(robot.model.joints.values()), gravity=robot.model.gravity)
     )
+
+
+def narrow(hips, width):
+    """A human of 1.83 m whose hips and soles are narrow."""
+    robot = with_feet(eq.load("human", height=1.83), 0.28, width)
+
+    def change(joint):
+        X = joint.origin.copy()
+        X[1, 3] = np.sign(X[1, 3]) * hips
+        return replace(joint, origin=X) if joint.parent == "pelvis" and abs(joint.origin[1, 3]) > 0.01 else joint
+
+    return eq.Robot.from_model(reassemble(robot.model, change))
+
+
+def test_narrow_hips_stand_with_their_feet_apart():
+    """A push of 0.05 m √(g h) moves the capture point by 0.05 h: the outer edges of the soles are beyond it."""
+    body = eq.Body.of(narrow(0.035, 0.03))
+    y = foot_points(body)[:, 1]
+    assert min(y.max(), -y.min()) > 1.5 * IMPULSE * body.height
+    assert not [doubt for doubt in body.doubts if doubt.what == "standing"]
+
+
+@pytest.mark.slow
+def test_narrow_hips_take_a_push_from_the_side():
+    robot = narrow(0.035, 0.03)
+    standing = eq.Standing(robot, eq.Body.of(robot))
+    trial = push(standing, "left", SIDES["left"])
+    assert trial.good, trial.came

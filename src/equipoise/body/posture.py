@@ -32,6 +32,7 @@ CROUCHED = 0.75
 STRAIGHT = 0.985  # of the highest stance: a posture of the description that is higher has its knees straight
 MARGIN, MOST_MARGIN = 0.05, 0.1  # of a joint's range, and at most so many rad or m: how far from its limits it stands
 HANGING = 0.7  # of the reach: legs that drop this far at zero stand below where they are
+STANCE = 0.1  # of the reach: a biped's soles reach at least so far to each side of their middle
 STRADDLED = 0.55  # of the level distance at zero: where insects put their feet
 # of an arm's reach: how far the hand hangs outside the shoulder, until nothing touches
 OUTWARD = (0.15, 0.28, 0.42, 0.6)
@@ -396,5 +397,10 @@ def _places(anatomy: Anatomy) -> Array:
         else:
             last = rest.p[leg.chain[min(2, len(leg.chain) - 1)]]
             rows.append([leg.shoulder[0], last[1]])
-    places = np.array(rows)
-    return places - places.mean(axis=0)
+    places = np.array(rows) - np.mean(rows, axis=0)
+    if len(rows) == 2:  # soles side by side: the outer edges carry a push from the side
+        legs, rest = [leg for _, leg in anatomy.feet], anatomy.skeleton.rest
+        widths = [np.ptp(patch.polygon @ rest.R[leg.end][1]) for leg, patch in zip(legs, anatomy.soles, strict=True)]
+        least = STANCE * legs[0].reach - np.array(widths) / 2
+        places[:, 1] = np.sign(places[:, 1]) * np.maximum(np.abs(places[:, 1]), least)
+    return places

@@ -46,7 +46,7 @@ def trials(standing: StandingController) -> Iterator[Trial]:
     for hand in standing.body.hands:
         yield _reach(standing, hand)
     for side, direction in SIDES.items():
-        yield _push(standing, side, direction)
+        yield push(standing, side, direction)
 
 
 def reach_of(standing: StandingController, hand: str) -> float:
@@ -90,7 +90,8 @@ def _reach(standing: StandingController, hand: str) -> Trial:
     )
 
 
-def _push(standing: StandingController, side: str, direction: tuple[float, float]) -> Trial:
+def push(standing: StandingController, side: str, direction: tuple[float, float]) -> Trial:
+    """Pushes a robot that stands at its torso from one side."""
     body, mass = standing.body, standing.robot.mass
     impulse = IMPULSE * mass * body.gains.speed
     force = -impulse / PUSHED * np.array([*direction, 0.0])
