@@ -297,7 +297,7 @@ def _tied_by_tendons(m: Any, i: int) -> tuple[int, int | None, tuple[float, ...]
         c = np.polynomial.Polynomial([starts[0] + P(0.0), -weights[1]])
     else:
         c = P(np.polynomial.Polynomial([-starts[1], weights[1]])) + starts[0]
-    return joints[0], joints[1], tuple(map(float, c.coef / weights[0]))
+    return joints[0], joints[1], tuple(float(x) / weights[0] for x in c.coef)
 
 
 def _loop_frame(m: Any, bodies: Sequence[str], i: int, side: int, name: str) -> Frame:
