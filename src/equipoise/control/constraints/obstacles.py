@@ -40,7 +40,7 @@ def require_frames(robot: Robot, *primitives: Primitive) -> None:
 
 def placed(robot: Robot, primitive: Primitive) -> object:
     """What the traced code reads of a primitive: all numbers of one on the robot, only the kind of one in the world."""
-    kind = type(primitive).__name__
+    kind = type(primitive)
     if primitive.frame is None:
         return kind
     body, X = robot.place(primitive.frame)
