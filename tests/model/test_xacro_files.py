@@ -208,6 +208,7 @@ READ = {
     "by link": "<link name=\"${load_yaml('link.yaml')}\"/>",
     "included": '<xacro:include filename="../secret.xacro"/>',
     "by pattern": '<xacro:include filename="../secret.*"/>',
+    "by a pattern of the whole disk": '<xacro:include filename="/*/*/*/*/*/*.xacro"/>',
     "by eval": '<xacro:include filename="$(eval dirname)/../secret.xacro"/>',
 }
 
@@ -221,6 +222,13 @@ def test_files_elsewhere_are_not_read(tmp_path, what):
     with pytest.raises(eq.ModelError, match="lies outside of the robot's folder|cannot expand it") as caught:
         eq.load(main)
     assert "word" not in str(caught.value)
+
+
+def test_parts_are_included_by_a_pattern(tmp_path):
+    for name in "ab":
+        written(tmp_path / "parts" / f"{name}.xacro", f'<link name="part_{name}"/>')
+    main = written(tmp_path / "r.xacro", '<xacro:include filename="parts/*.xacro"/>')
+    assert all(f"part_{name}" in expanded(main, main.read_text()) for name in "ab")
 
 
 @pytest.mark.parametrize("what", ["fifo.yaml", "fifo.xacro", "bomb.yaml", "entities.xacro"])

@@ -4,6 +4,7 @@ operating system bounds time and memory."""
 from __future__ import annotations
 
 import contextlib
+import glob
 import io
 import json
 import math
@@ -11,6 +12,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import xacro
@@ -130,6 +132,8 @@ def install(files: Files) -> None:
         return str(evaluate(text, substitution_args._DictWrapper(arguments, {**_argument_functions(files), **more})))
 
     xacro.parse, xacro.load_yaml = parse, load_yaml
+    # a pattern is judged before the disk is listed for it
+    xacro.glob = SimpleNamespace(glob=lambda pattern: glob.glob(files.require(pattern)))
     xacro.safe_eval = lambda text, names, local=None: evaluate(text, names)
     xacro._global_symbols = _symbols(load_yaml)
     substitution_args._eval, substitution_args._eval_find = evaluated, files.find
