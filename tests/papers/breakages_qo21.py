@@ -85,7 +85,6 @@ BREAKAGES = [
     ),
     Breakage("Q9", "weights pull up", "forms:kane", "(inertia - centre.weight", "(inertia + centre.weight"),
     Breakage("Q9", "counts leave products out", "forms:Count.of", 'take("mul")', '0 * take("mul")'),
-    Breakage("Q9", "Table 5.4 with another coefficient", "forms:Cost.at", "sum * n + c", "sum * n - c"),
     # --- Q10
     Breakage(
         "Q10",

@@ -15,7 +15,7 @@ import numpy as np
 from ..forms import charts
 from ..robot import Robot, RobotBuilder, load
 from .reference import ReferenceState, axial, cross_matrix, of_quaternion, path, rate, second_rate, turned
-from .rows import Figure, Row, agree, equal, largest, shown_by, small
+from .rows import Figure, Row, agree, equal, exactly, largest, shown_by, small
 
 Array = np.ndarray
 CHARTS = (charts.RollPitchYaw, charts.UnitQuaternion, charts.RotationMatrix, charts.DualQuaternion)
@@ -156,7 +156,7 @@ def dynamics() -> Iterator[Figure]:
         yield small(f"{chart.name}: multiplier λ is zero [Eq. 33]", largest([0.0, *form.multiplier(tau)]), 1e-8)
         yield small(f"{chart.name}: projected form A(…) = 0 [Eq. 35]", largest(form.projector @ rest), 1e-9)
         rank = np.linalg.matrix_rank(form.projector)
-        yield equal(f"{chart.name}: rank of A is the freedoms [Eq. 34]", int(rank), robot.nv)
+        yield exactly(f"{chart.name}: rank of A is the freedoms [Eq. 34]", int(rank), robot.nv)
         yield small(f"{chart.name}: A C_yᵀ", largest([0.0, *(form.projector @ form.C_y.T).ravel()]), 1e-11)
 
 

@@ -19,7 +19,7 @@ from ..control.controller.controller import WholeBodyController
 from ..control.tasks import FrameTask, PostureTask
 from ..robot import Robot, RobotBuilder
 from .reference import ReferenceState, path
-from .rows import Figure, equal, small
+from .rows import Figure, exactly, small
 
 Array = np.ndarray
 SIDES = {"left": 1.0, "right": -1.0}
@@ -98,11 +98,14 @@ def carried() -> Iterator[Figure]:
             normals.append(sign * force[1])
             slips.append(np.hypot(force[0], force[2]) - FRICTION * sign * force[1])
     ended = "a box between two palms: how every step ended; force on the box by a motor"
-    yield equal(ended, (statuses, pushed), ({"OPTIMAL"}, 0.0))
+    yield exactly(ended, (statuses, pushed), ({"OPTIMAL"}, 0.0))
     yield small("it follows its path: m off at most, of a way of 58 mm", float(max(errors)), 2e-3)
     least = min(normals)
     yield Figure(
-        "palms press, N at least: inner force [slide 35]", f"{SQUEEZE:.0f}", f"{least:.1f}", least > 0.9 * SQUEEZE
+        "palms press, N at least: inner force [slide 35]",
+        f"≥ 0.9 × {SQUEEZE:.0f}",
+        f"{least:.1f}",
+        least > 0.9 * SQUEEZE,
     )
     yield Figure("|F_t| − μ F_n of the palms at most, N", "≤ 0", f"{max(slips):.2f}", max(slips) < 1e-6)
 

@@ -20,7 +20,7 @@ from ..forms import charts
 from ..robot import Robot, load
 from .bk12 import CHARTS, cayley
 from .reference import ReferenceState
-from .rows import Figure, agree, equal, largest, small
+from .rows import Figure, agree, exactly, largest, small
 
 Array = np.ndarray
 
@@ -49,7 +49,7 @@ def whole_body_programs() -> Iterator[Figure]:
     yield from _lawful(now, feet, minimal, limit, 0.3)
     yield small("minimal form: optimal, by its active rows and no solver", _not_optimal(program), 1e-6)
     at_bound = bool(largest(minimal["u"]) > limit - 1e-6)
-    yield equal("a motor at its bound, and the controller's status", (at_bound, ours.status.name), (True, "OPTIMAL"))
+    yield exactly("a motor at its bound, and the controller's status", (at_bound, ours.status.name), (True, "OPTIMAL"))
     yield agree("minimal form against the controller: a [Eq. 36]", ours.acceleration, minimal["a"], 1e-7)
     yield agree("minimal form against the controller: torques [Eq. 36]", ours.torque[6:], minimal["u"], 1e-7)
     for kind in CHARTS:
@@ -62,7 +62,7 @@ def whole_body_programs() -> Iterator[Figure]:
             yield small(f"{kind.__name__}, {form}: the chart's constraint [Eq. 30]", largest(kept), 1e-7)
     yield from _as_controlled(robot, now, feet, minimal, items)
     weak = chart_program(replace(problem, torque_limits=0.1), "projected").solve()
-    yield equal("motors too weak to stand: the status says so", weak.status.name, "INFEASIBLE")
+    yield exactly("motors too weak to stand: the status says so", weak.status.name, "INFEASIBLE")
 
 
 def _as_controlled(

@@ -28,7 +28,7 @@ from ..balance.com_dynamics import null_space_rows
 from ..robot import Robot, RobotBuilder, load
 from .reference import ReferenceState, path, rate, second_rate
 from .robots import one_of_each_joint
-from .rows import Figure, Row, agree, equal, largest, shown_by, small
+from .rows import Figure, Row, agree, equal, exactly, largest, shown_by, small
 
 Array = np.ndarray
 # [EB98, Fig. 2]: lengths in sixths of a link, and rows of the coefficients of (q₁, q₂, q₃) in q₁', q₂', q₃'
@@ -189,7 +189,7 @@ def _held(what: str, robot: Robot, ends: Sequence[str]) -> Iterator[Figure]:
         )
     R = null_space_rows(C)
     yield small(f"{what}: C Rᵀ [Eq. (65)]", largest(C @ R.T), 1e-10)
-    yield equal(f"{what}: rows of R", R.shape, (robot.nv - 6, robot.nv))
+    yield exactly(f"{what}: rows of R", R.shape, (robot.nv - 6, robot.nv))
 
 
 def directly_solved(M: Array, h: Array, C: Array, s: Array, tau: Array) -> Array:
@@ -217,7 +217,7 @@ def _four_bar_chain() -> Iterator[Figure]:
     robot, q, v = four_bar()
     chain = equivalent_chain(robot)
     loops, now = chain.loops(q, v), ReferenceState(robot, q, v)
-    yield equal("a four-bar's chain carries the rows of its loop", loops.J.shape, (3, 3))
+    yield exactly("a four-bar's chain carries the rows of its loop", loops.J.shape, (3, 3))
     yield small("closed: its end is on the pin", largest(now.frame("tool").p - now.frame("pin").p), 1e-11)
     tool, a = now.frame("tool"), np.array([0.4, -1.1, 0.7])
     yield agree("its rows: the pin less the end, in axes of the pin", loops.J, -tool.J[:3], 1e-11)

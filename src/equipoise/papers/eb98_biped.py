@@ -144,7 +144,9 @@ def swing_figures() -> Iterator[Figure]:
         "planar biped in swing: links, joints of its chain [Fig. 8]", (len(robot.links), len(chain.lengths)), (7, 6)
     )
     part = float(chain.lengths[-1] / chain.lengths.sum())
-    yield Figure("its last link over the whole chain [Fig. 8]", "not visible", f"{part:.4f}", 0 < part < 0.005)
+    yield Figure(
+        "its last link over the whole chain [Fig. 8]", "0 … 0.005", f"{part:.4f}", 0 < part < 0.005, "not visible"
+    )
     yield agree("the end of the chain is the mass of the biped", chain.robot.pose(q, "com")[:3, 3], now.com, 1e-12)
     yield agree("and moves with it", J @ v, now.com_jacobian @ v, 1e-12)
 

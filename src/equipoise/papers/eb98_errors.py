@@ -146,5 +146,9 @@ def _in_the_controller(robot: Robot) -> Iterator[Figure]:
     listed = ", ".join(f"{name} {V:.2f}" for name, V in levels.items())
     good = levels["neither"] > 3 and 0.4 < levels["task"] < 1.6 and 0.9 < levels["constraint"] < 1 + 1e-6
     yield Figure(
-        "in the controller: V at most, by task and by constraint [Eqs. (80), (81)]", "near 1; ≤ 1", listed, good
+        "in the controller: V at most, by task and by constraint [Eqs. (80), (81)]",
+        "neither > 3; 0.4 … 1.6; 0.9 … 1",
+        listed,
+        good,
+        "near 1; ≤ 1",
     )

@@ -15,7 +15,7 @@ from ..control.closed_form.unilateral import UnilateralTorque, unilateral_torque
 from ..control.qp import Status
 from ..robot import Robot, load
 from .reference import ReferenceState
-from .rows import Figure, agree, equal, largest, small
+from .rows import Figure, agree, exactly, largest, small
 
 Array = np.ndarray
 FEET = ("front_left_foot", "front_right_foot", "hind_left_foot", "hind_right_foot")
@@ -72,7 +72,10 @@ def chimney() -> Iterator[Figure]:
     yield agree("between two walls: the least torques hold the body too", S_T @ torque + J.T @ force, now.g, 1e-7)
     slip = _slip(robot, q, force)
     yield Figure(
-        "the least torques: |F_t| / F_n of the worst foot", f"> μ = {FRICTION}", f"{slip:.2g}", slip > 1.2 * FRICTION
+        "the least torques: |F_t| / F_n of the worst foot",
+        f"> 1.2 μ = {1.2 * FRICTION:g}",
+        f"{slip:.2g}",
+        slip > 1.2 * FRICTION,
     )
     found = pressed(robot, q)
     yield agree(
@@ -98,4 +101,4 @@ def chimney() -> Iterator[Figure]:
         "and its torques are those of the null space", support.internal_torque(internal), found.torque - torque, 1e-6
     )
     weak = pressed(robot, q, friction=0.1, limits=largest(found.torque))
-    yield equal("on ice with the same motors: the status", weak.status, Status.INFEASIBLE)
+    yield exactly("on ice with the same motors: the status", weak.status, Status.INFEASIBLE)

@@ -62,8 +62,9 @@ def page(shown: Sequence[Shown]) -> str:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>The papers, reproduced</title><style>{STYLE}</style></head><body>
 <h1>The papers, reproduced</h1>
-<p>{holding} of {len(shown)} rows hold; Equipoise {_text(__version__)}, {minutes:.1f} minutes. The column <i>paper</i>
-has the figure that the paper prints, the value of an independent computation, or the bound of an error.</p>
+<p>{holding} of {len(shown)} rows hold; Equipoise {_text(__version__)}, {minutes:.1f} minutes. The column
+<i>required</i> has the criterion with its tolerance, which is ours; the column <i>paper</i> has only what the paper
+states.</p>
 <nav>{links}</nav>
 {"".join(parts)}
 </body></html>
@@ -84,13 +85,13 @@ def _row(one: Shown) -> str:
     return f"""<section id="{_text(row.id)}">
 <h3>{_text(row.id)} · {_text(row.title)} · <span class="{_mark(one.holds)}">{verdict}</span></h3>
 <p class="hint"><code>{_text(command)}</code>, {one.seconds:.1f} s</p>
-<table><tr><th>what</th><th>paper</th><th>here</th><th></th></tr>{lines}</table>
+<table><tr><th>what</th><th>paper</th><th>required</th><th>here</th><th></th></tr>{lines}</table>
 {note}{drawings}</section>
 """
 
 
 def _line(figure: Figure) -> str:
-    cells = "".join(f"<td>{_text(cell)}</td>" for cell in (figure.what, figure.paper, figure.ours))
+    cells = "".join(f"<td>{_text(cell)}</td>" for cell in (figure.what, figure.paper, figure.required, figure.ours))
     return f'<tr>{cells}<td class="{_mark(figure.good)}">{"✓" if figure.good else "✗"}</td></tr>'
 
 

@@ -140,15 +140,15 @@ def blow_figures() -> Iterator[Figure]:
     small, large = (struck(support) for support in SUPPORTS)
     areas = f"{small.support.area:.3f} → {large.support.area:.3f}"
     grown = large.support.area > 1.4 * small.support.area
-    yield Figure("hand on a table: support, enlarged by its task, m² [Fig. 4.9]", "larger", areas, grown)
+    yield Figure("hand on a table: support, enlarged by its task, m² [Fig. 4.9]", "> 1.4 times", areas, grown, "larger")
     starts = [struck(support).run.robot.com(leaning(support))[:2] for support in SUPPORTS]
     apart = float(np.abs(np.subtract(*starts)).max())
-    yield Figure("mass at the start, one case and the other, m", "the same place", f"{apart:.1e}", apart < 1e-4)
+    yield Figure("mass at the start, one case and the other, m", "< 1e-4", f"{apart:.1e}", apart < 1e-4, "the same")
     for support, one, falls in (("small", small, True), ("large", large, False)):
         what = "falls, mass outside" if falls else "stands, mass inside"
         ours = f"{'falls' if one.fell else 'stands'}, {one.margin:.3f} m"
         good = one.fell is falls and (one.margin < 0) is falls
-        yield Figure(f"a pendulum's blow on the {support} support [Fig. 4.9]", what, ours, good)
+        yield Figure(f"a pendulum's blow on the {support} support [Fig. 4.9]", what, ours, good, what)
 
 
 def pictures() -> Iterator[tuple[str, Any]]:

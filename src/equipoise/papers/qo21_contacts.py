@@ -202,10 +202,16 @@ def multi_contact_figures() -> Iterator[Figure]:
         yield equal(f"{name}: attempt that touches the ball [{place.thesis}]", run.report.step, place.step)
         first, second = _ends(name, "area", False)[:2]
         areas = " → ".join(f"{attempt.area:.3f}" for attempt in run.report.attempts)
-        yield Figure(f"{name}: area of the support with the hand, m²", "larger", areas, second > 1.3 * first)
+        yield Figure(
+            f"{name}: area of the support with the hand, m²", "> 1.3 times", areas, second > 1.3 * first, "larger"
+        )
         inside = float(run.margin.min())
         yield Figure(
-            f"{name}: least distance of the mass from the edge, m", "inside", f"{inside:.4f}", inside > MARGIN - 2e-3
+            f"{name}: least distance of the mass from the edge, m",
+            f"> {MARGIN - 2e-3:g}",
+            f"{inside:.4f}",
+            inside > MARGIN - 2e-3,
+            "inside",
         )
         yield small(f"{name}: feet from where they stood, m [Eqs. (4.58)–(4.59)]", float(run.feet.max()), 2e-3)
         off = max(run.off[np.isfinite(run.off)], default=np.nan)  # not good if it never leaned
@@ -219,29 +225,51 @@ def _findings() -> Iterator[Figure]:
     ours = f"{alone:.3f} → {leaning:.3f}"
     yield Figure(
         "table: left to the ball, feet alone → hand too, m [Fig. 6.15]",
-        "contact is worse",
+        "> 0.005 more",
         ours,
         leaning > alone + 5e-3,
+        "contact is worse",
     )
-    yield Figure("table: left with the support enlarged, m [Fig. 6.15]", "touched", f"{wide:.3f}", wide < TOUCHED)
+    yield Figure(
+        "table: left with the support enlarged, m [Fig. 6.15]",
+        f"< {TOUCHED:g}",
+        f"{wide:.3f}",
+        wide < TOUCHED,
+        "touched",
+    )
     _, first, last, _ = _ends("table", "area")
     grown = last / first
-    yield Figure("table: support, enlarged over as first touched [Fig. 6.15]", "grows", f"{grown:.2f}", grown > 1.5)
+    yield Figure(
+        "table: support, enlarged over as first touched [Fig. 6.15]", "> 1.5", f"{grown:.2f}", grown > 1.5, "grows"
+    )
     alone, leaning, wide, slid = _ends("wall", "error")
-    yield Figure("wall: left to the ball, feet alone, m [Fig. 6.18]", "fails", f"{alone:.3f}", alone > 5 * TOUCHED)
+    yield Figure(
+        "wall: left to the ball, feet alone, m [Fig. 6.18]",
+        f"> {5 * TOUCHED:g}",
+        f"{alone:.3f}",
+        alone > 5 * TOUCHED,
+        "fails",
+    )
     ours = f"{leaning:.4f} → {wide:.4f}"
     yield Figure(
         "wall: left, hand on the wall → support enlarged, m [Fig. 6.18]",
-        "touched → fails",
+        f"< {TOUCHED:g} → > {TOUCHED:g}",
         ours,
         leaning < TOUCHED < wide,
+        "touched → fails",
     )
-    yield Figure("wall: left when the hand may slide, m [Fig. 6.17]", "touched", f"{slid:.4f}", slid < TOUCHED)
+    yield Figure(
+        "wall: left when the hand may slide, m [Fig. 6.17]", f"< {TOUCHED:g}", f"{slid:.4f}", slid < TOUCHED, "touched"
+    )
     areas = _ends("wall", "area")[1:]
     ours = " → ".join(f"{area:.3f}" for area in areas)
     larger = areas[0] < areas[2] < areas[1]
     yield Figure(
-        "wall: support, contact → enlarged → slid, m² [Sec. 6.2]", "slid is larger than at contact", ours, larger
+        "wall: support, contact → enlarged → slid, m² [Sec. 6.2]",
+        "first < third < second",
+        ours,
+        larger,
+        "slid is larger than at contact",
     )
 
 

@@ -160,7 +160,7 @@ def _upright(robot: Robot, q: Array) -> Iterator[Figure]:
         near = float(np.max(tilts[:, 0] / tilts[:, 1]))
         good = bool(most < 1e-3 and near > 0.7)
         yield Figure(
-            f"greatest tilt of a cup, of what is allowed{what} [Eq. (4.33)]", "≤ 1, and near it", f"{near:.3f}", good
+            f"greatest tilt of a cup, of what is allowed{what} [Eq. (4.33)]", "0.7 … 1.001", f"{near:.3f}", good
         )
 
 
@@ -276,7 +276,9 @@ def _around(level: Level) -> Iterator[Figure]:
     (free, _), (held, off) = (pass_by(level, constrained) for constrained in (False, True))
     good = bool(free < 0.0 and -1e-6 < held < 0.02)
     ours = f"{free:.3f}, {held:.4f}"
-    yield Figure(f"{level}: least distance of tool and ball, without and with `KeepOut`, m", "< 0, ≥ 0", ours, good)
+    yield Figure(
+        f"{level}: least distance of tool and ball, without and with `KeepOut`, m", "< 0, 0 … 0.02", ours, good
+    )
     if level == "torque":
         yield small("torque: the commanded acceleration comes about, by Newton and Euler", off, 1e-8)
 
@@ -331,7 +333,7 @@ def moving_obstacle_figures() -> Iterator[Figure]:
         good = bool(outcomes[0] < 0 and outcomes[1] < -1e-3 and -1e-6 < outcomes[2] < 0.05)
         ours = ", ".join(f"{x:.3f}" for x in outcomes)
         what = f"controller, {level}: a ball comes across; least distance in cases I, II, III, m"
-        yield Figure(what, "< 0, < 0, ≥ 0", ours, good)
+        yield Figure(what, "< 0, < 0, 0 … 0.05", ours, good)
         if level == "torque":
             yield small("controller, torque: the commanded acceleration comes about", max(off), 1e-8)
 

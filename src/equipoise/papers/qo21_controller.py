@@ -53,7 +53,11 @@ def comes_to_rest(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
     still, goes_on = ends["without"][1] < 2e-2, ends["without"][0] / largest(v)
     ours = f"{goes_on:.2f}" + ("" if still else ", tool moves")
     yield Figure(
-        "the controller without it: the same, the tool stands [Fig. 6.3]", "goes on", ours, still and goes_on > 0.1
+        "the controller without it: the same, the tool stands [Fig. 6.3]",
+        "> 0.1",
+        ours,
+        still and goes_on > 0.1,
+        "goes on",
     )
 
 
@@ -75,7 +79,7 @@ def against_the_ends() -> Iterator[Figure]:
         words = (
             f"{len(ends)} joints against their ends by cones, {level} level: rad beyond; rad left in the end [Sec. 4.3]"
         )
-        yield Figure(words, "≤ 0; 0", f"{beyond:.1e}; {near:.3f}", beyond < 1e-6 and near < 0.05)
+        yield Figure(words, "≤ 1e-6; < 0.05", f"{beyond:.1e}; {near:.3f}", beyond < 1e-6 and near < 0.05)
 
 
 def turning_cone() -> Iterator[Figure]:
@@ -98,7 +102,7 @@ def turning_cone() -> Iterator[Figure]:
             robot, q, goal, cone, level, lambda t: turned(SPIN * t) @ first.R[:, 2], lambda t: opening(t)[0]
         )
         words = f"a cone that turns and closes, in the controller, {level} level: tilt of what is allowed [Eq. (4.33)]"
-        yield Figure(words, "≤ 1, and near it", f"{most:.4f}", bool(most < 1 + 1e-3 and near > 0.9))
+        yield Figure(words, "0.9 … 1.001", f"{most:.4f}", bool(most < 1 + 1e-3 and near > 0.9))
 
 
 def _tilts(

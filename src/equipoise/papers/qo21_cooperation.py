@@ -168,9 +168,10 @@ def _release_figures(name: str) -> Iterator[Figure]:
     opened = abs(last - first - RELEASE)
     yield Figure(
         "ball released: the hands go apart, m [Fig. 6.11]",
-        "apart",
+        f"{RELEASE:g} ± 1 %",
         f"{last - first:.3f}",
         bool(opened < 0.01 * RELEASE),
+        "apart",
     )
     middles = [np.mean([robot.pose(q, frame)[:3, 3] for frame in GRIP], axis=0) for q in (run.q[0], run.q[-1])]
     moved = float(np.linalg.norm(middles[1] - middles[0]))

@@ -165,26 +165,38 @@ def cup_figures() -> Iterator[Figure]:
         yield small(f"cup, {level}: QP reaches the table, m", abs(free.distance[-1]), 0.01)
         yield small(f"cup, {level}: CQP reaches the table, m", abs(held.distance[-1]), 0.01)
         broken = sorted(name for name, margin in free.margins.items() if margin < -1e-4)
-        yield Figure(f"cup, {level}: QP breaks", "the cup's tilt", ", ".join(broken) or "nothing", "cup" in broken)
+        yield Figure(
+            f"cup, {level}: QP breaks", "cup", ", ".join(broken) or "nothing", "cup" in broken, "the cup's tilt"
+        )
         beyond = max(0.0, *(-margin for margin in held.margins.values()))
         yield small(f"cup, {level}: CQP goes beyond a limit by", beyond, 1e-6)
         ratio, (qp, cqp) = held.effort / free.effort, TABLE_6_1[level]
         near = BAND < ratio / (cqp / qp) < 1 / BAND
-        yield Figure(f"cup, {level}: effort of CQP over QP [Table 6.1]", f"{cqp / qp:.2f}", f"{ratio:.2f}", near)
+        yield Figure(
+            f"cup, {level}: effort of CQP over QP [Table 6.1]",
+            f"× {BAND:g} … {1 / BAND:g}",
+            f"{ratio:.2f}",
+            near,
+            f"{cqp / qp:.2f}",
+        )
         ours = f"{free.effort:.3g}, {held.effort:.3g}"
         yield Figure(
             f"cup, {level}: effort of QP and of CQP [Table 6.1]",
-            f"{qp:.3g}, {cqp:.3g}",
+            "the second is larger",
             ours,
             free.effort < held.effort,
+            f"{qp:.3g}, {cqp:.3g}",
         )
     yield from _rests()
 
 
 def _rests() -> Iterator[Figure]:
     """[QO21, Fig. 6.3], third graph."""
-    for name, paper, constrained in (("QP", "goes on", False), ("CQP", "goes to zero", True)):
+    for name, paper, required, constrained in (
+        ("QP", "goes on", "> 0.02, hand < 0.005", False),
+        ("CQP", "goes to zero", "< 0.005, hand < 0.005", True),
+    ):
         joints, hand = placed("torque", constrained).left
         good = hand < 5e-3 and (joints < 5e-3 if constrained else joints > 2e-2)
         what = f"cup, torque: speed of the joints when the hand has stopped, of their largest, {name} [Fig. 6.3]"
-        yield Figure(what, paper, f"{joints:.4f}, hand {hand:.4f}", good)
+        yield Figure(what, required, f"{joints:.4f}, hand {hand:.4f}", good, paper)

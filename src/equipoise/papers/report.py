@@ -108,7 +108,12 @@ def _bad(results: Sequence[Shown]) -> list[str]:
 def _print(console: Console, results: Sequence[Shown], written: list[Path]) -> None:
     lines = [line for one in results for line in _lines(one)]
     console.print(
-        table("what the papers say, and what comes out here", ["row", "what", "paper", "ours", ""], lines, words=2)
+        table(
+            "what the papers say, and what comes out here",
+            ["row", "what", "paper", "required", "ours", ""],
+            lines,
+            words=2,
+        )
     )
     open_rows, bad = [one.row.id for one in results if one.row.show is None], _bad(results)
     if written:
@@ -123,6 +128,8 @@ def _print(console: Console, results: Sequence[Shown], written: list[Path]) -> N
 
 def _lines(one: Shown) -> list[tuple[str, ...]]:
     verdict = "open" if one.row.show is None else "FAILS" if _bad([one]) else "holds"
-    head = (one.row.id, f"[bold]{one.row.title}[/] ({one.row.paper})", "", "", verdict)
-    cells = [(figure.what, figure.paper, figure.ours, "✓" if figure.good else "✗") for figure in one.figures]
+    head = (one.row.id, f"[bold]{one.row.title}[/] ({one.row.paper})", "", "", "", verdict)
+    cells = [
+        (figure.what, figure.paper, figure.required, figure.ours, "✓" if figure.good else "✗") for figure in one.figures
+    ]
     return [head, *(("", *map(escape, cell)) for cell in cells)]

@@ -25,17 +25,25 @@ MODULES = {"B": "bk12", "T": "tpn17", "Q": "qo21", "H": "eth19", "E": "eb98"}  #
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing that was looked at: what the paper says, what comes out, and whether that will do."""
+    """One thing that was looked at, and whether it will do.
+
+    Attributes:
+        what: the quantity, with its unit and its place in the paper.
+        required: the criterion, with its tolerance.
+        ours: the value found here.
+        paper: the value that the paper states; empty where it states none.
+    """
 
     what: str
-    paper: str
+    required: str
     ours: str
     good: bool
+    paper: str = ""
 
 
-def small(what: str, error: float, bound: float, paper: str = "0") -> Figure:
+def small(what: str, error: float, bound: float) -> Figure:
     """A figure that should vanish."""
-    return Figure(what, paper, f"{error:.1e}", bool(error <= bound))
+    return Figure(what, f"≤ {bound:g}", f"{error:.1e}", bool(error <= bound))
 
 
 def largest(x: Any) -> float:
@@ -56,9 +64,14 @@ def agree(what: str, ours: Any, reference: Any, bound: float) -> Figure:
     return small(what, apart(ours, reference), bound)
 
 
+def exactly(what: str, ours: object, required: object) -> Figure:
+    """A figure that must have one value, which follows from the statement."""
+    return Figure(what, str(required), str(ours), ours == required)
+
+
 def equal(what: str, ours: object, paper: object) -> Figure:
-    """A figure that should be the paper's own."""
-    return Figure(what, str(paper), str(ours), ours == paper)
+    """A figure that should be the one the paper prints."""
+    return Figure(what, "as printed", str(ours), ours == paper, str(paper))
 
 
 @dataclass(frozen=True)

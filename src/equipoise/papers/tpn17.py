@@ -20,7 +20,7 @@ from ..model.urdf_writer import write_urdf
 from ..robot import Robot, load
 from .reference import ReferenceState, axial, cross_matrix, path, rate
 from .robots import one_of_each_joint
-from .rows import Figure, Row, agree, apart, equal, largest, small
+from .rows import Figure, Row, agree, apart, exactly, largest, small
 
 Array = np.ndarray
 REPRESENTATIONS = ("mixed", "body", "inertial")
@@ -337,10 +337,10 @@ def numbering() -> Iterator[Figure]:
     written = [joint.get("name") for joint in file.findall("joint") if joint.get("type") != "fixed"]
     robot = load(ElementTree.tostring(file, encoding="unicode"), floating=True)
     read = [name for name, joint in robot.joints.items() if joint.moving and joint is not robot.model.base]
-    yield equal("joints in the order of the file [Sec. 3.1]", read == written, True)
+    yield exactly("joints in the order of the file [Sec. 3.1]", read == written, True)
     q, v = robot.random_state(np.random.default_rng(1))
     eom, names = robot.equations_of_motion(q, v), [str(name) for name in written]
-    yield equal("their places in q and v", [robot.joints[n].v.start for n in names], list(range(6, robot.nv)))
+    yield exactly("their places in q and v", [robot.joints[n].v.start for n in names], list(range(6, robot.nv)))
     there = eom.in_base("hind_right_foot")
     yield small("joint positions in another base", largest(there.q[7:] - eom.q[7:]), 0.0)
     yield small("joint rates in another base", largest(there.v[6:] - eom.v[6:]), 0.0)

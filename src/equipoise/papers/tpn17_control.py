@@ -82,4 +82,4 @@ def control_figures() -> Iterator[Figure]:
     yield agree("wrench of Eq. 48 along the motion, against the constraint's", run.wrench, run.held, 1e-9)
     weight = robot.mass * float(np.linalg.norm(robot.model.gravity))
     swing = float(np.ptp(run.wrench[:, 2]) / weight)
-    yield Figure("how much of the weight the motion adds and takes", "> 0", f"{swing:.2f}", swing > 0.02)
+    yield Figure("how much of the weight the motion adds and takes", "> 0.02", f"{swing:.2f}", swing > 0.02)
