@@ -92,7 +92,7 @@ def _mirrored(joints: dict[str, float], **middle: float) -> dict[str, float]:
 
 
 def crawler() -> tuple[Robot, list[Any], list[Any]]:
-    """(the built-in human with pads on knees and elbows, contacts, constraints)."""
+    """Returns the built-in human with pads on toes, knees and elbows, its contacts, and constraints for its tips."""
     body = Body.of(load("human"))
     robot = body.robot
     for part, (link, point) in PADS.items():
