@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..simulate.run import Run
 
 CONE_TOLERANCE = 0.01  # a cone here stands on the sole as it was, the controller's on the sole as its sensors saw it
-LATE_SHARE = 0.01  # of control steps that may take longer than their period: a computer that is not real-time has such
 MOST_NAMES = 8  # in a legend; the curves with the largest peaks
 
 
@@ -35,7 +34,7 @@ class RunChart:
     bad_above: bool = True
     logarithmic: bool = False
     tolerance: float = 0.0  # beyond the limit that is not called wrong
-    share: float = 0.0  # of samples that may be beyond it
+    judged: bool = True  # False: the limit is drawn, and crossing it is a fact about the computer, not about the run
     note: str = ""  # why a little beyond the limit is not wrong
 
     def leading(self, count: int = MOST_NAMES) -> list[str]:
@@ -49,11 +48,10 @@ class RunChart:
     @property
     def violated(self) -> bool:
         """Whether any curve crosses the limit."""
-        if self.limit is None:
+        if self.limit is None or not self.judged:
             return False
         sign = 1.0 if self.bad_above else -1.0
-        beyond = [np.mean(sign * line[~np.isnan(line)] > sign * self.limit + self.tolerance) for line in self._recorded]
-        return any(part > self.share for part in beyond)
+        return any(np.any(sign * line > sign * self.limit + self.tolerance) for line in self._recorded)
 
     @property
     def _recorded(self) -> list[Array]:
@@ -66,9 +64,10 @@ class RunChart:
         most, limit = float(line.max() if self.bad_above else line.min()), self.limit or 0.0
         unit = f" {self.unit}" if self.unit else ""
         text = f"{'max' if self.bad_above else 'min'} {_figure(most)}{unit} (limit {_figure(limit)}{unit}), {name}"
-        if self.share:
+        if not self.judged:
             late = int(np.sum(line > limit))
-            text = f"99 % below {_figure(float(np.quantile(line, 0.99)))}{unit}, {text}: {late} of {len(line)} over it"
+            share = f"{late} of {len(line)} above the limit on this computer"
+            text = f"99 % below {_figure(float(np.quantile(line, 0.99)))}{unit}, {text}: {share}"
         past = (most - limit if self.bad_above else limit - most) > 1e-4
         return f"{text}; {self.note}" if self.note and past and not self.violated else text
 
@@ -101,7 +100,7 @@ def charts(run: Run) -> list[RunChart]:
         RunChart("normal_forces", "normal forces", "N", {name: f[0] for name, f in _split_forces(run).items()}),
         RunChart("com", "centre of mass", "m", dict(zip("xyz", np.asarray(run.com, dtype=float).T, strict=True))),
         RunChart("capture", "capture point and centre of pressure", "m", capture.lines(run) if steps(run) else {}),
-        RunChart("cycle_time", "time of a control step", "ms", _cycle(run), limit=_step(run.t), share=LATE_SHARE),
+        RunChart("cycle_time", "time of a control step", "ms", _cycle(run), limit=_step(run.t), judged=False),
     ]
     return [chart for chart in made if any(not np.isnan(line).all() for line in chart.lines.values())]
 
