@@ -52,8 +52,10 @@ bench: $(READY)
 	@$(BIN)/equipoise bench dynamics
 	@$(BIN)/equipoise bench derivatives
 	@$(BIN)/equipoise bench start
-	@$(BIN)/equipoise bench growth
-	@$(BIN)/equipoise bench forms
+
+# benches of whole behaviours and of others' files: make bench-commands, make bench-courses ARGS="--folder …"
+bench-%: $(READY)
+	@$(BIN)/python -m bench $* $(ARGS)
 
 accuracy: $(READY)
 	@$(BIN)/python tests/equations/accuracy.py

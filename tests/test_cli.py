@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from equipoise.bench import dynamics, growth, quiet_timing
+from bench import growth
+from equipoise.bench import dynamics, quiet_timing
 from equipoise.papers.rows import all_rows
 
 SPECIFIED = [

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from bench import commands, courses, estimated, grounds, trot
+from bench.__main__ import BENCHES, main
+from bench.commands import tally
 from equipoise import cli
-from equipoise.bench import commands, courses, estimated, grounds, tables, trot
-from equipoise.bench.commands import tally
+from equipoise.bench.tables import report
 from equipoise.simulate.self_contact import SelfContact
 from equipoise.simulate.walk_trials import Leg, WalkTrial
 
@@ -71,24 +73,42 @@ def test_benches_draw_as_many_plants_as_they_are_told(monkeypatch, what, module)
 
     monkeypatch.setattr(module, "run", told)
     for seeds in (3, None):
-        assert list(tables.BENCHES[what](tables.BenchOptions(seeds=seeds, folder="courses"))) == []
+        assert main([what, "--folder", "courses", *([] if seeds is None else ["--seeds", str(seeds)])]) == 0
     assert seen == [3, usual]
 
 
-def test_the_command_line_tells_a_bench_robots_rounds_and_seeds(monkeypatch):
+def test_the_command_line_tells_a_bench_robots_and_seeds(monkeypatch, capsys):
     seen = []
-    monkeypatch.setitem(tables.BENCHES, "commands", lambda options: seen.append(options) or iter(()))
-    said = CliRunner().invoke(cli.app, "bench commands --robot g1 --robot human --rounds 7 --seeds 3 --json".split())
-    assert said.exit_code == 0 and json.loads(said.stdout) == []
-    assert seen == [tables.BenchOptions(["g1", "human"], 7, 3)]
-    assert CliRunner().invoke(cli.app, ["bench", "commands", "--seeds", "0"]).exit_code != 0 and len(seen) == 1
+    monkeypatch.setattr(commands, "run", lambda *given: seen.append(given) or iter(()))
+    assert main("commands --robot g1 --robot human --seeds 3 --json".split()) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert seen == [(["g1", "human"], 3)]
+    with pytest.raises(SystemExit, match="2"):
+        main(["commands", "--seeds", "0"])
+    assert len(seen) == 1
+
+
+def test_a_verdict_that_is_missed_is_an_exit_code(monkeypatch):
+    for failures, code in ((1, 0), (2, 1)):
+        row = tally("g1", [trial(seed, touch=0.0042 if seed < failures else 0.0) for seed in range(20)])
+        for options in ([], ["--json"]):
+            monkeypatch.setattr(commands, "run", lambda *given, row=row: iter([row]))
+            assert main(["commands", *options]) == code
+    walks = trot.TrotTally("go2", 20, 20, 18, 0.4, 0.5, 1.0, -0.1)
+    monkeypatch.setattr(trot, "run", lambda *given: iter([walks]))
+    assert main(["trot"]) == 1
+
+
+def test_the_package_says_where_a_bench_went():
+    said = CliRunner().invoke(cli.app, ["bench", "commands"])
+    assert said.exit_code != 0 and "make bench-commands" in str(said.exception)
 
 
 def test_the_command_runs_the_robots_and_seeds_that_are_named(monkeypatch):
     seen = []
     monkeypatch.setattr(commands, "Walking", lambda robot: robot)
     monkeypatch.setattr(commands, "walk_course", lambda walker, seed: seen.append((walker.name, seed)) or trial(seed))
-    rows = list(tables.BENCHES["commands"](tables.BenchOptions(["human"], seeds=3)))
+    rows = list(commands.run(["human"], 3))
     assert seen == [("human", k) for k in range(3)] and [row.robot for row in rows] == ["human"]
 
 
@@ -96,6 +116,6 @@ def test_the_table_shows_which_seeds_failed(capsys):
     from rich.console import Console
 
     row = tally("g1", [trial(seed, touch=0.0042 if seed in (3, 8) else 0.0) for seed in range(20)])
-    tables.show(Console(width=180), "commands", [row])
+    assert not report(Console(width=180), BENCHES["commands"], [row])
     said = capsys.readouterr().out
     assert "18 of 20" in said and "3 8" in said and "MISSED" in said and " 4 " in said

@@ -7,8 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equipoise.bench import estimated, tables
-from equipoise.bench.estimated import EstimatedTrial, tally
+from bench import estimated
+from bench.__main__ import BENCHES
+from bench.estimated import EstimatedTrial, tally
+from equipoise.bench.tables import report
 
 
 def ended(outcome: str, at: tuple[float, float, float], believed: tuple[float, float, float]) -> SimpleNamespace:
@@ -62,6 +64,6 @@ def test_the_table_shows_which_seeds_failed(capsys):
     from rich.console import Console
 
     row = tally("walk", "g1", [EstimatedTrial(k > 1, 0.02, 5.0) for k in range(20)], walk=True)
-    tables.show(Console(width=160), "estimated", [row])
+    assert not report(Console(width=160), BENCHES["estimated"], [row])
     said = capsys.readouterr().out
     assert "18 of 20" in said and "0 1" in said and "0.40" in said and "MISSED" in said

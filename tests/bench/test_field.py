@@ -11,8 +11,8 @@ import support
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.bench import courses
-from equipoise.bench.field import FIELD, FIRST, MOTION, SECOND, hops_of, pose_of, solids_of, stances_of, yaml_of
+from bench import courses
+from bench.field import FIELD, FIRST, MOTION, SECOND, hops_of, pose_of, solids_of, stances_of, yaml_of
 from equipoise.geometry.primitives import Capsule
 from equipoise.simulate.world import Box, gaps
 

@@ -16,7 +16,9 @@ OUTCOME = safety.SafetyOutcome("sphere", True, 1e-3, 10, 9, 1000, 1e-3, 0.9)
 
 @pytest.mark.parametrize("spoilt", [{}, {"worst": -1e-3}, {"demand": 1.1}, {"admitted": 0}, {"worst": float("nan")}])
 def test_the_bench_says_no(spoilt, monkeypatch):
-    monkeypatch.setitem(tables.BENCHES, "safety", lambda options: iter([OUTCOME, replace(OUTCOME, **spoilt)]))
+    rows = [OUTCOME, replace(OUTCOME, **spoilt)]
+    bench = tables.BENCHES["safety"]._replace(rows=lambda options: iter(rows))
+    monkeypatch.setitem(tables.BENCHES, "safety", bench)
     for options in ([], ["--json"]):
         assert CliRunner().invoke(app, ["bench", "safety", *options]).exit_code == (1 if spoilt else 0)
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from snapshots import torques_after_restore
 
 import equipoise as eq
-from equipoise.bench.courses import stairs
+from bench.courses import stairs
 from equipoise.simulate.walk_trials import DELAY, NOISE, varied_plant
 from equipoise.walking.arms import arms_ahead
 from equipoise.walking.climb import MOST, TOES

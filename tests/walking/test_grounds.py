@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.bench.courses import TREAD, stairs
+from bench.courses import TREAD, stairs
 from equipoise.simulate.grounds import DEEP, GROUNDS, LEVEL, RISE, ROUGH, TILT, boxes, walk_on
 from equipoise.simulate.walk_trials import DELAY, NOISE, varied_plant
 from equipoise.walking.footsteps import Footstep, beside

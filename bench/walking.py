@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..simulate.loop import simulate
-from ..walking.walking import Walking
+from equipoise.simulate.loop import simulate
+from equipoise.walking.walking import Walking
 
 SECONDS = 8.0
 FORWARD = 0.15  # of √(g h)
@@ -48,7 +48,7 @@ class Timed:
 
 def run(robots: Sequence[str], seconds: float = SECONDS) -> Iterator[CallTimes]:
     """Two rows for each robot: the plan, and the step of control that contains it."""
-    from ..robot import load
+    from equipoise.robot import load
 
     for name in robots:
         walker = Walking(load(name))

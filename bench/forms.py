@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..forms.bases import COM, Base, Compound
-from ..robot import load
-from .peers import loop
-from .quiet_timing import benchmark
+from equipoise.bench.peers import loop
+from equipoise.bench.quiet_timing import benchmark
+from equipoise.forms.bases import COM, Base, Compound
+from equipoise.robot import load
 
 CALLS = 100
 

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algebra.quaternions import rotation
-from ..algebra.rigid import pose, rotation_from_rpy, rpy_from_rotation
-from ..control.contacts import Contact, FlatContact, PointContact
-from ..control.stances.machine import Stances
-from ..control.stances.stance import Stance
-from ..errors import EquipoiseError
-from ..geometry.primitives import Capsule
-from ..model.xml import load, parse
-from ..simulate.world import Box, Solid
-from ..walking.walking import Walking
+from equipoise.algebra.quaternions import rotation
+from equipoise.algebra.rigid import pose, rotation_from_rpy, rpy_from_rotation
+from equipoise.control.contacts import Contact, FlatContact, PointContact
+from equipoise.control.stances.machine import Stances
+from equipoise.control.stances.stance import Stance
+from equipoise.errors import EquipoiseError
+from equipoise.geometry.primitives import Capsule
+from equipoise.model.xml import load, parse
+from equipoise.simulate.world import Box, Solid
+from equipoise.walking.walking import Walking
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from equipoise.robot import Robot
 
 Array = np.ndarray
 MOTION, FIELD = "MotionSampleField.yaml", "SampleField.xml"
@@ -128,7 +128,7 @@ class Soles:
 
 def field_walk(folder: Path, name: str = "jvrc1") -> tuple[Stances, Soles, tuple[Solid, ...]]:
     """What walks the field, where it touches, and what stands there."""
-    from ..robot import load as load_robot
+    from equipoise.robot import load as load_robot
 
     listed = yaml_of(folder / MOTION)
     given, solids = listed["robots"][name], solids_of(folder / FIELD)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..simulate.walk_trials import pushed_trot
-from ..walking.walking import Walking
+from equipoise.simulate.walk_trials import pushed_trot
+from equipoise.walking.walking import Walking
 
 SEEDS = 20
+ENOUGH = 0.95  # of the seeds must be in order
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class TrotTally:
     """What came of some seeds of one robot.
 
     Attributes:
-        completed: seeds in which it did not fall. good: those in which speed, efforts and joints were right, too.
+        completed: seeds in which it did not fall. in_order: those in which speed, efforts and joints were right, too.
         slowest, fastest: m/s, of the mean speeds. effort: largest, of its limit. excess: rad, largest beyond a joint's
             limit.
     """
@@ -24,16 +25,21 @@ class TrotTally:
     robot: str
     seeds: int
     completed: int
-    good: int
+    in_order: int
     slowest: float
     fastest: float
     effort: float
     excess: float
 
+    @property
+    def good(self) -> bool:
+        """Whether 95 % of the seeds are in order."""
+        return self.seeds > 0 and self.in_order >= ENOUGH * self.seeds
+
 
 def run(robots: Sequence[str], seeds: int = SEEDS, speed: float = 0.5, push: float = 0.2) -> Iterator[TrotTally]:
     """A row for each robot: m/s, and pushes in parts of m √(g h)."""
-    from ..robot import load
+    from equipoise.robot import load
 
     for name in robots:
         walker = Walking(load(name))

@@ -8,11 +8,11 @@ from math import isfinite
 
 import numpy as np
 
-from ..simulate.run import Run
-from ..simulate.scenario_build import Built
-from ..simulate.scenarios import prepare, run_built
-from ..simulate.walk_trials import estimated_walk
-from ..walking.walking import Walking
+from equipoise.simulate.run import Run
+from equipoise.simulate.scenario_build import Built
+from equipoise.simulate.scenarios import prepare, run_built
+from equipoise.simulate.walk_trials import estimated_walk
+from equipoise.walking.walking import Walking
 
 SEEDS, ENOUGH = 20, 0.95  # and the part of them that must succeed
 SCENARIOS = ("table_reach", "push_recovery", "step")  # the first is the demo
@@ -65,7 +65,7 @@ class EstimatedTally:
 
 def run(robots: Sequence[str], seeds: int = SEEDS) -> Iterator[EstimatedTally]:
     """The shipped scenarios on their own robots, and walks straight ahead of the robots that are named."""
-    from ..robot import load
+    from equipoise.robot import load
 
     for name in SCENARIOS:
         built = prepare(name)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import EquipoiseError
+from equipoise.errors import EquipoiseError
 
 Array = np.ndarray
 MODEL = "g1_torque.xml"
@@ -33,7 +33,7 @@ class HarnessWalker:
 
     def reset(self, model: Any) -> None:
         """Before every run."""
-        from ..convert import mujoco_converter
+        from equipoise.convert import mujoco_converter
 
         self._like = mujoco_converter(self.walker.robot, model) if self._like is None else self._like
         self.walker.forget_commands().reset()
@@ -54,8 +54,8 @@ class HarnessWalker:
 def _walker(folder: str) -> Any:
     """One walker for each process: it takes seconds to build."""
     if folder not in _WALKERS:
-        from ..robot import load
-        from ..walking.walking import Walking
+        from equipoise.robot import load
+        from equipoise.walking.walking import Walking
 
         robot = load(Path(folder) / MODEL).with_armature()
         _WALKERS[folder] = Walking(robot, dt=2e-3, resistance=True)

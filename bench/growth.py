@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from ..machine import cpu
-from ..machine.kernel import object_code
-from ..machine.store import traced
-from ..machine.threads import limit_threads
-from ..robot import load
-from .peers import our_batch, random_states
-from .quiet_timing import benchmark
+from equipoise.bench.peers import our_batch, random_states
+from equipoise.bench.quiet_timing import benchmark
+from equipoise.machine import cpu
+from equipoise.machine.kernel import object_code
+from equipoise.machine.store import traced
+from equipoise.machine.threads import limit_threads
+from equipoise.robot import load
 
 BATCH = 1024
 

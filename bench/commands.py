@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..simulate.walk_trials import WalkTrial, walk_course
-from ..walking.walking import Walking
+from equipoise.simulate.walk_trials import WalkTrial, walk_course
+from equipoise.walking.walking import Walking
 
 SEEDS, ENOUGH = 20, 0.95  # and the part of them that must be in order
 
@@ -41,7 +41,7 @@ class CommandsTally:
 
 def run(robots: Sequence[str], seeds: int = SEEDS) -> Iterator[CommandsTally]:
     """A row for each robot."""
-    from ..robot import load
+    from equipoise.robot import load
 
     for name in robots:
         walker = Walking(load(name))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..simulate.grounds import GROUNDS, walk_on
-from ..walking.walking import Walking
+from equipoise.simulate.grounds import GROUNDS, walk_on
+from equipoise.walking.walking import Walking
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class GroundRow:
 
 def run(robots: Sequence[str], seeds: int = 2) -> Iterator[GroundRow]:
     """Every ground with seeds from 0 on; even seeds go up, odd ones down."""
-    from ..robot import load
+    from equipoise.robot import load
 
     for name in robots:
         walker = Walking(load(name))

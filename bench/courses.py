@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ..control.stances.events import Outcome
-from ..simulate.loop import simulate
-from ..simulate.run import Run
-from ..simulate.walk_trials import DELAY, NOISE, varied_plant
-from ..simulate.world import Box
-from ..walking.footsteps import Footstep, beside
-from ..walking.gait import Place
-from ..walking.walking import Walking
+from equipoise.control.stances.events import Outcome
+from equipoise.simulate.loop import simulate
+from equipoise.simulate.run import Run
+from equipoise.simulate.walk_trials import DELAY, NOISE, varied_plant
+from equipoise.simulate.world import Box
+from equipoise.walking.footsteps import Footstep, beside
+from equipoise.walking.gait import Place
+from equipoise.walking.walking import Walking
+
 from .field import WANTED, field_walk, yaml_of
 
 FILES = {
@@ -53,7 +54,7 @@ class CourseVerdict:
 
 def run(folder: str | Path, seeds: int = 1, robot: str = "jvrc1") -> Iterator[CourseVerdict]:
     """All courses, with seeds from 0 on."""
-    from ..robot import load
+    from equipoise.robot import load
 
     walker = Walking(load(robot))
     for name, (file, wanted) in FILES.items():

@@ -1,0 +1,179 @@
+"""`python -m bench NAME`, at the root of a clone: benches of whole behaviours, of the machine, and of others' files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+
+from equipoise.bench.tables import Bench, report
+from equipoise.errors import EquipoiseError
+
+from . import commands, courses, estimated, forms, grounds, growth, opponents, trot, walking
+
+Options = argparse.Namespace
+
+
+def _folder(o: Options) -> str:
+    """The folder, which has no default: what lies beside the current folder was not chosen by the user."""
+    if o.folder is None:
+        raise EquipoiseError(f"bench {o.bench} reads files of others: --folder names where they are")
+    return str(o.folder)
+
+
+def _opponents(o: Options) -> Iterator[Any]:
+    return opponents.measure(_folder(o), run_their_code=o.run_their_code, directions=o.directions, phases=o.phases)
+
+
+def _growth_line(row: growth.Size) -> list[str]:
+    return [str(row.n), f"{row.instructions:,}", f"{row.instructions / row.n:.0f}", f"{row.compile_seconds:.2f}",
+            f"{1e3 * row.compile_seconds / row.n:.1f}", f"{row.nanoseconds_per_joint:.2f}"]  # fmt: skip
+
+
+def _forms_line(row: forms.FormTiming) -> list[str]:
+    return [row.robot, row.form, f"{row.microseconds:.2f}", f"{row.low:.2f}–{row.high:.2f}", f"{row.terms:.2f}"]
+
+
+def _walking_line(row: walking.CallTimes) -> list[str]:
+    figures = [f"{x:.3f}" for x in (row.median, row.p99, row.p999, row.most)]
+    return [row.robot, row.what, f"{row.steps:,}", *figures, "" if row.real_time is None else f"{row.real_time:.2f}"]
+
+
+def _commands_line(row: commands.CommandsTally) -> list[str]:
+    counts = f"{row.completed} of {row.seeds}", f"{row.seeds - len(row.failed)} of {row.seeds}"
+    figures = f"{100 * row.off:.0f}", f"{row.effort:.2f}", f"{row.excess:+.3f}", f"{1e3 * row.touch:.0f}"
+    return [row.robot, *counts, " ".join(map(str, row.failed)), *figures, "passed" if row.good else "MISSED"]
+
+
+def _trot_line(row: trot.TrotTally) -> list[str]:
+    counts = f"{row.completed} of {row.seeds}", f"{row.in_order} of {row.seeds}"
+    figures = f"{row.slowest:.3f} to {row.fastest:.3f}", f"{row.effort:.2f}", f"{row.excess:+.3f}"
+    return [row.robot, *counts, *figures, "passed" if row.good else "MISSED"]
+
+
+def _opponents_line(row: dict[str, Any]) -> list[str]:
+    command = ", ".join(f"{x:g}" for x in row["command"])
+    if "safe" in row:
+        counts = [
+            f"{kind} {row[kind]['min_Ns']:g} / {row[kind]['median_Ns']:g}" for kind in ("safe", "clean", "largest")
+        ]
+        return [command, "pushes, N·s, least / median", ", ".join(counts), "", "", "", "", ""]
+    velocity = "" if row["velocity_mean"] is None else ", ".join(f"{x:.3f}" for x in row["velocity_mean"])
+    excess, joint = row["joint_limit_excess_rad"]
+    effort, motor = row["effort_demanded_over_limit"]
+    feet = f"{row['slip_speed_mean_m_s']:.3f}", f"{row['foot_force_peak_N']:.0f}"
+    return [command, "fell" if row["fell"] else "walked", velocity, f"{excess:+.3f} {joint}", f"{effort:.2f} {motor}",
+            f"{row['leg_clearance_m']:.3f}", *feet]  # fmt: skip
+
+
+def _courses_line(row: courses.CourseVerdict) -> list[str]:
+    end, air = (", ".join(f"{x:.2f}" for x in numbers) for numbers in (row.end, row.air))
+    verdict = "reached" if row.good else "MISSED"
+    return [row.course, str(row.seed), row.outcome, end, f"{row.tilt:.2f}", air, verdict]
+
+
+def _grounds_line(row: grounds.GroundRow) -> list[str]:
+    far = f"{row.seconds:.1f}", f"{row.went:.2f}"
+    return [row.robot, row.ground, str(row.seed), row.outcome, *far, "passed" if row.good else "MISSED"]
+
+
+def _estimated_line(row: estimated.EstimatedTally) -> list[str]:
+    count, drift = f"{row.seeds - len(row.failed)} of {row.seeds}", row.drift
+    failed = " ".join(map(str, row.failed))
+    cells = [row.task, row.robot, count, failed, f"{1e3 * row.off:.1f}", "" if drift is None else f"{100 * drift:.2f}"]
+    return [*cells, "passed" if row.good else "MISSED"]
+
+
+_COUNTS = "robot", "does not fall", "all in order"
+BENCHES = {
+    "growth": Bench(
+        lambda o: growth.growth(rounds=o.rounds),
+        "inverse dynamics of a snake of n joints, batch of 1,024 on one core",
+        ["n", "instructions", "per joint", "compile, s", "ms per joint", "ns per joint"],
+        _growth_line,
+    ),
+    "forms": Bench(
+        lambda o: forms.changes(o.robot or ("g1",), rounds=o.rounds),
+        "µs for one change of form (median and quartiles of quiet rounds)",
+        ["robot", "form", "µs", "quartiles", "M, C, g themselves"],
+        _forms_line,
+    ),
+    "walking": Bench(
+        lambda o: walking.run(o.robot or ("g1", "human")),
+        "ms of thread time while a robot walks in MuJoCo; real time: simulated seconds per second of the loop",
+        ["robot", "what", "calls", "median", "p99", "p99.9", "largest", "real time ×"],
+        _walking_line,
+        quiet=True,
+    ),
+    "commands": Bench(
+        lambda o: commands.run(o.robot or ("human", "jvrc1", "talos", "g1"), o.seeds or commands.SEEDS),
+        "30 s of changing commands with noise, delay, drawn friction and masses; at least 19 of 20 in order",
+        [*_COUNTS, "seeds that fail", "velocities off, %", "effort", "joint limit, rad", "in itself, mm", "verdict"],
+        _commands_line,
+    ),
+    "trot": Bench(
+        lambda o: trot.run(o.robot or ("quadruped", "anymal_c", "go2"), o.seeds or trot.SEEDS),
+        "0.5 m/s with noise, delay, drawn friction and masses, and pushes of 0.2 m √(g h) from all sides",
+        [*_COUNTS, "mean speed, m/s", "effort", "joint limit, rad", "verdict"],
+        _trot_line,
+    ),
+    "opponents": Bench(
+        _opponents,
+        "the walker on the measuring bench for controllers of the G1",
+        ["command", "", "achieved", "joint limit", "effort", "legs, m", "slip, m/s", "force, N"],
+        _opponents_line,
+    ),
+    "courses": Bench(
+        lambda o: courses.run(_folder(o), o.seeds or 1, (o.robot or ["jvrc1"])[0]),
+        "walking courses of AIST on JVRC-1, with their verdict",
+        ["course", "seed", "outcome", "base ends at, m", "tilt, rad", "hops, s", "verdict"],
+        _courses_line,
+    ),
+    "grounds": Bench(
+        lambda o: grounds.run(o.robot or ("g1", "human"), o.seeds or 2),
+        "walks at 0.15 √(g h) over grounds that the plan does not know",
+        ["robot", "ground", "seed", "outcome", "s", "went, m", "verdict"],
+        _grounds_line,
+    ),
+    "estimated": Bench(
+        lambda o: estimated.run(o.robot or ("g1", "human"), o.seeds or estimated.SEEDS),
+        "control on estimates only, with realistic sensors and motors; at least 19 of 20, walks within 3 %",
+        ["task", "robot", "succeed", "seeds that fail", "base off, mm, at most", "% of the way", "verdict"],
+        _estimated_line,
+    ),
+}
+
+
+def _options(words: list[str] | None) -> Options:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("bench", choices=sorted(BENCHES))
+    parser.add_argument("--robot", action="append", help="a robot; several times for several; default: the bench's own")
+    parser.add_argument("--seeds", type=int, help="how many plants are drawn, where any are")
+    parser.add_argument("--rounds", type=int, default=60, help="growth, forms: turns of each contender")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--folder", help="opponents, courses: where the files of others are")
+    parser.add_argument("--run-their-code", action="store_true", help="opponents: run harness.py of that folder")
+    parser.add_argument("--directions", type=int, default=16, help="opponents: of pushes")
+    parser.add_argument("--phases", type=int, default=8, help="opponents: of the gait, in which pushes come")
+    options = parser.parse_args(words)
+    if options.seeds is not None and options.seeds < 1:
+        parser.error("--seeds must be 1 or more")
+    return options
+
+
+def main(words: list[str] | None = None) -> int:
+    """Runs a bench; returns 1 if a verdict is bad, 2 for an error of the user."""
+    options = _options(words)
+    bench = BENCHES[options.bench]
+    try:
+        return 0 if report(Console(), bench, bench.rows(options), options.json) else 1
+    except EquipoiseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
