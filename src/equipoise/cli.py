@@ -191,3 +191,98 @@ def bench(
         require_packages("bench", "a benchmark beside its peers", "pinocchio", "mujoco")
     bench = tables.BENCHES[what]
     if not tables.report(console, bench, bench.rows(tables.BenchOptions(robot, rounds)), as_json):
+        raise typer.Exit(1)
+
+
+@app.command()
+def view(
+    source: Annotated[str, typer.Argument(metavar="ROBOT|RUN.npz", help="a robot by file or name, or a saved run")],
+    host: Annotated[
+        str, typer.Option(help="address to listen on; others than this machine's can watch and steer")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="the next free one is taken if it is in use; 0: any")] = 8080,
+    browser: Annotated[bool, typer.Option(help="open the browser")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but the address")] = False,
+) -> None:
+    """Show a robot to be posed with sliders, or play a run, in the browser."""
+    require_packages("view", "the viewer", "viser")
+    from .show.command import open_viewer
+
+    open_viewer(console, source, host=host, port=port, browser=browser, quiet=quiet)
+
+
+@app.command()
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN.npz", help="a saved run")],
+    output: Annotated[str | None, typer.Option("--output", "-o", help="the HTML file; default: beside the run")] = None,
+    rate: Annotated[float, typer.Option(help="pictures per second")] = 30.0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
+) -> None:
+    """Write a run as one HTML file: the motion in 3D and its curves."""
+    require_packages("view", "a report", "viser", "matplotlib")
+    from .show.command import write_report
+
+    write_report(console, run, output, rate=rate, quiet=quiet)
+
+
+@app.command()
+def study(
+    what: Annotated[
+        str, typer.Argument(metavar="robustness|FILE.py:FUNCTION", help="a shipped study, or a function of yours")
+    ],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=VALUES]...", help="values 1,2,5; even 0:1:11; drawn 0.3..1, log:0.3..3, normal:0,30"
+        ),
+    ] = None,
+    draws: Annotated[int | None, typer.Option(help="random draws, so many; else every combination of values")] = None,
+    seed: Annotated[int, typer.Option(help="of the draws")] = 0,
+    engine: Annotated[str, typer.Option(help="local (joblib) or dask")] = "local",
+    workers: Annotated[int | None, typer.Option(help="processes; default: all cores")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="address of a Dask scheduler")] = None,
+    folder: Annotated[
+        str | None, typer.Option(help="where every run is stored, so that a killed study goes on")
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="do the runs again that failed")] = False,
+    output: Annotated[str | None, typer.Option("--output", "-o", help="the table as .npz or .parquet")] = None,
+    plot: Annotated[str | None, typer.Option(help="figure of success over the parameters, .svg, .png or .pdf")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar, no summary")] = False,
+) -> None:
+    """Run a function over a grid or random draws of parameters, on all cores or a cluster."""
+    from .study.command import finished, run_study
+
+    table = run_study(
+        console, what, parameters or [], draws=draws, seed=seed, folder=folder, output=output, plot=plot, quiet=quiet,
+        engine=engine, workers=workers, scheduler=scheduler, retry_failed=retry_failed,
+    )  # fmt: skip
+    if not finished(table):
+        raise typer.Exit(1)
+
+
+@app.command()
+def reproduce(
+    ids: Annotated[list[str] | None, typer.Argument(help="rows such as T3 or E1; all rows if none is named")] = None,
+    plots: Annotated[str | None, typer.Option(metavar="FOLDER", help="write pictures like the papers' there")] = None,
+    kind: Annotated[str, typer.Option("--format", help="of the pictures: svg or png")] = "svg",
+    page: Annotated[str | None, typer.Option("--html", metavar="FILE", help="write all of it as one page")] = None,
+    quiet: Annotated[bool, typer.Option(help="no progress bar")] = False,
+) -> None:
+    """Show what the papers promise beside what comes out here; fails if a row does not hold."""
+    from .papers.report import reproduce as run
+
+    if not run(console, ids or [], quiet=quiet, plots=plots, kind=kind, page=page):
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Entry point: users' errors end in one line, without a traceback."""
+    try:
+        app()
+    except EquipoiseError as error:
+        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

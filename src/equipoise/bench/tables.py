@@ -231,3 +231,5 @@ BENCHES = {
         ["problem", "status", "steps", "share", "median", "p99", "p99.9", "largest"],
         _latency_line,
         quiet=True,
+    ),
+}
