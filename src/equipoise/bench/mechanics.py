@@ -67,9 +67,10 @@ def time_pinocchio(console: Console, source: str) -> None:
     """A small table of speed; says so if Pinocchio is not there."""
     from . import tables
 
+    bench = tables.BENCHES["dynamics"]
     try:
-        rows = list(tables.BENCHES["dynamics"](tables.BenchOptions([source], 25)))
+        rows = list(bench.rows(tables.BenchOptions([source], 25)))
     except EquipoiseError as error:
         console.print(f"no benchmark: {error}", highlight=False)
         return
-    tables.show(console, "dynamics", rows)
+    tables.report(console, bench, rows)
