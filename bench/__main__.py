@@ -12,7 +12,7 @@ from rich.console import Console
 from equipoise.bench.tables import Bench, report
 from equipoise.errors import EquipoiseError
 
-from . import commands, courses, estimated, forms, grounds, growth, opponents, trot, walking
+from . import chaos, commands, courses, estimated, forms, grounds, growth, opponents, trot, walking
 
 Options = argparse.Namespace
 
@@ -87,6 +87,26 @@ def _estimated_line(row: estimated.EstimatedTally) -> list[str]:
     return [*cells, "passed" if row.good else "MISSED"]
 
 
+def _chaos_line(row: chaos.ChaosTally) -> list[str]:
+    counts = [
+        row.controllers,
+        row.steps,
+        row.exceptions + row.errors,
+        row.not_finite,
+        row.beyond_limits,
+        row.contradicted,
+    ]
+    statuses = ", ".join(f"{name} {count}" for name, count in sorted(row.statuses.items()))
+    return [
+        row.robot,
+        row.priorities,
+        *map(str, counts),
+        f"{row.undecided}, {row.inaccurate}",
+        statuses,
+        "holds" if row.good else "FAILS",
+    ]
+
+
 _COUNTS = "robot", "does not fall", "all in order"
 BENCHES = {
     "growth": Bench(
@@ -100,6 +120,21 @@ BENCHES = {
         "µs for one change of form (median and quartiles of quiet rounds)",
         ["robot", "form", "µs", "quartiles", "M, C, g themselves"],
         _forms_line,
+    ),
+    "chaos": Bench(
+        lambda o: chaos.run(o.robot),
+        "random controllers: answers that raise, are not finite, exceed limits, or are called by a wrong name",
+        [
+            "robot",
+            "priorities",
+            *"controllers steps raised".split(),
+            "not finite",
+            *"beyond contradicted".split(),
+            "on the edge, inaccurate",
+            "statuses",
+            "verdict",
+        ],
+        _chaos_line,
     ),
     "walking": Bench(
         lambda o: walking.run(o.robot or ("g1", "human")),

@@ -1,4 +1,4 @@
-"""Robots that walk 30 s of changing commands, on plants drawn from seeds; see `simulate/walk_trials.py`."""
+"""Robots that walk 30 s of changing commands, on plants drawn from seeds; see `walk_trials.py`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise.simulate.walk_trials import WalkTrial, walk_course
 from equipoise.walking.walking import Walking
+
+from .walk_trials import WalkTrial, walk_course
 
 SEEDS, ENOUGH = 20, 0.95  # and the part of them that must be in order
 

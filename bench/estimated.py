@@ -11,8 +11,9 @@ import numpy as np
 from equipoise.simulate.run import Run
 from equipoise.simulate.scenario_build import Built
 from equipoise.simulate.scenarios import prepare, run_built
-from equipoise.simulate.walk_trials import estimated_walk
 from equipoise.walking.walking import Walking
+
+from .walk_trials import estimated_walk
 
 SEEDS, ENOUGH = 20, 0.95  # and the part of them that must succeed
 SCENARIOS = ("table_reach", "push_recovery", "step")  # the first is the demo

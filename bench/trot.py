@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from equipoise.simulate.walk_trials import pushed_trot
 from equipoise.walking.walking import Walking
+
+from .walk_trials import pushed_trot
 
 SEEDS = 20
 ENOUGH = 0.95  # of the seeds must be in order

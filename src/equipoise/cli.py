@@ -173,9 +173,7 @@ def replay(
 
 @app.command()
 def bench(
-    what: Annotated[
-        str, typer.Argument(help="dynamics, derivatives, start, control, safety, chaos or latency")
-    ] = "dynamics",
+    what: Annotated[str, typer.Argument(help="dynamics, derivatives, start, control, safety or latency")] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to time; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,

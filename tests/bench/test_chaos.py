@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from equipoise.bench import chaos, latency
+from bench import chaos
+from equipoise.bench import latency
 from equipoise.control.controller import solution
 from equipoise.control.controller.commands import Commands
 from equipoise.control.controller.solution import ControlStatus

@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 from bench import commands, courses, estimated, grounds, trot
 from bench.__main__ import BENCHES, main
 from bench.commands import tally
+from bench.self_contact import SelfContact
+from bench.walk_trials import WalkTrial
 from equipoise import cli
 from equipoise.bench.tables import report
-from equipoise.simulate.self_contact import SelfContact
-from equipoise.simulate.walk_trials import Leg, WalkTrial
+from equipoise.simulate.walk_trials import Leg
 
 
 def trial(seed: int, outcome: str = "completed", speed: float = 0.4, touch: float = 0.0) -> WalkTrial:

@@ -217,7 +217,7 @@ def test_a_warm_solver_is_never_worse_than_a_cold_one(priorities):
 @pytest.mark.parametrize("name", ["arm7", "quadruped", "human", "g1"])
 def test_a_warm_solver_is_never_worse_than_a_cold_one_at_length(name, priorities):
     """100,000 steps of random controllers in all."""
-    from equipoise.bench import chaos
+    from bench import chaos
 
     robot = load(name)
     q, seen = robot.standing(), Counter()

@@ -8,12 +8,12 @@ import pytest
 from touch_table import heard_walk, pushed_stand, touches
 
 import equipoise as eq
-from equipoise.simulate import walk_trials
+from bench import walk_trials
+from bench.walk_trials import estimated_walk
 from equipoise.simulate.estimated import on_estimates as on_options
 from equipoise.simulate.replay import replay
 from equipoise.simulate.scenarios import prepare, run_built
 from equipoise.simulate.sensors import imu_frame
-from equipoise.simulate.walk_trials import estimated_walk
 
 FEET = ("left foot", "right foot")
 

@@ -9,10 +9,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from bench import walk_trials
+from bench.self_contact import SelfContact
+from bench.walk_trials import WalkTrial
 from equipoise.algebra import quaternions
-from equipoise.simulate import walk_trials
-from equipoise.simulate.self_contact import SelfContact
-from equipoise.simulate.walk_trials import Leg, WalkTrial, commanded_walk, lateral_drift, mean_velocity, whole_strides
+from equipoise.simulate.walk_trials import (
+    Leg,
+    commanded_walk,
+    lateral_drift,
+    mean_velocity,
+    walked_leg,
+    whole_strides,
+)
 
 STRIDE = 0.9
 
@@ -122,7 +130,7 @@ def test_a_stop_is_good_if_it_stood():
 def test_it_stood_if_it_did_while_it_was_told_to(stands, stood):
     run = walked_aside()
     run.phases = tuple(sorted((*run.phases, *(() if stands is None else ((stands, "stand"),)))))
-    assert walk_trials._leg(run, 3.0, 5.0, (0.0, 0.0, 0.0)).stood is stood
+    assert walked_leg(run, 3.0, 5.0, (0.0, 0.0, 0.0)).stood is stood
 
 
 def test_a_course_is_held_to_its_own_speeds_and_looked_at_to_its_end(monkeypatch):

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from bench.self_contact import SelfContacts
 from equipoise.body.parts import Part
 from equipoise.model.shapes import sphere
 from equipoise.model.types import Shape
-from equipoise.simulate.self_contact import SelfContacts
 from equipoise.walking import arms_apart, legs_apart
 
 ARMS = {

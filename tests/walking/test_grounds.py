@@ -11,7 +11,7 @@ import pytest
 
 import equipoise as eq
 from bench.courses import TREAD, stairs
-from equipoise.simulate.grounds import DEEP, GROUNDS, LEVEL, RISE, ROUGH, TILT, boxes, walk_on
+from bench.grounds import DEEP, GROUNDS, LEVEL, RISE, ROUGH, TILT, boxes, walk_on
 from equipoise.simulate.walk_trials import DELAY, NOISE, varied_plant
 from equipoise.walking.footsteps import Footstep, beside
 from equipoise.walking.gait import Place

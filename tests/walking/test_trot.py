@@ -15,11 +15,12 @@ from numpy.testing import assert_allclose
 from snapshots import require_same_after_restore
 
 import equipoise as eq
+from bench.walk_trials import pushed_trot, walk_course
 from equipoise.algebra.rigid import rotation_from_rpy
 from equipoise.model.skeleton import Skeleton
 from equipoise.simulate.conditions import Push
 from equipoise.simulate.estimated import driven, on_estimates
-from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, pushed_trot, varied_plant, walk_course
+from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant
 from equipoise.walking.gait import Command, Place, next_place
 from equipoise.walking.leg_reach import reach_of_groups
 from equipoise.walking.machine import LAST

@@ -12,8 +12,9 @@ from numpy.testing import assert_allclose
 from snapshots import require_same_after_restore
 
 import equipoise as eq
+from bench.walk_trials import walk_course
 from equipoise.machine.kernel import Kernel
-from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant, walk_course
+from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant
 from equipoise.walking.footing import LIFT
 from equipoise.walking.footsteps import Footstep
 from equipoise.walking.gait import Command, Gait

@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import chaos, derivatives, dynamics, latency, safety, start
+from . import derivatives, dynamics, latency, safety, start
 from .control import benchmark as control
 
 MOVED = (  # to the folder `bench` of a clone
     "growth", "forms", "walking", "commands", "trot", "opponents", "courses", "grounds", "estimated",
+    "chaos",
 )  # fmt: skip
 
 
@@ -70,10 +71,6 @@ def _control(o: BenchOptions) -> Iterator[Any]:
 
 def _safety(o: BenchOptions) -> Iterator[Any]:
     return safety.run(robot=o.robots[0] if o.robots else "arm7")
-
-
-def _chaos(o: BenchOptions) -> Iterator[Any]:
-    return chaos.run(o.robots)
 
 
 def _latency(o: BenchOptions) -> Iterator[Any]:
@@ -155,26 +152,6 @@ def _safety_line(row: safety.SafetyOutcome) -> list[str]:
     return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}", "holds" if row.good else "FAILS"]
 
 
-def _chaos_line(row: chaos.ChaosTally) -> list[str]:
-    counts = [
-        row.controllers,
-        row.steps,
-        row.exceptions + row.errors,
-        row.not_finite,
-        row.beyond_limits,
-        row.contradicted,
-    ]
-    statuses = ", ".join(f"{name} {count}" for name, count in sorted(row.statuses.items()))
-    return [
-        row.robot,
-        row.priorities,
-        *map(str, counts),
-        f"{row.undecided}, {row.inaccurate}",
-        statuses,
-        "holds" if row.good else "FAILS",
-    ]
-
-
 def _latency_line(row: latency.Latency) -> list[str]:
     return [row.problem, row.status, f"{row.steps:,}", f"{100 * row.share:.1f} %",
             *(f"{x:.3f}" for x in (row.median, row.p99, row.p999, row.most))]  # fmt: skip
@@ -209,21 +186,6 @@ BENCHES = {
         "least clearance of random starts, at and between samples",
         ["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised", "verdict"],
         _safety_line,
-    ),
-    "chaos": Bench(
-        _chaos,
-        "random controllers: answers that raise, are not finite, exceed limits, or are called by a wrong name",
-        [
-            "robot",
-            "priorities",
-            *"controllers steps raised".split(),
-            "not finite",
-            *"beyond contradicted".split(),
-            "on the edge, inaccurate",
-            "statuses",
-            "verdict",
-        ],
-        _chaos_line,
     ),
     "latency": Bench(
         _latency,

@@ -7,10 +7,10 @@ import pytest
 from support import load
 
 import equipoise as eq
+from bench.self_contact import SelfContacts
 from equipoise.model.shapes import sphere
 from equipoise.model.types import Shape
 from equipoise.simulate.mujoco_plant import MujocoPlant
-from equipoise.simulate.self_contact import SelfContacts
 
 pytest.importorskip("mujoco")
 R, S = 0.1, 0.05  # m, radii of two balls

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .mujoco_model import import_mujoco
-from .mujoco_plant import MujocoPlant
+from equipoise.simulate.mujoco_model import import_mujoco
+from equipoise.simulate.mujoco_plant import MujocoPlant
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from equipoise.robot import Robot
 
 Array = np.ndarray
 

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..control.constraints import Cone, JointLimits, KeepOut, MomentumLimits, TorqueLimits, TorqueRate
-from ..control.contacts import FlatContact, PointContact
-from ..control.controller.controller import WholeBodyController
-from ..control.controller.solution import ControlStatus, Solution
-from ..control.tasks import CoMTask, ForceTask, FrameTask, MomentumTask, PostureTask, TorqueTask
-from ..geometry.primitives import Line, Plane, Sphere
+from equipoise.control.constraints import Cone, JointLimits, KeepOut, MomentumLimits, TorqueLimits, TorqueRate
+from equipoise.control.contacts import FlatContact, PointContact
+from equipoise.control.controller.controller import WholeBodyController
+from equipoise.control.controller.solution import ControlStatus, Solution
+from equipoise.control.tasks import CoMTask, ForceTask, FrameTask, MomentumTask, PostureTask, TorqueTask
+from equipoise.geometry.primitives import Line, Plane, Sphere
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from equipoise.robot import Robot
 
 Array = np.ndarray
 CONTROLLERS, STEPS = 120, 84  # of each controller: some ten thousand in all
@@ -93,7 +93,7 @@ def _one(tally: ChaosTally, rng: np.random.Generator, steps: int) -> None:
 
 
 def _robot(name: str, made: dict[str, tuple[Robot, Array]] = {}) -> tuple[Robot, Array]:  # noqa: B006 (a cache)
-    from ..robot import load
+    from equipoise.robot import load
 
     if name not in made:
         robot = load(name)
