@@ -194,6 +194,14 @@ def flat_footed(robot, **settings):
 
 
 @pytest.mark.paper("X5")
+@pytest.mark.parametrize("effort, expected", [(999.0, 4.999), (1000.0, 0.2), (np.inf, 0.2), (0.0, 0.2)])
+def test_placeholders_are_no_measure_of_noise(effort, expected):
+    robot = support.load("arm7").with_limits(effort=effort)
+    s = eq.TouchSettings(torque_noise=0.2, relative_torque_noise=0.005)
+    assert_allclose(s.torque_noises(robot), expected, rtol=1e-9 if expected == 0.2 else 1e-4)
+
+
+@pytest.mark.paper("X5")
 def test_signals_of_noise_alone_are_standard_normal(rng):
     """The observer's own recursion on white noise of rates and torques, many at once; then the kernel on what came."""
     robot, K, dt, count = support.load("human"), 160.0, 1e-3, 400

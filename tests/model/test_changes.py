@@ -37,6 +37,8 @@ GOOD = 'lower="-1" upper="1" effort="5" velocity="2"'
     [
         ('lower="-1" upper="1" effort="1e9" velocity="2"', "effort limits that are placeholders, taken as "
             "none", (np.inf, 2.0)),
+        ('lower="-1" upper="1" effort="1000" velocity="2"', "effort limits that are most likely placeholders",
+            (1000.0, 2.0)),
         ('lower="-1" upper="1" effort="5" velocity="0"', "velocity limits that are placeholders, taken as "
             "none", (5.0, np.inf)),
         ('lower="-1" upper="1" effort="5" velocity="1e7"', "velocity limits that are placeholders", (5.0, np.inf)),

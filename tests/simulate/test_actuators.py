@@ -156,3 +156,12 @@ def test_drives_are_as_stiff_as_the_lag_of_their_torque_allows(wheel):
     assert_allclose(quick.drive_gains(wheel)[1], 0.06 * 10.0)
     heavy = eq.Actuators(bandwidth=0.25, reflected_inertia=0.5)
     assert_allclose(heavy.drive_gains(wheel)[1], 0.5 * np.pi / 3)  # the rotor is part of what it moves
+
+
+def test_a_placeholder_is_no_measure_of_a_motor(wheel):
+    """An effort limit of 1000 N m gives the friction and the gains of a motor without a limit; 999 is a limit."""
+    none, placeholder, limit = (wheel.with_limits(effort=effort) for effort in (np.inf, 1000.0, 999.0))
+    quick = eq.Actuators(bandwidth=200.0)
+    assert_allclose(eq.Actuators.realistic(placeholder).array(wheel, "coulomb"), 0.0)
+    assert_allclose(eq.Actuators.realistic(limit).array(wheel, "coulomb"), 9.99)
+    assert_allclose(quick.drive_gains(placeholder), quick.drive_gains(none))

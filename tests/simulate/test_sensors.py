@@ -75,6 +75,16 @@ def test_errors_have_the_size_that_is_asked(brick):
     assert_allclose(np.std(starts, axis=0), np.hypot(0.7, 0.05 / np.sqrt(1e-3)), rtol=0.12)
 
 
+@pytest.mark.parametrize("effort, expected", [(999.0, 9.99), (1000.0, 0.1), (np.inf, 0.1), (0.0, 0.1)])
+def test_noise_of_torques_is_a_part_of_effort_limits_that_somebody_knew(arm_on_a_brick, effort, expected):
+    """Placeholders are no measure of a sensor: what is left is the noise that all joints have."""
+    robot = arm_on_a_brick.with_limits(["hinge"], effort=effort)
+    reads = suite(robot, Sensors(torques={"noise": 0.1, "relative": 0.01}), frame="brick")
+    state = PlantState(robot.neutral(), np.zeros(robot.nv), 0.0)
+    felt = np.array([reads.read(k * 1e-3, state, np.zeros(robot.nv)).torques for k in range(500)])
+    assert_allclose(felt.std(), expected, rtol=0.15)  # four deviations, of the deviation of 500 draws
+
+
 def test_range_and_resolution(brick):
     loud = suite(brick, Sensors(imu=dict(gyroscope_noise=5.0, gyroscope_range=0.5, accelerometer_range=2.0)))
     said = at_rest(brick, loud, 200)

@@ -320,6 +320,22 @@ def test_a_trot_on_estimates_is_as_fast_as_commanded(quadruped):
     assert run.outcome == "completed" and forward == pytest.approx(0.1, rel=0.15) and abs(left) < 0.05 * forward
 
 
+def test_effort_limits_that_are_placeholders_cost_no_speed(quadruped):
+    """Noise of torques and dry friction are shares of true limits; shares of 1000 N m would stop the robot."""
+    robot = quadruped.robot
+    stated = eq.Walking(robot.with_limits(list(robot.joints), effort=1000.0))
+    forward = []
+    for walker in (quadruped, stated):
+        walker.command(0.2, at=0.2)
+        run = eq.simulate(
+            walker.robot, driven(walker.robot, walker), varied_plant(walker, 7), 2.5, q0=walker.q0, seed=7,
+            delay=DELAY, **on_estimates(walker.robot, walker.contacts),
+        )  # fmt: skip
+        assert run.outcome == "completed"
+        forward.append(mean_velocity(run, 1.5, 2.5)[0])
+    assert forward[1] == pytest.approx(0.2, rel=0.15) and forward[1] == pytest.approx(forward[0], rel=0.15)
+
+
 def test_a_swing_that_lasts_longer_than_any_step_lands_at_once(quadruped):
     """In time, a plan that gains by it lands late; after the longest step it lands within the nearest future."""
     quadruped.command(0.2)

@@ -10,6 +10,7 @@ import numpy as np
 from ..body.body import Body, BodyError
 from ..body.grounding import foot_points
 from ..errors import ModelWarning
+from ..model.placeholders import ROUND_EFFORTS
 from .controller.controller import WholeBodyController
 from .controller.solution import Solution
 
@@ -18,7 +19,6 @@ Held = Callable[[float, Array, Array], Solution]  # a controller with a task `CO
 COM = "centre of mass"  # label of its task
 NARROW = 0.01  # of the height of the centre of mass: a support region this narrow is a line
 FALLS = 0.1  # m/s²: a robot at rest whose centre of mass accelerates so much falls
-PLACEHOLDERS = 0.0, 1000.0  # N m: effort limits that exporters write where nobody knows better
 SHOWN = 4  # joints named in a message
 
 
@@ -51,7 +51,7 @@ def strong_enough(body: Body, make: Callable[[Body], WholeBodyController]) -> tu
     controller.reset()
     if not lacking:
         return body, controller
-    free = [name for name, (limit, _) in lacking.items() if limit in PLACEHOLDERS]
+    free = [name for name, (limit, _) in lacking.items() if limit in ROUND_EFFORTS]
     if len(free) < len(lacking):
         raise _too_weak(body, lacking)
     warnings.warn(

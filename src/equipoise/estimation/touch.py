@@ -15,6 +15,7 @@ from ..machine.cached import cached
 from ..machine.kernel import Kernel
 from ..machine.program import Program
 from ..machine.store import kernel_of
+from ..model.placeholders import effort_share
 from ..model.tree import Tree
 from .frames import Contacts, Place, on_the_robot
 from .soles import Sole, soles_of
@@ -61,7 +62,7 @@ class TouchSettings:
     Attributes:
         bandwidth: of the residual, 1/s.
         torque_noise: N m, what torques of the joints are wrong by, new in every step.
-        relative_torque_noise: part of each joint's effort limit that they are wrong by besides.
+        relative_torque_noise: part of each joint's effort limit, no placeholder, that they are wrong by besides.
         rate_noise: rad/s or m/s, what rates of the joints are wrong by, likewise.
         base_noise: m/s, likewise of the base's velocity.
         turn_noise: rad/s, likewise of its turn rate.
@@ -112,8 +113,7 @@ class TouchSettings:
 
     def torque_noises(self, robot: Robot) -> Array:
         """Deviation of each torque, (nv,); nobody measures one on a free base, where none acts."""
-        effort = np.asarray(robot.limits.effort)
-        own = np.hypot(self.torque_noise, self.relative_torque_noise * np.where(np.isfinite(effort), effort, 0.0))
+        own = np.hypot(self.torque_noise, effort_share(self.relative_torque_noise, robot.limits.effort))
         return np.where(np.arange(robot.nv) < 6, 0.0, own) if robot.floating else own
 
     def residual_noise(self, robot: Robot) -> Array:

@@ -7,10 +7,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from .assemble import reassemble
 from .joints import Prismatic
 from .types import Joint, Model
 
+Array = np.ndarray
+ROUND_EFFORTS = 0.0, 1000.0  # N m: effort limits that exporters write where nobody knows better
 NO_LIMIT = 1e6  # N m, N, rad/s or m/s: no joint reaches it
 STILL = 5e-3  # rad; m for a prismatic joint, a tenth of it: a joint with less room hardly moves
 WHOLE_ROBOT = 0.95  # of the mass, in one link of a robot with this many joints or more
@@ -21,18 +25,24 @@ def without_placeholders(model: Model) -> tuple[Model, list[str]]:
     """The robot with limits that can be meant, and a sentence for every kind of placeholder.
 
     Limits of 1e6 and more, and velocity limits of zero, are none; so are effort limits of zero if no joint has another.
-    Ranges too small to move in, and one link with the mass of all, stay as they are.
+    Effort limits of 1000, ranges too small to move in, and one link with the mass of all, stay as they are.
     """
     joints = [joint for joint in model.joints.values() if joint.moving and joint.type.nv == 1 and joint.mimic is None]
     idle = all(joint.limits.effort == 0 for joint in joints)
     effort = [
         joint for joint in joints if NO_LIMIT <= joint.limits.effort < math.inf or (idle and joint.limits.effort == 0)
     ]
+    round_effort = [joint for joint in joints if joint.limits.effort and joint.limits.effort in ROUND_EFFORTS]
     velocity = [joint for joint in joints if NO_LIMIT <= joint.limits.velocity < math.inf or joint.limits.velocity == 0]
     narrow = [joint for joint in joints if 0 < joint.limits.upper - joint.limits.lower < _room(joint)]
     doubts = [
         *_reported(
             "effort limits that are placeholders, taken as none", effort, [joint.limits.effort for joint in effort]
+        ),
+        *_reported(
+            "effort limits that are most likely placeholders, used as limits but not to scale friction and noise",
+            round_effort,
+            [joint.limits.effort for joint in round_effort],
         ),
         *_reported(
             "velocity limits that are placeholders, taken as none",
@@ -54,6 +64,11 @@ def without_placeholders(model: Model) -> tuple[Model, list[str]]:
         return replace(joint, limits=replace(joint.limits, **none)) if none else joint
 
     return (reassemble(model, change) if effort or velocity else model), doubts
+
+
+def effort_share(share: float, efforts: Array) -> Array:
+    """Returns a share of each effort limit, which measures its motor: 0 where no limit or a placeholder is stated."""
+    return share * np.where(np.isfinite(efforts) & ~np.isin(efforts, ROUND_EFFORTS), efforts, 0.0)
 
 
 def _room(joint: Joint) -> float:

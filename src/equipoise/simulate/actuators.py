@@ -13,6 +13,7 @@ import numpy as np
 from ..control.constraints import TorqueLimits
 from ..control.item import Setting
 from ..errors import StateError, unknown_name
+from ..model.placeholders import effort_share
 from ..model.tree import tree_of
 
 if TYPE_CHECKING:
@@ -67,16 +68,16 @@ class Actuators:
     @classmethod
     def realistic(cls, robot: Robot) -> Actuators:
         """Motors of a good robot, assumed: torque to 60 Hz, speed limits of the description as no-load speeds, full
-        torque to half of them, one percent of the effort limit as dry friction, rotors of a twentieth of what they move
-        at rest."""
-        effort, speed = _finite_limits(robot)
+        torque to half of them, one percent of the effort limit as dry friction (none where the limit is a placeholder),
+        rotors of a twentieth of what they move at rest."""
+        effort, speed = _joint_limits(robot)
         names = _joints(robot)
         inertia = _seen_inertia(robot, robot.standing())
         return cls(
             bandwidth=60.0,
             no_load_speed={n: float(x) for n, x in zip(names, speed, strict=True) if np.isfinite(x)},
             corner_speed={n: float(x) / 2 for n, x in zip(names, speed, strict=True) if np.isfinite(x)},
-            coulomb={n: float(0.01 * x) for n, x in zip(names, effort, strict=True) if np.isfinite(x)},
+            coulomb=dict(zip(names, effort_share(0.01, effort).tolist(), strict=True)),
             reflected_inertia={n: float(max(0.05 * x, 1e-3)) for n, x in zip(names, inertia, strict=True)},
         )
 
@@ -105,13 +106,14 @@ class Actuators:
     def drive_gains(self, robot: Robot) -> tuple[Array, Array]:
         """(kp, kd) of loops that these drives can close on this robot, (nv − base,): for `eq.control.JointCommander`.
 
-        Damping is 6 % of the effort limit per rad/s, or what a third of the torque's bandwidth allows on the inertia
-        that a motor feels when all other joints are free, if that is less; stiffness is fifty times that.
+        Damping is 6 % of the effort limit per rad/s (if it is no placeholder), or what a third of the torque's
+        bandwidth allows on the inertia that a motor feels when all other joints are free, if that is less; stiffness is
+        fifty times that.
         """
-        effort = _finite_limits(robot)[0]
+        share = effort_share(0.06, _joint_limits(robot)[0])
         inertia = _seen_inertia(self.loaded(robot), robot.standing())
         fastest = np.minimum(2 * pi * self.array(robot, "bandwidth"), FASTEST) / 3
-        kd = np.minimum(np.where(np.isfinite(effort), 0.06 * effort, inf), fastest * inertia)
+        kd = np.minimum(np.where(share > 0, share, inf), fastest * inertia)
         return 50 * kd, kd
 
     def loaded(self, robot: Robot) -> Robot:
@@ -145,7 +147,7 @@ def _joints(robot: Robot) -> list[str]:
     return names[6 if robot.floating else 0 :]
 
 
-def _finite_limits(robot: Robot) -> tuple[Array, Array]:
+def _joint_limits(robot: Robot) -> tuple[Array, Array]:
     base = 6 if robot.floating else 0
     return np.asarray(robot.limits.effort)[base:], np.asarray(robot.limits.velocity)[base:]
 
@@ -173,7 +175,7 @@ class ActuatorBank:
         self.robot, self.base = robot, 6 if robot.floating else 0
         part = {f.name: actuators.array(robot, f.name) for f in fields(actuators)}
         self.part, self.dt = part, dt
-        self.effort, _ = _finite_limits(robot)
+        self.effort, _ = _joint_limits(robot)
         inertia = _seen_inertia(actuators.loaded(robot), q)
         with np.errstate(divide="ignore"):
             lag = np.where(np.isinf(part["bandwidth"]), 0.0, 1 / (2 * pi * part["bandwidth"]))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ShapeError, StateError, unknown_name
 from ..estimation.noise import FilterNoise
+from ..model.placeholders import effort_share
 from .contacts import ContactInfo
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class JointTorques(_Checked):
 
     Attributes:
         noise: N m or N.
-        relative: part of each joint's effort limit that its noise is besides.
+        relative: part of each joint's effort limit that its noise is besides, if the limit is no placeholder.
         rate: Hz, every step if not given.
         delay: s.
     """
@@ -278,10 +279,9 @@ class SensorSuite:
         i = sensors.imu
         self.gyroscope_bias = i.gyroscope_bias * rng.standard_normal(3)
         self.accelerometer_bias = i.accelerometer_bias * rng.standard_normal(3)
-        effort = np.asarray(robot.limits.effort)[6:]
         relative = 0.0 if sensors.torques is None else sensors.torques.relative
         least = 0.0 if sensors.torques is None else sensors.torques.noise
-        self._torque_noise = np.hypot(least, relative * np.where(np.isfinite(effort), effort, 0.0))
+        self._torque_noise = np.hypot(least, effort_share(relative, robot.limits.effort[6:]))
         self._t: float | None = None
         self._before: tuple[Array, Array] | None = None
         self._sums = np.zeros(7)  # of turn, of force, of time, since the last sample of the IMU
