@@ -10,7 +10,7 @@ import equipoise
 PACKAGE = Path(equipoise.__file__).parent
 # From top to bottom, as in the README; layers on one line may not import from each other.
 LAYERS = [
-    {"clock", "errors"},
+    {"clock", "errors", "public_names"},
     {"files"},
     {"algebra"},
     {"model"},

@@ -15,11 +15,13 @@ from equipoise.machine.cache import CacheWarning
 PACKAGE = Path(equipoise.__file__).parent
 MODULES = {
     "__init__.py": "",
+    "__init__.pyi": "from .late import Late as Late\n",
+    "late.py": "class Late:\n    def speed(self): return 5\n",
     "main.py": '''
 """Text."""
 from math import sin
 from typing import TYPE_CHECKING
-from . import tools
+from . import Late, tools
 from .shapes import Round as Circle
 if TYPE_CHECKING:
     from .given import Argument
@@ -36,7 +38,7 @@ def root(x: Argument):
     def nested(y):
         """Inside."""
         return y
-    return local(sin(x.value())) + tools.used(nested(x)) * SCALE + Circle().area
+    return local(sin(x.value())) + tools.used(nested(x)) * SCALE + Circle().area + Late().speed()
 
 def other():
     return UNUSED
@@ -93,6 +95,7 @@ def digest(files: sources.Files, *roots: str) -> str:
         ("given", "return 1", "return 2"),
         ("inner", "return m", "return x"),
         ("numbers", "PI = 3", "PI = 4"),
+        ("late", "return 5", "return 6"),
     ],
 )
 def test_everything_that_a_function_runs_is_in_its_digest(tmp_path, module, old, new):

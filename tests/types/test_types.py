@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import json
 import os
@@ -23,22 +24,25 @@ def test_the_package_is_typed():
     assert (PACKAGE / "py.typed").is_file()
 
 
-def test_static_tools_see_every_public_name():
-    """The block for type checkers names what the table offers, from the same places."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text())
-    block = next(node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
-    seen = {alias.asname: node.module for node in block.body for alias in node.names}
-    assert {name: module for name, module in seen.items() if name in eq._HOMES} == eq._HOMES
-    assert set(seen) == set(eq.__all__) - {"__version__"}
+@pytest.mark.parametrize("package", [eq, eq.control, eq.geometry])
+def test_static_tools_see_every_public_name(package):
+    """What the stub imports is what the package offers, from the same places."""
+    tree = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text())
+    seen = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            seen |= {alias.asname: (node.module, alias.name) for alias in node.names}
+    assert set(seen) == set(package.__all__) - {"__version__"} and len(seen) > 20
+    for name, (home, inner) in seen.items():
+        place = importlib.import_module(f"{package.__name__}.{home}" if home else package.__name__)
+        offered = getattr(package, name)  # `eq.simulate` may be the package, which can be called as well
+        assert inner == name and (offered is getattr(place, name) or name == "simulate")
 
 
-def test_static_tools_see_what_the_rooms_offer():
-    for room in (eq.control, eq.geometry):
-        tree = ast.parse(Path(room.__file__).read_text())
-        block = next(
-            node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        )
-        assert {alias.asname: node.module for node in block.body for alias in node.names} == room._HOMES
+def test_a_name_that_a_package_does_not_offer_is_refused_with_those_it_does():
+    for package in (eq, eq.control, eq.geometry):
+        with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'nothing'; it offers"):
+            package.nothing  # noqa: B018
 
 
 def test_a_users_program_is_clean_and_runs():

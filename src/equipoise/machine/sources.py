@@ -1,10 +1,10 @@
 """The digest of the source behind a function: equal as long as nothing that the function runs has changed.
 
 A file is read as its top-level statements. A statement depends on every definition of this package that it names: by a
-global name, by an import (also one inside a function, or under TYPE_CHECKING, so that classes of annotated arguments
-count), or as an attribute of a module. The digest covers all that can be reached from a function, classes as wholes;
-comments and docstrings are left out. Names are resolved without regard to scopes, so that a digest may depend on too
-much, never on too little. Nothing is imported for it.
+global name, by an import (also one inside a function, under TYPE_CHECKING or in a stub, so that classes of annotated
+arguments count), or as an attribute of a module. The digest covers all that can be reached from a function, classes as
+wholes; comments and docstrings are left out. Names are resolved without regard to scopes, so that a digest may depend
+on too much, never on too little. Nothing is imported for it.
 
 Digests are cached by the sizes and dates of all source files, what was read of a file by its content. A process whose
 source files changed after its start runs what no file contains any more: it gets no digest.
@@ -89,6 +89,8 @@ class Files:
         """Module → its file."""
         modules = {}
         for path in self._found:
+            if path.endswith(".pyi"):
+                continue
             parts = Path(path).relative_to(self.root.parent).with_suffix("").parts
             modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
         return modules
@@ -98,7 +100,8 @@ class Files:
         if name not in self._modules:
             path = Path(self.paths[name])
             package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            text = path.read_bytes()
+            stub = path.with_suffix(".pyi")  # where a package lists names that it imports when first used
+            text = path.read_bytes() + (b"\n" + stub.read_bytes() if str(stub) in self._found else b"")
             made = shared_cache().get(key("module", _own_text(), package, text), lambda: _written(text, package))
             statements, defined, imported = json.loads(made)
             self._modules[name] = Module([Statement(*s) for s in statements], defined, imported)
@@ -119,7 +122,7 @@ def _scanned(folder: str) -> Iterator[tuple[str, int, int, int, int]]:
     """(path, size, ns of the last change, ns of the last writing, inode) of each source file."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(".py"):
+            if entry.name.endswith((".py", ".pyi")):
                 status = entry.stat()
                 # Nobody can set the time of the last change, which only POSIX has.
                 changed = status.st_ctime_ns if os.name == "posix" else status.st_mtime_ns
