@@ -50,8 +50,8 @@ package: $(VENV)/.ready-package
 
 bench: $(READY)
 	@$(BIN)/equipoise bench dynamics
-	@$(BIN)/equipoise bench derivatives
-	@$(BIN)/equipoise bench start
+	@$(BIN)/python -m bench derivatives
+	@$(BIN)/python -m bench start
 
 # benches of whole behaviours and of others' files: make bench-commands, make bench-courses ARGS="--folder …"
 bench-%: $(READY)

@@ -5,14 +5,29 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 
-from equipoise.bench.tables import Bench, report
+from equipoise.bench.tables import COMPARED, Bench, dynamics_line, report
 from equipoise.errors import EquipoiseError
 
-from . import chaos, commands, courses, estimated, forms, grounds, growth, opponents, trot, walking
+from . import (
+    chaos,
+    commands,
+    courses,
+    derivatives,
+    estimated,
+    forms,
+    grounds,
+    growth,
+    opponents,
+    safety,
+    start,
+    trot,
+    walking,
+)  # fmt: skip
 
 Options = argparse.Namespace
 
@@ -26,6 +41,13 @@ def _folder(o: Options) -> str:
 
 def _opponents(o: Options) -> Iterator[Any]:
     return opponents.measure(_folder(o), run_their_code=o.run_their_code, directions=o.directions, phases=o.phases)
+
+
+def _start(o: Options) -> Iterator[Any]:
+    for robot in o.robot or ["g1"]:
+        for batch in (False, True):
+            cold, warm = start.cold_and_warm(robot, batch=batch)
+            yield {"robot": robot, "batch": batch, "cold": asdict(cold), "warm": [asdict(row) for row in warm]}
 
 
 def _growth_line(row: growth.Size) -> list[str]:
@@ -107,6 +129,25 @@ def _chaos_line(row: chaos.ChaosTally) -> list[str]:
     ]
 
 
+def _start_line(row: dict[str, Any]) -> list[str]:
+    warm = sorted(row["warm"], key=lambda one: one["ready"])
+    middle = warm[len(warm) // 2]
+    code = "single states and batches" if row["batch"] else "single states"
+    figures = [row["cold"]["ready"], middle["ready"], warm[0]["ready"], warm[-1]["ready"], middle["import_time"]]
+    return [row["robot"], code, *(f"{figure:.3f}" for figure in figures)]
+
+
+def _safety_line(row: safety.SafetyOutcome) -> list[str]:
+    cells = [
+        row.scene,
+        "moving" if row.moving else "standing",
+        f"{1e3 * row.step:.0f}",
+        f"{row.starts:,}",
+        f"{row.admitted:,}",
+    ]
+    return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}", "holds" if row.good else "FAILS"]
+
+
 _COUNTS = "robot", "does not fall", "all in order"
 BENCHES = {
     "growth": Bench(
@@ -135,6 +176,24 @@ BENCHES = {
             "verdict",
         ],
         _chaos_line,
+    ),
+    "derivatives": Bench(
+        lambda o: derivatives.compare(o.robot or ("talos", "g1"), rounds=o.rounds),
+        "µs per state with derivatives, and ours / theirs (median and quartiles of quiet rounds)",
+        COMPARED,
+        dynamics_line,
+    ),
+    "start": Bench(
+        _start,
+        "seconds until nine core kernels can be called",
+        ["robot", "code for", "cold", "warm, median", "fastest", "slowest", "import"],
+        _start_line,
+    ),
+    "safety": Bench(
+        lambda o: safety.run(robot=(o.robot or ["arm7"])[0]),
+        "least clearance of random starts, at and between samples",
+        ["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised", "verdict"],
+        _safety_line,
     ),
     "walking": Bench(
         lambda o: walking.run(o.robot or ("g1", "human")),

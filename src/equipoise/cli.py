@@ -173,19 +173,19 @@ def replay(
 
 @app.command()
 def bench(
-    what: Annotated[str, typer.Argument(help="dynamics, derivatives, start, control, safety or latency")] = "dynamics",
+    what: Annotated[str, typer.Argument(help="dynamics, control or latency")] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to time; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
 ) -> None:
-    """Measure: against Pinocchio and MuJoCo, the start, control cycles, safety; fails if a verdict is bad."""
+    """Measure: against Pinocchio and MuJoCo, control cycles, latency; fails if a verdict is bad."""
     from .bench import tables
 
     if what in tables.MOVED:
         raise EquipoiseError(f"bench {what!r} is no part of the package any more: run `make bench-{what}` in a clone")
     if what not in tables.BENCHES:
         raise EquipoiseError(f"no bench named {what!r}; there are {', '.join(tables.BENCHES)}")
-    if what in ("dynamics", "derivatives"):
+    if what == "dynamics":
         require_packages("bench", "a benchmark beside its peers", "pinocchio", "mujoco")
     bench = tables.BENCHES[what]
     if not tables.report(console, bench, bench.rows(tables.BenchOptions(robot, rounds)), as_json):

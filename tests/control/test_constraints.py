@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from support import load
 
 import equipoise as eq
-from equipoise.bench import safety
+from bench import safety
 from equipoise.control.constraints import BarrierConstraint
 from equipoise.control.controller.context import Context
 from equipoise.control.item import TaskError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import equipoise as eq
-from equipoise.bench import safety
+from bench import safety
 from equipoise.control.safety import piecewise
 from equipoise.control.safety.vfi import (
     Clearance,

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.live import Live
 
 from ..show.tables import table
-from . import derivatives, dynamics, latency, safety, start
+from . import dynamics, latency
 from .control import benchmark as control
 
 MOVED = (  # to the folder `bench` of a clone
     "growth", "forms", "walking", "commands", "trot", "opponents", "courses", "grounds", "estimated",
-    "chaos",
+    "chaos", "derivatives", "safety", "start",
 )  # fmt: skip
 
 
@@ -54,23 +54,8 @@ def _dynamics(o: BenchOptions) -> Iterator[Any]:
     return dynamics.compare(o.robots or ("talos", "g1"), rounds=o.rounds)
 
 
-def _derivatives(o: BenchOptions) -> Iterator[Any]:
-    return derivatives.compare(o.robots or ("talos", "g1"), rounds=o.rounds)
-
-
-def _start(o: BenchOptions) -> Iterator[Any]:
-    for robot in o.robots or ["g1"]:
-        for batch in (False, True):
-            cold, warm = start.cold_and_warm(robot, batch=batch)
-            yield {"robot": robot, "batch": batch, "cold": asdict(cold), "warm": [asdict(row) for row in warm]}
-
-
 def _control(o: BenchOptions) -> Iterator[Any]:
     return control.compare(o.robots, rounds=o.rounds)
-
-
-def _safety(o: BenchOptions) -> Iterator[Any]:
-    return safety.run(robot=o.robots[0] if o.robots else "arm7")
 
 
 def _latency(o: BenchOptions) -> Iterator[Any]:
@@ -103,7 +88,7 @@ def _good(row: Any) -> bool:
     return bool(getattr(row, "good", True))
 
 
-def _dynamics_line(row: dynamics.BenchRow) -> list[str]:
+def dynamics_line(row: dynamics.BenchRow) -> list[str]:
     cells = [row.robot, row.quantity, row.mode, f"{row.microseconds:.3f}"]
     mark = "" if row.trustworthy else "?"
     for peer in ("pinocchio", "mujoco"):
@@ -114,14 +99,6 @@ def _dynamics_line(row: dynamics.BenchRow) -> list[str]:
 def _spread(ratio: tuple[float, float, float], digits: int = 3) -> str:
     median, low, high = (f"{x:.{digits}f}" for x in ratio)
     return f"{median} ({low}–{high})"
-
-
-def _start_line(row: dict[str, Any]) -> list[str]:
-    warm = sorted(row["warm"], key=lambda one: one["ready"])
-    middle = warm[len(warm) // 2]
-    code = "single states and batches" if row["batch"] else "single states"
-    figures = [row["cold"]["ready"], middle["ready"], warm[0]["ready"], warm[-1]["ready"], middle["import_time"]]
-    return [row["robot"], code, *(f"{figure:.3f}" for figure in figures)]
 
 
 def _control_line(row: control.BenchResult) -> list[str]:
@@ -141,17 +118,6 @@ def _control_line(row: control.BenchResult) -> list[str]:
     return [*cells, at_bounds, solved or ("" if row.residual is None else f"{row.residual:.0e}")]
 
 
-def _safety_line(row: safety.SafetyOutcome) -> list[str]:
-    cells = [
-        row.scene,
-        "moving" if row.moving else "standing",
-        f"{1e3 * row.step:.0f}",
-        f"{row.starts:,}",
-        f"{row.admitted:,}",
-    ]
-    return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}", "holds" if row.good else "FAILS"]
-
-
 def _latency_line(row: latency.Latency) -> list[str]:
     return [row.problem, row.status, f"{row.steps:,}", f"{100 * row.share:.1f} %",
             *(f"{x:.3f}" for x in (row.median, row.p99, row.p999, row.most))]  # fmt: skip
@@ -160,19 +126,7 @@ def _latency_line(row: latency.Latency) -> list[str]:
 COMPARED = ["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "mujoco", "ratio", "all cores ×"]
 BENCHES = {
     "dynamics": Bench(
-        _dynamics, "µs per state, and ours / theirs (median and quartiles of quiet rounds)", COMPARED, _dynamics_line
-    ),
-    "derivatives": Bench(
-        _derivatives,
-        "µs per state with derivatives, and ours / theirs (median and quartiles of quiet rounds)",
-        COMPARED,
-        _dynamics_line,
-    ),
-    "start": Bench(
-        _start,
-        "seconds until nine core kernels can be called",
-        ["robot", "code for", "cold", "warm, median", "fastest", "slowest", "import"],
-        _start_line,
+        _dynamics, "µs per state, and ours / theirs (median and quartiles of quiet rounds)", COMPARED, dynamics_line
     ),
     "control": Bench(
         _control,
@@ -180,12 +134,6 @@ BENCHES = {
         ["problem", "contender", "µs", "quartiles", "p99", "p99 / µs", "ratio to fastest peer", "active", "residual"],
         _control_line,
         quiet=True,
-    ),
-    "safety": Bench(
-        _safety,
-        "least clearance of random starts, at and between samples",
-        ["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised", "verdict"],
-        _safety_line,
     ),
     "latency": Bench(
         _latency,

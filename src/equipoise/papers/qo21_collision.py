@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ..bench import safety
 from ..control.safety.vfi import Clearance, Gains, second_order_bound, squared_variation
 from ..geometry.distances import distance
 from ..geometry.primitives import Point
 from ..robot import Robot, load
 from .pictures import LIMIT, sheet
+from .qo21_points import SCENES, points
 from .rows import Figure, equal, exactly, small
 
 Array = np.ndarray
@@ -145,8 +145,8 @@ def vector_field_inequalities() -> Iterator[Figure]:
     yield exactly("starts of 2,000 about which the exact condition of Lemma 4.1 errs", wrong, 0)
     only = int(np.sum(gains.admits_by_thesis(d, rate) & ~gains.admits(d, rate)))
     yield exactly("starts that the thesis admits and the exact condition does not", only, 0)
-    for scene in safety.SCENES:
-        outcome = safety.points(scene, True, 1e-2, starts=500, duration=0.5)
+    for scene in SCENES:
+        outcome = points(scene, True, 1e-2, starts=500, duration=0.5)
         yield small(
             f"{outcome.admitted} starts, moving {scene}, 10 ms: depth of entry, m", max(-outcome.worst, 0.0), 1e-6
         )

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..machine.threads import thread_count
-from ..robot import Robot, load
-from .dynamics import BenchRow, on_one_core, row_of, urdf_of
-from .peers import Block, Pinocchio, States, loop, random_states
-from .quiet_timing import SETTLE, benchmark
+from equipoise.bench.dynamics import BenchRow, on_one_core, row_of, urdf_of
+from equipoise.bench.peers import Block, Pinocchio, States, loop, random_states
+from equipoise.bench.quiet_timing import SETTLE, benchmark
+from equipoise.machine.threads import thread_count
+from equipoise.robot import Robot, load
 
 CALLS = 50  # states in one block of single calls
 BATCH = 1024
