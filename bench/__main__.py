@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from equipoise.bench.tables import COMPARED, Bench, dynamics_line, report
+from equipoise.bench.tables import COMPARED, Bench, dynamics_line, report, spread
 from equipoise.errors import EquipoiseError
 
 from . import (
@@ -28,6 +28,7 @@ from . import (
     trot,
     walking,
 )  # fmt: skip
+from .control import benchmark as control
 
 Options = argparse.Namespace
 
@@ -148,6 +149,23 @@ def _safety_line(row: safety.SafetyOutcome) -> list[str]:
     return [*cells, f"{row.looks:,}", f"{row.worst:.1e}", f"{row.demand:.4f}", "holds" if row.good else "FAILS"]
 
 
+def _control_line(row: control.BenchResult) -> list[str]:
+    mark = "" if row.trustworthy else "?"
+    ratio = row.ratios.get(row.fastest) if row.fastest is not None else None
+    cells = [
+        row.problem,
+        row.contender,
+        f"{row.microseconds:.1f}{mark}",
+        f"{row.low:.1f}–{row.high:.1f}",
+        f"{row.p99:.1f}",
+        f"{row.p99 / row.microseconds:.2f}",
+        "1" if ratio is None else spread(ratio, 2),
+    ]
+    solved = "" if not row.failures else f"{row.failures} failed"
+    at_bounds = "" if row.active is None else f"{row.active:g}"
+    return [*cells, at_bounds, solved or ("" if row.residual is None else f"{row.residual:.0e}")]
+
+
 _COUNTS = "robot", "does not fall", "all in order"
 BENCHES = {
     "growth": Bench(
@@ -194,6 +212,13 @@ BENCHES = {
         "least clearance of random starts, at and between samples",
         ["against", "obstacle", "step, ms", "starts", "admitted", "looks", "least, m", "asked / promised", "verdict"],
         _safety_line,
+    ),
+    "control": Bench(
+        lambda o: control.compare(o.robot, rounds=o.rounds),
+        "µs for one control cycle, state in, torques or velocities out, on one core (quiet turns)",
+        ["problem", "contender", "µs", "quartiles", "p99", "p99 / µs", "ratio to fastest peer", "active", "residual"],
+        _control_line,
+        quiet=True,
     ),
     "walking": Bench(
         lambda o: walking.run(o.robot or ("g1", "human")),

@@ -173,12 +173,12 @@ def replay(
 
 @app.command()
 def bench(
-    what: Annotated[str, typer.Argument(help="dynamics, control or latency")] = "dynamics",
+    what: Annotated[str, typer.Argument(help="dynamics or latency")] = "dynamics",
     robot: Annotated[list[str] | None, typer.Option(help="robots to time; default talos and g1")] = None,
     rounds: Annotated[int, typer.Option(help="turns of each contender")] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of a table")] = False,
 ) -> None:
-    """Measure: against Pinocchio and MuJoCo, control cycles, latency; fails if a verdict is bad."""
+    """Measure: dynamics against Pinocchio and MuJoCo, or the latency of control; fails if a verdict is bad."""
     from .bench import tables
 
     if what in tables.MOVED:

@@ -9,16 +9,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from equipoise.bench.control import benchmark, checks, children, pinocchio_order, scene
-from equipoise.bench.control.children import Child, PeerError, PeerKind
-from equipoise.bench.control.problem import PROBLEMS, BenchProblem
-from equipoise.bench.control.protocol import Contender, time_cycles
+from bench.control import benchmark, checks, children, pinocchio_order, scene
+from bench.control.children import Child, PeerError, PeerKind
+from bench.control.problem import PROBLEMS, BenchProblem
+from bench.control.protocol import Contender, time_cycles
 from equipoise.model import library
 
 # A peer that doubles its state; state 2 fails, and it prints where answers should be.
 FAKE = """
 import os
-from equipoise.bench.control.protocol import Contender, serve
+from bench.control.protocol import Contender, serve
 
 def build(scene):
     os.write(1, b"a library's banner\\n")

@@ -12,11 +12,10 @@ from rich.live import Live
 
 from ..show.tables import table
 from . import dynamics, latency
-from .control import benchmark as control
 
 MOVED = (  # to the folder `bench` of a clone
     "growth", "forms", "walking", "commands", "trot", "opponents", "courses", "grounds", "estimated",
-    "chaos", "derivatives", "safety", "start",
+    "chaos", "control", "derivatives", "safety", "start",
 )  # fmt: skip
 
 
@@ -54,10 +53,6 @@ def _dynamics(o: BenchOptions) -> Iterator[Any]:
     return dynamics.compare(o.robots or ("talos", "g1"), rounds=o.rounds)
 
 
-def _control(o: BenchOptions) -> Iterator[Any]:
-    return control.compare(o.robots, rounds=o.rounds)
-
-
 def _latency(o: BenchOptions) -> Iterator[Any]:
     return latency.run(o.robots[0] if o.robots else "human")
 
@@ -92,30 +87,13 @@ def dynamics_line(row: dynamics.BenchRow) -> list[str]:
     cells = [row.robot, row.quantity, row.mode, f"{row.microseconds:.3f}"]
     mark = "" if row.trustworthy else "?"
     for peer in ("pinocchio", "mujoco"):
-        cells += [f"{row.peers[peer]:.2f}", _spread(row.ratios[peer]) + mark] if peer in row.ratios else ["", ""]
-    return [*cells, _spread(row.ratios["all cores"], 2) + mark if "all cores" in row.ratios else ""]
+        cells += [f"{row.peers[peer]:.2f}", spread(row.ratios[peer]) + mark] if peer in row.ratios else ["", ""]
+    return [*cells, spread(row.ratios["all cores"], 2) + mark if "all cores" in row.ratios else ""]
 
 
-def _spread(ratio: tuple[float, float, float], digits: int = 3) -> str:
+def spread(ratio: tuple[float, float, float], digits: int = 3) -> str:
     median, low, high = (f"{x:.{digits}f}" for x in ratio)
     return f"{median} ({low}–{high})"
-
-
-def _control_line(row: control.BenchResult) -> list[str]:
-    mark = "" if row.trustworthy else "?"
-    ratio = row.ratios.get(row.fastest) if row.fastest is not None else None
-    cells = [
-        row.problem,
-        row.contender,
-        f"{row.microseconds:.1f}{mark}",
-        f"{row.low:.1f}–{row.high:.1f}",
-        f"{row.p99:.1f}",
-        f"{row.p99 / row.microseconds:.2f}",
-        "1" if ratio is None else _spread(ratio, 2),
-    ]
-    solved = "" if not row.failures else f"{row.failures} failed"
-    at_bounds = "" if row.active is None else f"{row.active:g}"
-    return [*cells, at_bounds, solved or ("" if row.residual is None else f"{row.residual:.0e}")]
 
 
 def _latency_line(row: latency.Latency) -> list[str]:
@@ -127,13 +105,6 @@ COMPARED = ["robot", "quantity", "mode", "equipoise", "pinocchio", "ratio", "muj
 BENCHES = {
     "dynamics": Bench(
         _dynamics, "µs per state, and ours / theirs (median and quartiles of quiet rounds)", COMPARED, dynamics_line
-    ),
-    "control": Bench(
-        _control,
-        "µs for one control cycle, state in, torques or velocities out, on one core (quiet turns)",
-        ["problem", "contender", "µs", "quartiles", "p99", "p99 / µs", "ratio to fastest peer", "active", "residual"],
-        _control_line,
-        quiet=True,
     ),
     "latency": Bench(
         _latency,

@@ -21,7 +21,7 @@ from itertools import pairwise
 from time import perf_counter_ns
 from typing import Any
 
-from ..quiet_timing import probe
+from equipoise.bench.quiet_timing import probe
 
 try:
     import resource

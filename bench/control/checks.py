@@ -31,15 +31,6 @@ def dynamics_residual(scene: BenchScene, k: int, solution: dict[str, Any]) -> fl
     return float(np.abs(force - np.concatenate([np.zeros(6), tau])).max())
 
 
-def contact_residual(scene: BenchScene, k: int, solution: dict[str, Any]) -> float:
-    """max |J a + J̇ v| over the soles: they stand still in all states, so nothing else is wanted."""
-    q, v, a = scene.q[k], scene.v[k], np.array(solution["acceleration"])
-    robot = scene.robot
-    return max(
-        float(np.abs(robot.jacobian(q, f) @ a + robot.bias_acceleration(q, v, f)).max()) for f in scene.problem.feet
-    )
-
-
 def active(scene: BenchScene, k: int, solution: dict[str, Any]) -> dict[str, int]:
     """How many rows of each kind are at their bound."""
     tau, a = np.array(solution["torque"]), np.array(solution["acceleration"])[6:]

@@ -13,8 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ...errors import EquipoiseError
-from ...machine.cache import default_folder
+import equipoise
+from equipoise.errors import EquipoiseError
+from equipoise.machine.cache import default_folder
 
 # TSID's newest wheel crashes with the Pinocchio it asks for; these versions work together.
 TSID = (
@@ -45,13 +46,14 @@ PEERS: dict[str, PeerKind] = {
 }
 
 # A package named equipoise with our folder but without our __init__, so that the peer's environment needs none of our
-# dependencies; then the peer's module as a program.
+# dependencies; then the peer's module as a program, from the folder that holds `bench`.
 _START = """
 import runpy, sys, types
 package = types.ModuleType("equipoise")
 package.__path__ = [sys.argv[1]]
 sys.modules["equipoise"] = package
-module, sys.argv = sys.argv[2], sys.argv[2:]
+sys.path.insert(0, sys.argv[2])
+module, sys.argv = sys.argv[3], sys.argv[3:]
 runpy.run_module(module, run_name="__main__")
 """
 
@@ -150,9 +152,9 @@ class Child:
 
 def command_of(kind: PeerKind, python: Path | str | None = None) -> list[str]:
     """The command line that serves a peer."""
-    folder = Path(__file__).parents[2]
-    module = f"equipoise.bench.control.{kind.module}"
-    return [str(python or python_of(kind)), "-c", _START, str(folder), module, *kind.arguments]
+    folders = Path(equipoise.__file__).parent, Path(__file__).parents[2]
+    module = f"bench.control.{kind.module}"
+    return [str(python or python_of(kind)), "-c", _START, *map(str, folders), module, *kind.arguments]
 
 
 def start(name: str, scene: dict[str, Any], *, core: int | None = None) -> Child:

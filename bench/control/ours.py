@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...control.constraints import JointLimits, SelfCollision, TorqueLimits
-from ...control.contacts import FlatContact
-from ...control.controller.controller import WholeBodyController
-from ...control.tasks import CoMTask, FrameTask, PostureTask, Task
-from ...geometry.collisions import self_collision_pairs
+from equipoise.control.constraints import JointLimits, SelfCollision, TorqueLimits
+from equipoise.control.contacts import FlatContact
+from equipoise.control.controller.controller import WholeBodyController
+from equipoise.control.tasks import CoMTask, FrameTask, PostureTask, Task
+from equipoise.geometry.collisions import self_collision_pairs
+
 from .problem import Gain
 from .protocol import Contender
 from .scene import BenchScene
@@ -60,7 +61,7 @@ def _torques(on: BenchScene, priorities: str, pairs: int = 0) -> Contender:
 
 def _nearest_pairs(on: BenchScene, count: int) -> list[Any]:
     """The pairs nearest to each other in the posture, which is the hardest choice: they get rows."""
-    from ...geometry.pairs import PairSet
+    from equipoise.geometry.pairs import PairSet
 
     pairs = self_collision_pairs(on.robot)
     order = np.argsort(PairSet(on.robot, tuple(pairs)).distances(on.q0))

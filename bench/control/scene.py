@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...robot import Robot, load
+from equipoise.robot import Robot, load
+
 from .problem import BenchProblem
 
 Array = np.ndarray
@@ -35,7 +36,7 @@ class BenchScene:
     @cached_property
     def urdf(self) -> str:
         """The robot without its shapes, so that no side looks for meshes."""
-        from ...model.urdf_writer import write_urdf
+        from equipoise.model.urdf_writer import write_urdf
 
         bare = {name: replace(link, visuals=(), collisions=()) for name, link in self.robot.model.links.items()}
         return write_urdf(replace(self.robot.model, links=bare))

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..quiet_timing import ENOUGH, FAST
+from equipoise.bench.quiet_timing import ENOUGH, FAST
+
 from . import checks, scene
 from .children import start
 from .problem import PROBLEMS
