@@ -7,9 +7,8 @@ Pinocchio runs twice, and the second time counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..errors import ModelError
 from ..machine.threads import limit_threads, thread_count
@@ -33,9 +32,6 @@ class BenchRow:
     peers: dict[str, float]  # microseconds per call
     ratios: dict[str, tuple[float, float, float]]  # ours / peer: median and quartiles; "all cores": speed-up of a batch
     trustworthy: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def compare(names: Sequence[str] = ("talos", "g1"), *, rounds: int = 60) -> Iterator[BenchRow]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from .distances import Distance
 
-Array = np.ndarray
 Described = tuple[Any, ...]  # plain data that names a distance in the cache
 
 

@@ -23,7 +23,6 @@ from .tree import tree_of
 from .types import Model
 from .wheels import UP, spins, wheels_of
 
-Array = np.ndarray
 HANGS = 0.3  # of the reach: how far the ends of legs are below their hips, at least
 ALONG = 0.75  # of the reach: how far they are from their hips along another axis, where that is down
 AWAY = 0.1  # of the reach: how far the rest of such a robot lies on the other side of its hips, at least

@@ -34,13 +34,6 @@ class DraggedTarget(Protocol):
     def frame(self) -> str: ...
 
 
-class LivePlant(Protocol):
-    """What moves the robot."""
-
-    def reset(self, q: Array, v: Array) -> Any: ...
-    def step(self, tau: Array, dt: float) -> Any: ...
-
-
 class OwnAccelerations:
     """The plant in which the robot moves exactly as the controller says: its accelerations, or its velocities,
     integrated."""

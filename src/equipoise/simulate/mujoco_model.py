@@ -21,7 +21,6 @@ from .world import Box, Solid, moves, reference
 if TYPE_CHECKING:
     from ..robot import Robot
 
-Array = np.ndarray
 POINT = 1e-6  # m, radius of the ball that stands for a contact point: no one sees it, and it shifts nothing
 SOLREF = (0.005, 1.0)  # time constant and damping ratio of contacts
 SOLIMP = (0.98, 0.999, 0.001, 0.5, 2.0)

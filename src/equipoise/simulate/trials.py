@@ -18,7 +18,6 @@ from .run import Run
 if TYPE_CHECKING:
     from ..control.standing import StandingController
 
-Array = np.ndarray
 SQUAT = 0.08  # of the leg's length
 REACH, NEAR = 0.3, 0.02  # m, and how near the hand must come; short arms reach half their length
 IMPULSE = 0.05  # of m √(g h)

@@ -19,7 +19,6 @@ from ..geometry.capsules import Round, cloud_of, smallest_capsule
 from .legs import leg_links
 from .legs_apart import SAFE, STANDING, narrower, slowing, standing_distance
 
-Array = np.ndarray
 FAR = 0.15  # m: what is farther apart where the robot stands is not watched
 
 
