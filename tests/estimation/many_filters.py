@@ -9,7 +9,6 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.estimation.belief import Belief
-from equipoise.estimation.noise import CONTACT
 from equipoise.estimation.settling import Settling
 from equipoise.simulate.plant import PlantState
 from equipoise.simulate.scenarios import prepare
@@ -82,8 +81,7 @@ def nees(motion: Motion, sensors: eq.Sensors, count: int, every: int, filter_sen
     rng, imu, encoders = np.random.default_rng(0), sensors.imu, sensors.encoders
     told = (filter_sensors or sensors).filter_noise()
     stands, settling, settled = standing_feet(motion), Settling(told.accelerometer), np.tile(told.numbers, (count, 1))
-    unsettled = settled.copy()
-    unsettled[:, CONTACT] = told.unsettled
+    unsettled = np.tile(told.unsettled_numbers, (count, 1))
     scales = np.repeat([0.01, 0.02, 0.01, imu.gyroscope_bias, imu.accelerometer_bias], 3)
     estimator = eq.Estimator(motion.robot, motion.imu, motion.feet, noise=told)
     beliefs = Belief(np.array([wrong_start(motion, scales, rng) for _ in range(count)]), 2)
@@ -108,8 +106,9 @@ def nees(motion: Motion, sensors: eq.Sensors, count: int, every: int, filter_sen
 def wrong_start(motion: Motion, scales: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The truth moved by an error of the prior, as the filter is told it."""
     Y = dense_filter.expm(dense_filter.algebra(scales[:9] * rng.normal(size=9))) @ truth(motion, 0)
-    T = np.zeros((21, 15))
-    T[:9, :9], T[9:12, 6:9], T[12:15, 6:9], T[15:, 9:] = np.eye(9), np.eye(3), np.eye(3), np.eye(6)
+    T = np.zeros((27, 15))  # two contacts as uncertain as the position, two soles as the orientation, the biases
+    T[:9, :9], T[9:12, 6:9], T[12:15, 6:9], T[21:, 9:] = np.eye(9), np.eye(3), np.eye(3), np.eye(6)
+    T[15:18, :3] = T[18:21, :3] = np.eye(3)
     P = (T * scales**2) @ T.T
     return Belief.of(Y[:3, :3], Y[:3, 3], Y[:3, 4], np.zeros((2, 3)), np.zeros(3), np.zeros(3), P).numbers
 

@@ -31,8 +31,8 @@ def estimator(robot):
     return eq.Estimator(robot, "imu", FEET, noise=NOISE)
 
 
-def a_belief(rng, k=2):
-    n = 15 + 3 * k
+def a_belief(rng, k=2, soles=0):
+    n = 15 + 3 * k + 3 * soles
     root = rng.normal(size=(n, n)) * 0.3
     vectors = rng.normal(size=(2 + k, 3))
     R = Rotation.random(random_state=int(rng.integers(1000))).as_matrix()
@@ -139,8 +139,8 @@ def leant(belief, leans):
 def test_held_points_creep_by_the_speed_of_the_robot_and_of_their_corners(robot, soles, rng):
     """Density², of each contact its own: contact² + creep² v² + rocking² (speed of the corners)², this without what the
     gyroscope's bias may be."""
-    belief, leans, dt = a_belief(rng), rng.normal(size=(2, 6)), 0.01
-    bias = belief.covariance[15:18, 15:18].trace()
+    belief, leans, dt = a_belief(rng, soles=2), rng.normal(size=(2, 6)), 0.01
+    bias = belief.covariance[-6:-3, -6:-3].trace()
     rates = np.square(leans[:, :3] - leans[:, 3:]).sum(axis=1) / 0.05**2
     assert (rates > bias).all()
     told = dict(gyroscope=0.01, accelerometer=0.1, encoder=0.0, kinematics=1e9)  # a foot seen so badly corrects nothing
@@ -162,7 +162,7 @@ def test_leans_follow_the_soles_and_corrections_are_no_motion(robot, soles, rng)
     """Smoothed quickly and slowly where a contact is held and was seen before, else as it is now."""
     dt = 0.01
     for held, known in ((1, 1), (1, 0), (0, 1)):
-        belief, lean = a_belief(rng), rng.normal(size=6)
+        belief, lean = a_belief(rng, soles=2), rng.normal(size=6)
         w, a, joints, rates = readings(robot, rng)
         before = leant(belief, np.tile(known * lean, (2, 1)))
         blind = eq.FilterNoise(encoder=0.0, kinematics=1e9).numbers
@@ -182,6 +182,60 @@ def test_leans_follow_the_soles_and_corrections_are_no_motion(robot, soles, rng)
 
 
 @pytest.mark.paper("X5")
+def test_a_flat_sole_carries_its_orientation(robot):
+    """One foot stands, the gyroscope is off by 0.01 rad/s: about a point the heading drifts, on a sole it cannot."""
+    q, rates, turns = robot.standing(), np.zeros(robot.nv - 6), []
+    felt = robot.pose(q, "imu")[:3, :3].T @ [0.0, 0.0, 9.80665]
+    off = robot.pose(q, "imu")[:3, :3].T @ [0.0, 0.0, 0.01]
+    for foot in (SimpleNamespace(frame=FEET[0], points=CORNERS), FEET[0]):
+        estimator = eq.Estimator(robot, "imu", [foot], noise=eq.Sensors.realistic().filter_noise())
+        estimator.reset(q, t=0.0)
+        for k in range(1, 1000):
+            told, _ = estimator(k * 2e-3, off, felt, q[7:], rates)
+        turns.append(np.degrees(2 * abs(told[6] * q[3] - told[3] * q[6])))
+        assert estimator.rejected == 0
+    assert turns[0] < 0.02 and turns[1] > 1.0
+
+
+@pytest.mark.paper("X5")
+def test_soles_are_linear_measurements_of_the_turn(robot, soles, rng):
+    """H ξ = (ξ_d − ξ_p, ψ − φ) with the noise of all joints at once: covariance and innovation by dense matrices."""
+    belief, dt = a_belief(rng, soles=2), 1e-9
+    numbers = belief.numbers.copy()
+    kept = Rotation.from_rotvec([0.3, -0.5, 0.8])
+    numbers[belief.layout.sole(0)] = np.roll(kept.as_quat(), 1)
+    belief = Belief(numbers, 2)
+    w, a, joints, rates = readings(robot, rng)
+    P, n = belief.covariance, len(belief.covariance)
+    q = robot.neutral()
+    q[7:] = joints
+    X_I, X_C = robot.pose(q, "imu"), robot.pose(q, FEET[0])
+    middle = (X_C @ [*CORNERS.mean(axis=0), 1.0])[:3]
+    turn = belief.orientation @ X_I[:3, :3].T  # of the base
+    J_I, J_C = robot.jacobian(q, "imu")[:, 6:], robot.jacobian(q, FEET[0])[:, 6:]
+    spin = J_C[3:] - J_I[3:]
+    moves = J_C[:3] + np.cross(J_C[3:].T, middle - X_C[:3, 3]).T
+    moves -= J_I[:3] + np.cross(J_I[3:].T, middle - X_I[:3, 3]).T
+    J = np.vstack([turn @ moves, turn @ spin])
+    N = NOISE.encoder**2 * J @ J.T + np.diag(np.repeat([NOISE.kinematics, NOISE.kinematics / ARM], 3) ** 2)
+    H = np.zeros((6, n))
+    H[:3, 6:9], H[:3, 9:12], H[3:, :3], H[3:, 15:18] = -np.eye(3), np.eye(3), -np.eye(3), np.eye(3)
+    seen = Rotation.from_matrix(turn @ X_C[:3, :3])
+    place = belief.position + turn @ (middle - X_I[:3, 3]) - belief.contact_positions[0]
+    off = np.concatenate([place, (seen * kept.inv()).as_rotvec()])
+    S = H @ P @ H.T + N
+    K = P @ H.T @ np.linalg.inv(S)
+    A = np.eye(n) - K @ H
+    after = A @ P @ A.T + K @ N @ K.T
+    said = soles.step(belief, dt, w, a, joints, rates, np.array([1.0, 0.0]))
+    assert_allclose(said.squares[0], off @ np.linalg.solve(S, off), rtol=1e-5)
+    same = np.r_[0:12, 15:18, 21:27]  # all but the other foot, which is placed anew
+    assert_allclose(said.belief.covariance[np.ix_(same, same)], after[np.ix_(same, same)], rtol=1e-5, atol=1e-6)
+    moved = Rotation.from_quat(np.roll(said.belief.numbers[said.belief.layout.sole(0)], -1))
+    assert_allclose((moved * kept.inv()).as_rotvec(), (K @ off)[15:18], atol=1e-6)
+
+
+@pytest.mark.paper("X5")
 def test_large_errors_obey_their_linear_equation_whatever_the_motion(robot, estimator, rng):
     """ξ̇ = A ξ holds exactly for errors of any size, here 2 rad, metres and metres per second.
 
@@ -194,7 +248,7 @@ def test_large_errors_obey_their_linear_equation_whatever_the_motion(robot, esti
     Y = expm(dense_filter.algebra(xi)) @ X
     both = [Belief.of(Z[:3, :3], Z[:3, 3], Z[:3, 4], Z[:3, 5:].T, *zero, np.eye(21)) for Z in (X, Y)]
     belief, T = Belief(np.array([b.numbers for b in both]), 2), 0.0
-    none = np.array([0, 0, 0, 0, 0, 0, 1e9, 0, 0])  # a foot that is seen this badly corrects nothing
+    none = np.array([0, 0, 0, 0, 0, 0, 1e9, 0, 0, 0])  # a foot that is seen this badly corrects nothing
     for _ in range(100):
         w, a, joints, rates = readings(robot, rng)
         belief = estimator.step(belief, 0.02, w, a, joints, rates, np.ones(2), none).belief
@@ -280,14 +334,18 @@ def test_what_is_not_finite_is_passed_over(robot, rng, bad):
         spoiled[part][1] = bad
         said = estimator(0.01, *spoiled)
         assert_allclose(np.concatenate(said), np.concatenate(first))
-    estimator(-1.0, w, a, joints, rates)
-    assert estimator.rejected == 5
-    said = estimator(0.01, w, np.full(3, 1e200), joints, rates)  # finite, but squares of what follows are not
-    assert_allclose(np.concatenate(said), np.concatenate(first))
-    assert estimator.rejected == 6
+    assert estimator.counts == {"not numbers": 4, "sensors": 0, "time": 0, "contacts": 0}
+    for wrong in ("much", None, np.zeros(2), [[1.0], [2.0, 3.0]]):
+        for part in range(4):
+            spoiled = [w, a, joints, rates]
+            spoiled[part] = wrong
+            assert_allclose(np.concatenate(estimator(0.01, *spoiled)), np.concatenate(first))
+    for t in ("0.02", None, bad, 10**400):
+        assert_allclose(np.concatenate(estimator(t, w, a, joints, rates)), np.concatenate(first))
+    assert estimator.rejected == estimator.counts["not numbers"] == 24
     after, _ = estimator(0.02, w, a, joints, rates)
     assert np.isfinite(after).all()
-    assert estimator.rejected == 6
+    assert estimator.rejected == 24
 
 
 def test_heights_of_contacts_are_above_the_lowest_that_stands(robot, rng):

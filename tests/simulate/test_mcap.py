@@ -1,6 +1,7 @@
 """Runs as MCAP: read back by the mcap library, by ours, and held against Foxglove's own schemas."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from things import FEET, hold, quadruped
 from typer.testing import CliRunner
 
 import equipoise as eq
+from equipoise.algebra.rigid import pose
 from equipoise.cli import app
 from equipoise.simulate.archive import RunError
 from equipoise.simulate.mcap_log import SCHEMAS, TOPICS, read_joint_states
-from equipoise.simulate.replay import replay
+from equipoise.simulate.replay import estimator_of, replay
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +118,40 @@ def test_replay_on_the_command_line(path, tmp_path):
     assert said.exit_code == 0, said.output
     assert "velocity, m/s" in said.output
     assert eq.Run.load(out).estimates["q"].shape == (101, quadruped().nq)
+
+
+@pytest.mark.parametrize("ending", ["npz", "mcap"])
+def test_a_run_keeps_what_its_readings_are_of(run, tmp_path, ending):
+    """A frame that is named like an IMU misleads nobody, and what the suffix names is what is written."""
+    robot = run.robot.with_frame("a_old_imu", "trunk", pose(p=np.array([0.0, 0.3, 0.2])))
+    estimator = eq.Estimator(robot, "trunk", FEET[:2], noise=eq.FilterNoise(gyroscope=0.003), prior=eq.Prior(0.02))
+    made = eq.simulate(
+        robot, hold(robot, robot.standing()), duration=0.05, contacts=FEET, estimator=estimator, sensors=eq.Sensors()
+    )
+    log = made.save(tmp_path / f"run.{ending}")
+    assert (log.read_bytes()[:2] == b"PK") == (ending == "npz")
+    back = estimator_of(eq.Run.load(log))
+    assert (back.imu, back.contacts) == ("trunk", tuple(FEET[:2]))
+    assert (back.noise, back.prior) == (estimator.noise, estimator.prior)
+    assert_allclose(replay(made, back).q, made.estimates["q"], atol=1e-12)
+    with pytest.raises(RunError, match="frame 'trunk', not at 'a_old_imu'"):
+        estimator_of(made, "a_old_imu")
+    said = CliRunner().invoke(app, ["replay", str(log), "--imu", "a_old_imu"])
+    assert said.exit_code != 0
+    assert "IMU at trunk" in CliRunner().invoke(app, ["replay", str(log)]).output
+
+
+def test_an_old_run_with_several_imus_wants_to_know_which(run):
+    robot = run.robot.with_frame("imu_a", "trunk", pose(p=np.array([0.0, 0.3, 0.2]))).with_frame(
+        "imu_b", "trunk", np.eye(4)
+    )
+    old = replace(run, robot=robot, sensing={})
+    with pytest.raises(RunError, match="imu_a, imu_b may be it"):
+        estimator_of(old)
+    assert estimator_of(old, "imu_b").imu == "imu_b"
+    assert estimator_of(replace(run, sensing={})).imu == "trunk"  # nothing else is named like one
+    with pytest.raises(RunError, match="does not say what its estimator was"):
+        estimator_of(replace(run, sensing={"imu": "trunk", "noise": {"loud": 1.0}}))
 
 
 def test_errors_teach(run, path, tmp_path):

@@ -15,19 +15,35 @@ Array = np.ndarray
 @dataclass(frozen=True)
 class BeliefLayout:
     """Where the parts of a belief lie: quaternion, velocity, position, contacts, biases, upper triangle of the
-    covariance, and of each contact how it leans."""
+    covariance, of each contact how it leans, and quaternions of the soles.
+
+    Args:
+        contacts: how many.
+        soles: how many of them are flat, and carry an orientation beside their place.
+    """
 
     contacts: int
+    soles: int = 0
+
+    @classmethod
+    def of_size(cls, size: int, contacts: int) -> BeliefLayout:
+        """Returns the layout of so many numbers; raises ShapeError where there is none."""
+        layouts = [cls(contacts, soles) for soles in range(contacts + 1)]
+        for layout in layouts:
+            if layout.size == size:
+                return layout
+        sizes = " or ".join(str(layout.size) for layout in layouts)
+        raise ShapeError(f"a belief with {contacts} contacts has shape (…, {sizes}), got (…, {size})")
 
     @property
     def n(self) -> int:
-        """Size of the error: 15 and three for each contact."""
-        return 15 + 3 * self.contacts
+        """Size of the error: 15, three for each contact, and three for each sole."""
+        return 15 + 3 * self.contacts + 3 * self.soles
 
     @property
     def size(self) -> int:
         """Numbers in a belief."""
-        return self.lean(self.contacts).start
+        return self.sole(self.soles).start
 
     quaternion, velocity, position = slice(0, 4), slice(4, 7), slice(7, 10)
 
@@ -52,13 +68,18 @@ class BeliefLayout:
         start = self.covariance.stop + 6 * i
         return slice(start, start + 6)
 
+    def sole(self, j: int) -> slice:
+        """The quaternion of sole j."""
+        start = self.lean(self.contacts).start + 4 * j
+        return slice(start, start + 4)
+
 
 @dataclass(frozen=True, eq=False)
 class Belief:
     """Mean and covariance of the IMU's motion, the contact points and the biases; leading dimensions are batches.
 
-    The error is right-invariant, X̄ = exp(ξ) X; its parts are, in world axes: turn, velocity, position, contacts, and
-    the biases of gyroscope and accelerometer in the axes of the IMU, three numbers each.
+    The error is right-invariant, X̄ = exp(ξ) X; its parts are, in world axes: turn, velocity, position, contacts, turns
+    of the soles, and the biases of gyroscope and accelerometer in the axes of the IMU, three numbers each.
 
     Attributes:
         numbers: all of it, (…, size).
@@ -69,14 +90,12 @@ class Belief:
     contacts: int
 
     def __post_init__(self) -> None:
-        layout, given = BeliefLayout(self.contacts), np.shape(self.numbers)
-        if not given or given[-1] != layout.size:
-            raise ShapeError(f"a belief with {self.contacts} contacts has shape (…, {layout.size}), got {given}")
+        BeliefLayout.of_size(([0, *np.shape(self.numbers)])[-1], self.contacts)
 
     @property
     def layout(self) -> BeliefLayout:
         """Where each quantity lies among the numbers."""
-        return BeliefLayout(self.contacts)
+        return BeliefLayout.of_size(self.numbers.shape[-1], self.contacts)
 
     @property
     def orientation(self) -> Array:
@@ -121,9 +140,21 @@ class Belief:
 
     @classmethod
     def of(
-        cls, R: Array, v: Array, p: Array, d: Array, gyroscope_bias: Array, accelerometer_bias: Array, covariance: Array
+        cls,
+        R: Array,
+        v: Array,
+        p: Array,
+        d: Array,
+        gyroscope_bias: Array,
+        accelerometer_bias: Array,
+        covariance: Array,
+        soles: Array | None = None,
     ) -> Belief:
-        """From its parts, with the shapes of the properties above; how contacts lean is not known yet."""
+        """From its parts, with the shapes of the properties above; how contacts lean is not known yet.
+
+        Args:
+            soles: rotations of the soles in the world, (…, soles, 3, 3); identities if not given.
+        """
         n = covariance.shape[-1]
         rows, columns = np.triu_indices(n)
         d = np.asarray(d, dtype=float)
@@ -138,4 +169,7 @@ class Belief:
             covariance[..., rows, columns],
             np.zeros((*flat.shape[:-1], 6 * d.shape[-2])),
         ]
+        count = (n - 15) // 3 - d.shape[-2]
+        turns = np.broadcast_to(np.eye(3), (*flat.shape[:-1], count, 3, 3)) if soles is None else np.asarray(soles)
+        parts.append(quaternions.from_rotation(turns).reshape(*flat.shape[:-1], 4 * count))
         return cls(np.concatenate(parts, axis=-1), d.shape[-2])

@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple, Self
+from dataclasses import asdict
+from math import isfinite, isnan, nan
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algebra import rigid
 from ..algebra.arrays import finite
-from ..errors import ModelError, ShapeError, unknown_name
+from ..clock import Clock
+from ..errors import EquipoiseError, ModelError, ShapeError, unknown_name
 from ..machine.cached import cached
 from ..machine.kernel import Kernel
 from ..machine.program import Program
@@ -21,7 +24,8 @@ from ..machine.store import kernel_of
 from ..model.tree import Tree
 from .belief import Belief, BeliefLayout
 from .frames import Contacts, Place, contact_points, on_the_robot
-from .noise import CONTACT, FilterNoise, Prior
+from .gate import SampleGate
+from .noise import FilterNoise, Prior
 from .settling import Settling
 from .soles import Sole, soles_of
 from .touch import SETTINGS, Touch, TouchObserver, TouchSettings
@@ -32,6 +36,10 @@ if TYPE_CHECKING:
 Array = np.ndarray
 Standing = Mapping[str, float] | ArrayLike | None  # of each contact whether it stands, or how probable that is
 NOISE, PRIOR = FilterNoise(), Prior()
+SAMPLE = ("gyroscope", "accelerometer", "joints", "joint_rates")
+GATE = 1000.0  # squared innovation; a contact that is farther off, by some thirty deviations, is an outlier
+PATIENCE = 3  # steps in a row in which all contacts are
+STRONG = 3.0  # of a joint's effort limit; no measured torque is larger
 
 
 class Estimate(NamedTuple):
@@ -40,7 +48,7 @@ class Estimate(NamedTuple):
     belief: Belief
     q: Array  # (…, nq)
     v: Array  # (…, nv)
-    squares: Array  # (…, contacts) innovations squared in their own covariance: 3 on average; 0 where not held
+    squares: Array  # (…, contacts) innovations squared in their own covariance: 3, of soles 6 on average; 0 if not held
     likelihood: Array  # (…,) log-density of the innovations
     speeds: Array  # (…, contacts, 3) m/s, of the contacts by IMU and encoders, world axes
 
@@ -62,7 +70,9 @@ class Estimator:
 
     Attributes:
         touch: what the torques showed of contacts in the last step, None where they were not asked.
-        rejected: samples that were passed over.
+        counts: why how many values of sensors and contacts were passed over: "not numbers" (whole samples), "sensors"
+            (values beyond their range or far off), "time" (stamps, see `Clock`), "contacts" (seen far from where they
+            were held).
     """
 
     robot: Robot
@@ -73,7 +83,7 @@ class Estimator:
     settings: TouchSettings
     contacts: tuple[str, ...]
     kernel: Kernel
-    rejected: int
+    counts: dict[str, int]
 
     def __copy__(self) -> Self:
         """A copy goes its own way: nothing that changes is shared."""
@@ -96,7 +106,9 @@ class Estimator:
         self.watch, self.settings, self._given, self._watching = watch, settings, contacts, watch is not None
         self._points = contact_points(robot, contacts)
         self.contacts = tuple(self._points)
-        self.kernel = _kernel(robot, on_the_robot(robot, imu), list(soles_of(robot, contacts).values()))
+        soles = soles_of(robot, contacts)
+        self._flat = [name for name, sole in soles.items() if sole.carries_turn]
+        self.kernel = _kernel(robot, on_the_robot(robot, imu), list(soles.values()))
         self._buffers()
 
     # --- many filters at once -----------------------------------------------------------------------------------------
@@ -122,7 +134,7 @@ class Estimator:
             joints: (…, nq − 7).
             joint_rates: (…, nv − 6).
             held: (…, contacts): 1 for contacts that stood before this step and stand now, else 0.
-            noise: (…, 9), the fields of `FilterNoise` but the last; the estimator's own if not given.
+            noise: (…, 10), as `FilterNoise.numbers` has them; the estimator's own if not given.
         """
         own = self.noise.numbers if noise is None else noise
         seconds = np.asarray(dt, dtype=float)[..., None]
@@ -135,11 +147,16 @@ class Estimator:
     def _buffers(self) -> None:
         """Arrays that the kernel reads and writes in every step."""
         self._in = {argument.name: np.zeros(argument.size) for argument in self.kernel.program.inputs}
+        self._ends = np.cumsum([self._in[name].size for name in SAMPLE])[:-1]
+        self._gate = SampleGate(self.robot, self.noise)
+        effort = np.asarray(self.robot.limits.effort)[6:]
+        self._strongest = np.where(effort > 0, STRONG * effort, np.inf)
         self._out = {output.name: np.zeros(output.shape) for output in self.kernel.program.outputs}
-        self._in["noise"][:] = self.noise.numbers
+        self._noises = self.noise.numbers, self.noise.unsettled_numbers
+        self._clock = Clock()
         self._run = self.kernel.bound(list(self._in.values()), list(self._out.values()))
         self._all = np.ones(len(self.contacts), dtype=bool)
-        layout = BeliefLayout(len(self.contacts))
+        layout = BeliefLayout(len(self.contacts), len(self._flat))
         self._height_rows = slice(layout.position.stop + 2, layout.gyroscope_bias.start, 3)
         self._least = self.settings.force(self.robot)
         self._settling, self._settles = Settling(self.noise.accelerometer), self.noise.unsettled > self.noise.contact
@@ -154,7 +171,9 @@ class Estimator:
             v: (nv,), at rest if not given.
             t: s, of that state; that of the first call if not given.
         """
-        self._time, self._known = t, q is not None
+        self._clock.reset(nan if t is None else t)
+        self._gate.reset()
+        self._known, self._elapsed, self._lost = q is not None, 0.0, 0
         self._touching, self._trusted = (
             np.zeros(len(self.contacts), dtype=bool),
             np.zeros(len(self.contacts), dtype=bool),
@@ -164,7 +183,7 @@ class Estimator:
         self._settling.reset()
         self._q: Array = self.robot.neutral()
         self._v: Array = np.zeros(self.robot.nv)
-        self.rejected = 0
+        self.counts = dict.fromkeys(("not numbers", "sensors", "time", "contacts"), 0)
         self.touch: Touch | None = None
         if "observer" in self.__dict__:
             self.observer.reset()
@@ -179,8 +198,9 @@ class Estimator:
         """The belief around a given state, with the errors of `prior`."""
         X, V = self.robot.pose(q, self.imu), self.robot.velocity(q, v, self.imu)
         R, p = X[:3, :3], X[:3, 3]
-        P = self.prior.covariance(V[:3], p, len(self.contacts))
-        return Belief.of(R, V[:3], p, self.contact_points(q), np.zeros(3), np.zeros(3), P)
+        P = self.prior.covariance(V[:3], p, len(self.contacts), len(self._flat))
+        soles = np.array([self.robot.pose(q, self._points[name][0])[:3, :3] for name in self._flat]).reshape(-1, 3, 3)
+        return Belief.of(R, V[:3], p, self.contact_points(q), np.zeros(3), np.zeros(3), P, soles)
 
     def contact_points(self, q: Array) -> Array:
         """Where the contacts are at a configuration, (contacts, 3), m."""
@@ -192,6 +212,23 @@ class Estimator:
     def belief(self) -> Belief:
         """Mean and covariance as they are now."""
         return Belief(self._in["belief"].copy(), len(self.contacts))
+
+    @property
+    def description(self) -> dict[str, object]:
+        """What it was made of, as JSON: frame of the IMU, noise, prior, and contacts with their points."""
+        given = self._given.items() if isinstance(self._given, Mapping) else ((None, item) for item in self._given)
+        points = [None if isinstance(item, str) else getattr(item, "points", None) for _, item in given]
+        contacts = {
+            name: {"frame": frame, "points": None if own is None else np.atleast_2d(own).tolist()}
+            for (name, (frame, _)), own in zip(self._points.items(), points, strict=True)
+        }
+        return {"imu": self.imu, "noise": asdict(self.noise), "prior": asdict(self.prior), "contacts": contacts}
+
+    @classmethod
+    def of_description(cls, robot: Robot, told: Mapping[str, Any]) -> Estimator:
+        """Returns the estimator that a `description` tells of."""
+        contacts = {name: SimpleNamespace(**own) for name, own in told["contacts"].items()}
+        return cls(robot, told["imu"], contacts, noise=FilterNoise(**told["noise"]), prior=Prior(**told["prior"]))
 
     @property
     def contact_frames(self) -> dict[str, str]:
@@ -207,6 +244,11 @@ class Estimator:
     def slipping(self) -> tuple[str, ...]:
         """Contacts that stand and move; while another one stands, the filter does without them."""
         return tuple(name for name, slips in zip(self.contacts, self._slips, strict=True) if slips)
+
+    @property
+    def rejected(self) -> int:
+        """Samples, values of sensors and time stamps that were passed over."""
+        return self.counts["not numbers"] + self.counts["sensors"] + self.counts["time"]
 
     @property
     def wrenches(self) -> dict[str, Array]:
@@ -242,8 +284,9 @@ class Estimator:
     ) -> tuple[Array, Array]:
         """One step; the readings are means over the time since the last one, or samples at its end.
 
-        Nothing raises on numbers: where they are not finite, or time runs backwards, the estimate stays what it was,
-        and `rejected` counts.
+        Nothing raises but a contact's name that it does not know: where a sample is no numbers, the estimate stays what
+        it was; a value that its sensor cannot give is held, a time stamp that does not follow is passed over, a contact
+        that is seen far from where it was held is made anew. `counts` counts.
 
         Args:
             t: s.
@@ -259,28 +302,78 @@ class Estimator:
         Returns:
             q (nq,) and v (nv,).
         """
-        if self._time is None:
-            self._begin(t, accelerometer, joints)
+        try:
+            return self._stepped(t, (gyroscope, accelerometer, joints, joint_rates), torques, contacts, forces)
+        except EquipoiseError:
+            raise
+        except (TypeError, ValueError):  # texts, None, other shapes
+            return self._pass_over()
+
+    def _pass_over(self) -> tuple[Array, Array]:
+        self.counts["not numbers"] += 1
+        return self._q.copy(), self._v.copy()
+
+    def _stepped(
+        self,
+        t: float,
+        sample: tuple[Array, ...],
+        torques: Array | None,
+        contacts: Standing,
+        forces: Mapping[str, Array] | None,
+    ) -> tuple[Array, Array]:
         inputs, touching = self._in, self._standing(contacts, forces, torques)
-        inputs["gyroscope"][:], inputs["accelerometer"][:] = gyroscope, accelerometer
-        inputs["joints"][:], inputs["joint_rates"][:] = joints, joint_rates
+        for name, values in zip(SAMPLE, sample, strict=True):
+            inputs[name][:] = values
+        passed = self._clock.called(t)
+        self.counts["time"] = self._clock.doubted
+        if isnan(passed) or not (self._known or self._begin()):
+            return self._pass_over()
+        self._elapsed += passed
+        dt = self._elapsed  # since the last sample that could be used
         trusted = self._that_rest(touching) if True in self._slips else touching
         inputs["held"][:] = trusted & self._trusted
-        inputs["dt"][0] = dt = np.nan if self._time is None else t - self._time
-        if self._settles:
-            unsettled = self._settling(dt, inputs["accelerometer"], trusted)
-            inputs["noise"][CONTACT] = self.noise.unsettled if unsettled else self.noise.contact
-        updated = self._out["belief"]
-        if not dt >= 0 or self._run() or not isfinite(updated.dot(updated)):
-            self.rejected += 1
-            return self._q.copy(), self._v.copy()
-        inputs["belief"][:] = updated
-        self._time, self._touching, self._trusted = t, touching, trusted
+        inputs["dt"][0] = dt
+        unsettled = self._settles and self._settling(dt, inputs["accelerometer"], trusted)
+        inputs["noise"][:] = self._noises[unsettled]
+        together = np.concatenate([inputs[name] for name in SAMPLE])
+        wrong = self._gate(together, dt, inputs["noise"])
+        if wrong > 0:
+            for name, values in zip(SAMPLE, np.split(together, self._ends), strict=True):
+                inputs[name][:] = values
+        if wrong < 0 or self._run() or not isfinite(self._out["belief"].dot(self._out["belief"])):
+            return self._pass_over()
+        self.counts["sensors"] += wrong
+        if self._out["squares"].max(initial=0.0) > GATE:
+            trusted = self._without_outliers(trusted)
+        else:
+            self._lost = 0
+        inputs["belief"][:] = self._out["belief"]
+        self._elapsed, self._touching, self._trusted = 0.0, touching, trusted
         self._watch_slips(dt)
         self._q, self._v = self._out["q"].copy(), self._out["v"].copy()
         if torques is not None and (self._watching or (contacts is None and forces is None)):
-            self.touch = self.observer(t, self._q, self._v, torques, self._heights())
+            torques = np.clip(torques, -self._strongest, self._strongest)
+            self.touch = self.observer(self._clock.now, self._q, self._v, torques, self._heights())
         return self._q.copy(), self._v.copy()
+
+    def _without_outliers(self, trusted: Array) -> Array:
+        """The step once more without contacts that are seen far from where they are held; those that are left.
+
+        Where that is so of all, again and again, the state is wrong: it becomes as uncertain as at first.
+        """
+        far = self._out["squares"] > GATE
+        self.counts["contacts"] += int(far.sum())
+        self._lost = self._lost + 1 if far[self._in["held"] > 0].all() else 0
+        if self._lost > PATIENCE:
+            belief = self.belief
+            P = self.prior.covariance(belief.velocity, belief.position, len(self.contacts), len(self._flat))
+            self._in["belief"][belief.layout.covariance] += P[np.triu_indices(len(P))]
+            self._lost = 0
+        else:
+            self._in["held"][far] = 0.0
+            trusted = trusted & ~far
+        self._run()
+        return trusted
 
     def _watch_slips(self, dt: float) -> None:
         """Contacts that stand and move: the filter does without them until they rest again."""
@@ -335,19 +428,19 @@ class Estimator:
             raise ShapeError(f"contacts has one number for each of {', '.join(self.contacts)}, got shape {flags.shape}")
         return flags
 
-    def _begin(self, t: float, accelerometer: Array, joints: Array) -> None:
-        """The first call: the state that `reset` was given, or upright, at rest, the lowest contact on the ground."""
-        if not self._known:
-            felt, q = np.asarray(accelerometer, dtype=float), self.robot.neutral()
-            if not (np.linalg.norm(felt) > 0 and finite(felt) and finite(np.asarray(joints, dtype=float))):
-                return
-            q[7:] = joints
-            up = self.robot.pose(q, self.imu)[:3, :3] @ felt
-            q[3:7] = _upright(up, -np.array(self.robot.model.gravity))
-            heights = self.contact_points(q)[:, 2]
-            q[2] -= heights.min() if len(heights) else 0.0
-            self._in["belief"][:] = self.initial(q, np.zeros(self.robot.nv)).numbers
-        self._time = t
+    def _begin(self) -> bool:
+        """The first sample where `reset` was given no state: upright, at rest, the lowest contact on the ground."""
+        felt, q = self._in["accelerometer"], self.robot.neutral()
+        if not (finite(felt, self._in["joints"]) and felt.any()):
+            return False
+        q[7:] = self._in["joints"]
+        up = self.robot.pose(q, self.imu)[:3, :3] @ felt
+        q[3:7] = _upright(up, -np.array(self.robot.model.gravity))
+        heights = self.contact_points(q)[:, 2]
+        q[2] -= heights.min() if len(heights) else 0.0
+        self._in["belief"][:] = self.initial(q, np.zeros(self.robot.nv)).numbers
+        self._known = True
+        return True
 
 
 def _about_origin(wrench: Array, arm: Array) -> Array:
@@ -377,9 +470,10 @@ def _kernel(robot: Robot, imu: Place, soles: Sequence[Sole]) -> Kernel:
 def _traced(tree: Tree, imu: Place, soles: Sequence[Sole]) -> Program:
     from ..equations.symbols import SX
     from ..machine.trace import trace
-    from .filter_equations import NOISES, step
+    from .filter_equations import step
+    from .noise import NOISES
 
-    layout, k = BeliefLayout(len(soles)), len(soles)
+    layout, k = BeliefLayout(len(soles), sum(sole.carries_turn for sole in soles)), len(soles)
     sizes = {
         "belief": layout.size, "gyroscope": 3, "accelerometer": 3, "joints": tree.nq - 7, "joint_rates": tree.nv - 6,
         "held": k, "noise": len(NOISES), "dt": 1,

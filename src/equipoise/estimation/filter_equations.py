@@ -9,6 +9,10 @@ of the estimate, and the measurement of a foot by the encoders is linear in ξ w
 not held is placed anew by kinematics at each step: what a foot does in the air leaves no trace, and it is ready to
 touch.
 
+A flat contact also keeps its orientation R_WC while it is held, with the error ψ of R̄_WC = exp(ψ) R_WC: the encoders
+see R_IC, and log(R̄_WI R_IC R̄_WCᵀ) is linear in φ − ψ with a constant matrix, too. [RBRS14], Rotella et al.: State
+estimation for a humanoid robot, IROS 2014, also have the foot's orientation in the state.
+
 [HGEG20]: Hartley, Ghaffari, Eustice, Grizzle: Contact-aided invariant extended Kalman filtering for robot state
 estimation, IJRR 39(4), 2020. Its equations are named by what they state; the numbers differ between its versions.
 """
@@ -16,27 +20,27 @@ estimation, IJRR 39(4), 2020. Its equations are named by what they state; the nu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, pi
 
 import casadi
 
 from ..algebra import quaternions
+from ..equations.factors import factorised
 from ..equations.inverse_dynamics import Place
 from ..equations.jacobians import velocity
 from ..equations.kinematics import poses
 from ..equations.manifold import coordinate_rates, entries
-from ..equations.symbols import SX, SYMBOLS, constant, cross, skew, solve_positive_definite, stack, zeros
+from ..equations.symbols import SX, SYMBOLS, constant, cross, skew, stack, zeros
 from ..model.tree import Tree
 from .belief import BeliefLayout
 from .frames import vertical
+from .noise import NOISES
 from .soles import Sole
 
-NOISES = (
-    "gyroscope", "gyroscope_bias", "accelerometer", "accelerometer_bias", "contact", "encoder", "kinematics", "creep",
-    "rocking",
-)  # fmt: skip
 QUICK, SLOW = 0.01, 0.05  # s over which the lean of a contact is smoothed
+TILTING = 0.05  # rad s/m²/√Hz; of the IMU's squared speed, how soles tilt under load that moves
+PIVOTING = 0.004  # rad s/m²/√Hz; likewise how they turn about the vertical
 CERTAIN = 10.0  # variances of one encoder, smoothed: less of a lean is noise of all joints of a leg
 
 
@@ -50,6 +54,7 @@ class FilterState:
     d: list[SX]
     gyroscope_bias: SX
     accelerometer_bias: SX
+    soles: list[list[SX]]  # unit quaternions of R_WC
 
     @property
     def R(self) -> SX:
@@ -64,16 +69,31 @@ class FilterState:
         new = quaternions.normalised(quaternions.product(turn, self.turn), SYMBOLS)
         zeta = xi[xi.shape[0] - 6 :]
         biases = self.gyroscope_bias + zeta[0:3], self.accelerometer_bias + zeta[3:6]
-        return FilterState(list(new), vectors[0], vectors[1], vectors[2:], *biases)
+        soles = [_turned(q, xi[3 * j : 3 * j + 3]) for j, q in enumerate(self.soles, start=3 + len(self.d))]
+        return FilterState(list(new), vectors[0], vectors[1], vectors[2:], *biases, soles)
+
+
+def _turned(q: list[SX], turn: SX) -> list[SX]:
+    """Unit quaternion q after a turn about axes of the world."""
+    return list(quaternions.normalised(quaternions.product(quaternions.exp(entries(turn), SYMBOLS), q), SYMBOLS))
 
 
 @dataclass(frozen=True)
 class Kinematics:
-    """What the encoders say of one contact: its place in the IMU's axes and how that moves with the joints."""
+    """What the encoders say of one contact: its place in the IMU's axes and how that moves with the joints.
+
+    `own` and `base` are the rows of the error that a measurement compares: those of the contact, and those of the IMU
+    that kinematics add to.
+    """
 
     h: SX  # p_IC, in I
     J: SX  # 3×(joint rates)
     R: SX  # R_IC
+    J_turn: SX  # 3×(joint rates), of the contact's turn against the IMU, in I
+    own: list[int]
+    base: list[int]
+    sole: int | None  # its number among the soles
+    arm: float  # m, to its farthest corner
 
 
 def left_jacobian(w: SX) -> SX:
@@ -94,7 +114,7 @@ def left_jacobian(w: SX) -> SX:
 def predicted(
     state: FilterState, P: SX, w: SX, a: SX, noise: dict[str, SX], creeps: Sequence[SX], gravity: SX, dt: SX
 ) -> tuple[FilterState, SX]:
-    """Mean and covariance after dt with the IMU's rates held; `creeps` are the contacts' densities, squared.
+    """Mean and covariance after dt with the IMU's rates held; `creeps` are densities of contacts and soles, squared.
 
     [HGEG20, IMU and contact dynamics; Riccati equation of the right-invariant error with biases].
 
@@ -107,16 +127,14 @@ def predicted(
     v = state.v + R @ left_jacobian(step) @ force * dt + gravity * dt
     pull = R @ (force + cross(step, force) / 3) + gravity  # of second order in the turn: enough within one step
     p = state.p + state.v * dt + pull * (dt * dt / 2)
-    mean = FilterState(
-        list(quaternions.normalised(turn, SYMBOLS)), v, p, state.d, state.gyroscope_bias, state.accelerometer_bias
-    )
+    mean = replace(state, turn=list(quaternions.normalised(turn, SYMBOLS)), v=v, p=p)
     Phi = _transition(state, R, gravity, dt)
     return mean, symmetric(Phi @ (P + _process_noise(state, noise, creeps) * dt) @ Phi.T)
 
 
 def _transition(state: FilterState, R: SX, gravity: SX, dt: SX) -> SX:
     """Φ = 1 + A dt + …, with A of the linear error dynamics with biases [HGEG20]."""
-    n = 15 + 3 * len(state.d)
+    n = 15 + 3 * len(state.d) + 3 * len(state.soles)
     Phi, g = constant(_identity(n)), skew(gravity)
     Phi[3:6, 0:3] = g * dt
     Phi[6:9, 0:3] = g * (dt * dt / 2)
@@ -133,7 +151,7 @@ def _process_noise(state: FilterState, noise: dict[str, SX], creeps: Sequence[SX
 
     R drops out, because the noises are the same in all directions.
     """
-    count = 5 + len(state.d)
+    count = 5 + len(state.d) + len(state.soles)
     Q, one = zeros(3 * count, 3 * count), constant(_identity(3))
     gyroscope = noise["gyroscope"] ** 2
     arms = [one, *(skew(x) for x in (state.v, state.p, *state.d))]
@@ -141,25 +159,36 @@ def _process_noise(state: FilterState, noise: dict[str, SX], creeps: Sequence[SX
         for j, right in enumerate(arms):
             Q[3 * i : 3 * i + 3, 3 * j : 3 * j + 3] = gyroscope * left @ right.T
     own = {1: "accelerometer", count - 2: "gyroscope_bias", count - 1: "accelerometer_bias"}
-    strengths = {i: noise[name] ** 2 for i, name in own.items()}
+    strengths = {i: noise[name] ** 2 * one for i, name in own.items()}
     strengths |= {3 + i: creep for i, creep in enumerate(creeps)}
     for i, squared in strengths.items():
-        Q[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] += squared * one
+        Q[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] += squared
     return Q
 
 
-def contact_noise(state: FilterState, P: SX, lean: SX, arm: float, noise: dict[str, SX], dt: SX) -> SX:
-    """Density of a held point's velocity, squared: at rest, by the robot's own motion, and by that of the sole.
+def contact_noise(
+    state: FilterState, P: SX, lean: SX, seen: Kinematics, noise: dict[str, SX], up: SX, dt: SX
+) -> tuple[SX, SX]:
+    """Densities of a held point's velocity and of its sole's turn rate, squared, world axes, (3, 3) each.
+
+    They have parts at rest, by the robot's own motion, and by that of the sole.
 
     Nearly at rest, the load on a sole is a function of where the centre of mass is, and sole and ground give in
-    proportion to it: a contact point moves by a part of the body's velocity. A sole that rocks turns about some edge
-    of it, and its middle moves by as much as its corners do; what encoders and the gyroscope's bias may feign is none.
+    proportion to it: a contact point moves by a part of the body's velocity. A sole that rocks tilts about a level
+    edge of it, and its middle rises by as much as its corners do; what encoders and the gyroscope's bias may feign is
+    none.
     """
-    rate, n = (lean[0:3] - lean[3:6]) / SLOW, P.shape[0]
+    rate, n, one = (lean[0:3] - lean[3:6]) / SLOW, P.shape[0], constant(_identity(3))
     by_bias = casadi.trace(P[n - 6 : n - 3, n - 6 : n - 3])
     floor = CERTAIN * noise["encoder"] ** 2 * dt / (QUICK * SLOW * SLOW) + by_bias
-    rocking = noise["rocking"] ** 2 * arm * arm * casadi.fmax(rate.T @ rate - floor, 0)
-    return noise["contact"] ** 2 + noise["creep"] ** 2 * state.v.T @ state.v + rocking
+    squared = rate.T @ rate
+    rocking = noise["rocking"] ** 2 * casadi.fmax(squared - floor, 0)
+    creep = noise["contact"] ** 2 + noise["creep"] ** 2 * state.v.T @ state.v
+    axis = cross(up, state.R @ (seen.R @ rate))
+    tilts = rocking / (axis.T @ axis + floor) * axis @ axis.T
+    speed, level = state.v.T @ state.v, one - up @ up.T
+    turn = noise["turning"] ** 2 * one + speed**2 * (TILTING**2 * level + PIVOTING**2 * up @ up.T)
+    return (creep + rocking * seen.arm**2) * one, turn + tilts
 
 
 def leaning(ahead: FilterState, state: FilterState, seen: Kinematics, lean: SX, held: SX, up: SX, dt: SX) -> SX:
@@ -177,9 +206,27 @@ def leaning(ahead: FilterState, state: FilterState, seen: Kinematics, lean: SX, 
 
 def kinematic_noise(R: SX, seen: Kinematics, noise: dict[str, SX]) -> SX:
     """N̄ = R J Cov Jᵀ Rᵀ [HGEG20, noise of the kinematic measurement], and what the robot's geometry itself is wrong
-    by."""
-    J = R @ seen.J
-    return noise["encoder"] ** 2 * J @ J.T + noise["kinematics"] ** 2 * constant(_identity(3))
+    by; of a sole for its turn as well."""
+    scales = [noise["kinematics"]] * 3
+    if seen.sole is None:
+        J = R @ seen.J
+    else:
+        J, scales = stack(R @ seen.J, R @ seen.J_turn), scales + [noise["kinematics"] / seen.arm] * 3
+    return noise["encoder"] ** 2 * J @ J.T + casadi.diag(stack(*scales) ** 2)
+
+
+def innovation(state: FilterState, i: int, seen: Kinematics) -> SX:
+    """Where kinematics see a contact against where it is held, and how much its sole is turned from how it is held."""
+    place = state.p + state.R @ seen.h - state.d[i]
+    if seen.sole is None:
+        return place
+    turn = quaternions.product(sole_of(state, seen), quaternions.conjugate(state.soles[seen.sole]))
+    return stack(place, *quaternions.log(turn, SYMBOLS))
+
+
+def sole_of(state: FilterState, seen: Kinematics) -> list[SX]:
+    """Quaternion of R_WC as kinematics see it."""
+    return list(quaternions.normalised(quaternions.product(state.turn, _quaternion(seen.R)), SYMBOLS))
 
 
 def corrected(
@@ -187,52 +234,50 @@ def corrected(
 ) -> tuple[FilterState, SX, SX, SX]:
     """(mean, covariance, squared innovation, log-likelihood) after contact i is seen; as before where it is not held.
 
-    H ξ = ξ_d − ξ_p is the same at every state; the covariance is in Joseph's form [HGEG20,
+    H ξ = (ξ_d − ξ_p, ψ − φ) is the same at every state; the covariance is in Joseph's form [HGEG20,
     right-invariant correction by forward kinematics].
     """
-    R, n = state.R, P.shape[0]
-    d = slice(9 + 3 * i, 12 + 3 * i)
-    N = kinematic_noise(R, seen, noise)
-    innovation = state.p + R @ seen.h - state.d[i]
-    HP = P[d, :] - P[6:9, :]
-    S = HP[:, d] - HP[:, 6:9] + N
-    solved = solve_positive_definite(S, casadi.horzcat(HP, innovation))
+    n, own, base = P.shape[0], seen.own, seen.base
+    N, off = kinematic_noise(state.R, seen, noise), innovation(state, i, seen)
+    HP = P[own, :] - P[base, :]
+    S = factorised(HP[:, own] - HP[:, base] + N)
+    solved = S.solve(casadi.horzcat(HP, off))
     K = held * solved[:, :n].T
     A = P - K @ HP  # (1 − K H) P
-    P_new = symmetric(A + (K @ N - (A[:, d] - A[:, 6:9])) @ K.T)
-    squared = held * innovation.T @ solved[:, n]
-    likelihood = -(squared + held * (casadi.log(_determinant(S)) + 3 * log(2 * pi))) / 2
-    return state.moved(K @ innovation), P_new, squared, likelihood
+    P_new = symmetric(A + (K @ N - (A[:, own] - A[:, base])) @ K.T)
+    squared = held * off.T @ solved[:, n]
+    density = len(own) * log(2 * pi) - sum(casadi.log(pivot) for pivot in S.pivots)
+    return state.moved(K @ off), P_new, squared, -(squared + held * density) / 2
 
 
 def placed(
     state: FilterState, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]
 ) -> tuple[FilterState, SX]:
-    """Contact i put where kinematics see it, unless it is held: d = p + R h, ξ_d = ξ_p + R J w.
+    """Contact i put where kinematics see it, unless it is held: d = p + R h, ξ_d = ξ_p + R J w; its sole likewise.
 
     [HGEG20, adding contact points].
     """
-    R, d = state.R, slice(9 + 3 * i, 12 + 3 * i)
+    own, base = seen.own, seen.base
     fresh = SX(P)
-    fresh[d, :] = P[6:9, :]
-    fresh[:, d] = fresh[:, 6:9]
-    fresh[d, d] = P[6:9, 6:9] + kinematic_noise(R, seen, noise)
+    fresh[own, :] = P[base, :]
+    fresh[:, own] = fresh[:, base]
+    fresh[own, own] = P[base, base] + kinematic_noise(state.R, seen, noise)
     chosen = SX(P)
-    chosen[d, :] = casadi.if_else(held, P[d, :], fresh[d, :])
-    chosen[:, d] = casadi.if_else(held, P[:, d], fresh[:, d])
-    where = state.p + R @ seen.h
+    chosen[own, :] = casadi.if_else(held, P[own, :], fresh[own, :])
+    chosen[:, own] = casadi.if_else(held, P[:, own], fresh[:, own])
+    where = state.p + state.R @ seen.h
     places = [casadi.if_else(held, x, where) if k == i else x for k, x in enumerate(state.d)]
-    return FilterState(state.turn, state.v, state.p, places, state.gyroscope_bias, state.accelerometer_bias), chosen
+    soles = list(state.soles)
+    if seen.sole is not None:
+        kept, new = soles[seen.sole], sole_of(state, seen)
+        soles[seen.sole] = [casadi.if_else(held, x, y) for x, y in zip(kept, new, strict=True)]
+    return replace(state, d=places, soles=soles), chosen
 
 
 def symmetric(P: SX) -> SX:
     """The matrix of the upper triangle alone: what lies below is never computed."""
     upper = casadi.triu(P)
     return upper + casadi.triu(P, False).T
-
-
-def _determinant(S: SX) -> SX:
-    return S[0, :] @ casadi.cross(S[1, :].T, S[2, :].T)
 
 
 def _identity(n: int) -> list[list[int]]:
@@ -252,18 +297,25 @@ class RobotKinematics:
     contacts: list[Kinematics]
 
 
-def robot_kinematics(tree: Tree, joints: SX, rates: SX, imu: Place, contacts: Sequence[Place]) -> RobotKinematics:
+def robot_kinematics(tree: Tree, joints: SX, rates: SX, imu: Place, soles: Sequence[Sole]) -> RobotKinematics:
     """The robot with its base held at the origin of the world."""
     q, v = stack(constant([0, 0, 0, 1, 0, 0, 0]), joints), stack(zeros(6), rates)
     where = poses(tree, q)
     R_BI, p_BI = where.frame(tree, imu)
     speed = SX.sym("speed", tree.nv - 6)
     flow = coordinate_rates(tree, q, stack(zeros(6), speed))[7:]
-    seen = []
-    for place in contacts:
-        h = R_BI.T @ (where.frame(tree, place)[1] - p_BI)
+    seen, flat = list[Kinematics](), 0
+    for i, sole in enumerate(soles):
+        R, p = where.frame(tree, sole.place)
+        h = R_BI.T @ (p - p_BI)
         J = casadi.sparsify(casadi.jacobian(casadi.jtimes(h, joints, flow), speed))
-        seen.append(Kinematics(h, J, R_BI.T @ where.frame(tree, place)[0]))
+        turn = [velocity(tree, q, stack(zeros(6), speed), place)[3:6] for place in (sole.place, imu)]
+        J_turn = casadi.sparsify(casadi.jacobian(R_BI.T @ (turn[0] - turn[1]), speed))
+        own, base, number = [*range(9 + 3 * i, 12 + 3 * i)], [6, 7, 8], None
+        if sole.carries_turn:
+            at, number, flat = 9 + 3 * (len(soles) + flat), flat, flat + 1
+            own, base = [*own, *range(at, at + 3)], [*base, 0, 1, 2]
+        seen.append(Kinematics(h, J, R_BI.T @ R, J_turn, own, base, number, sole.arm))
     return RobotKinematics(R_BI, p_BI, velocity(tree, q, v, imu), seen)
 
 
@@ -307,14 +359,17 @@ def _quaternion(R: SX) -> list[SX]:
 
 def step(tree: Tree, imu: Place, soles: Sequence[Sole], symbols: dict[str, SX]) -> dict[str, SX]:
     """One step of the filter: predict with the IMU, correct with the contacts that are held, place the others."""
-    layout, dt = BeliefLayout(len(soles)), symbols["dt"]
+    layout, dt = BeliefLayout(len(soles), sum(sole.carries_turn for sole in soles)), symbols["dt"]
     state, P = unpacked(layout, symbols["belief"])
     leans = [symbols["belief"][layout.lean(i)] for i in range(len(soles))]
     noise = {name: symbols["noise"][i] for i, name in enumerate(NOISES)}
-    places = [sole.place for sole in soles]
-    seen = robot_kinematics(tree, symbols["joints"], symbols["joint_rates"], imu, places)
+    seen = robot_kinematics(tree, symbols["joints"], symbols["joint_rates"], imu, soles)
     gravity = constant(tree.gravity)
-    creeps = [contact_noise(state, P, lean, sole.arm, noise, dt) for lean, sole in zip(leans, soles, strict=True)]
+    up = constant(vertical(tree.gravity))
+    pairs = zip(leans, seen.contacts, strict=True)
+    densities = [contact_noise(state, P, lean, contact, noise, up, dt) for lean, contact in pairs]
+    creeps = [place for place, _ in densities]
+    creeps += [turn for (_, turn), sole in zip(densities, soles, strict=True) if sole.carries_turn]
     state, P = predicted(state, P, symbols["gyroscope"], symbols["accelerometer"], noise, creeps, gravity, dt)
     ahead, squares, total = state, [], zeros(1)
     for i, contact in enumerate(seen.contacts):
@@ -324,9 +379,8 @@ def step(tree: Tree, imu: Place, soles: Sequence[Sole], symbols: dict[str, SX]) 
     for i, contact in enumerate(seen.contacts):
         state, P = placed(state, P, i, contact, symbols["held"][i], noise)
     q, v = base_state(state, seen, symbols["gyroscope"], symbols["joints"], symbols["joint_rates"])
-    up = constant(vertical(tree.gravity))
     leans = [leaning(ahead, state, seen.contacts[i], lean, symbols["held"][i], up, dt) for i, lean in enumerate(leans)]
-    belief = stack(packed(state, P), *leans)
+    belief = stack(packed(state, P), *leans, *(x for q in state.soles for x in q))
     speeds = stack(*(contact_velocity(state, seen, k, symbols) for k in range(len(soles))))
     return {"belief": belief, "q": q, "v": v, "squares": stack(*squares), "likelihood": total, "speeds": speeds}
 
@@ -337,6 +391,7 @@ def unpacked(layout: BeliefLayout, belief: SX) -> tuple[FilterState, SX]:
     mean = FilterState(
         entries(belief[layout.quaternion]), belief[layout.velocity], belief[layout.position], d,
         belief[layout.gyroscope_bias], belief[layout.accelerometer_bias],
+        [entries(belief[layout.sole(j)]) for j in range(layout.soles)],
     )  # fmt: skip
     P, n, at = SX(layout.n, layout.n), layout.n, layout.covariance.start
     for i in range(n):

@@ -10,7 +10,12 @@ from ..algebra.rigid import skew
 from ..errors import StateError
 
 Array = np.ndarray
-CONTACT = 4  # of `FilterNoise.numbers`
+NOISES = (  # fields of `FilterNoise` that one step reads, in their order
+    "gyroscope", "gyroscope_bias", "accelerometer", "accelerometer_bias", "contact", "encoder", "kinematics", "creep",
+    "rocking", "turning",
+)  # fmt: skip
+UNSETTLED_TURNING = 0.1  # rad/s/√Hz; a sole that settles may pivot and tilt by some hundredths of a radian
+GYROSCOPE, ACCELEROMETER, CONTACT, TURNING = map(NOISES.index, ("gyroscope", "accelerometer", "contact", "turning"))
 
 
 def _require_finite(given: FilterNoise | Prior) -> None:
@@ -38,6 +43,10 @@ class FilterNoise:
             without points have no corners.
         unsettled: m/s/√Hz in place of `contact` where that is less, while contacts settle: after one was made or lost,
             or a shock shook them. `Estimator.step` knows nothing of the steps before, so there it is not used.
+        turning: how a sole that is held turns, rad/s/√Hz; contacts without three points have no sole. It also turns by
+            as much as its corners creep and rock.
+        gyroscope_range: rad/s; a sample beyond it is wrong.
+        accelerometer_range: m/s², likewise.
     """
 
     gyroscope: float = 0.002
@@ -50,6 +59,9 @@ class FilterNoise:
     creep: float = 0.0
     rocking: float = 0.0
     unsettled: float = 0.0
+    turning: float = 3e-4
+    gyroscope_range: float = 35.0  # 2000 °/s, the largest that is common
+    accelerometer_range: float = 320.0  # 32 g, likewise
 
     def __post_init__(self) -> None:
         _require_finite(self)
@@ -60,8 +72,16 @@ class FilterNoise:
 
     @property
     def numbers(self) -> Array:
-        """All but the last field, (9,): those of one step."""
-        return np.array(astuple(self)[:-1])
+        """Those of one step, (10,): the fields that `NOISES` names."""
+        return np.array([getattr(self, name) for name in NOISES])
+
+    @property
+    def unsettled_numbers(self) -> Array:
+        """The same while contacts settle: they creep more, and soles turn freely."""
+        numbers = self.numbers
+        if self.unsettled > self.contact:
+            numbers[CONTACT], numbers[TURNING] = self.unsettled, max(UNSETTLED_TURNING, self.turning)
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -85,18 +105,20 @@ class Prior:
     def __post_init__(self) -> None:
         _require_finite(self)
 
-    def covariance(self, v: Array, p: Array, contacts: int) -> Array:
+    def covariance(self, v: Array, p: Array, contacts: int, soles: int = 0) -> Array:
         """Of the right-invariant error at velocity v and position p, (n, n): ξ_v = δv + v × φ, ξ_p = δp + p × φ.
 
-        Contacts are as uncertain as the position: a step places them before any is held.
+        Contacts are as uncertain as the position, and soles as the orientation: a step places them before any is held.
         """
-        n = 15 + 3 * contacts
+        n = 15 + 3 * contacts + 3 * soles
         T = np.zeros((n, 15))
         T[0:3, 0:3] = T[3:6, 3:6] = np.eye(3)
         T[3:6, 0:3] = skew(v)
         for i in range(1 + contacts):
             T[6 + 3 * i : 9 + 3 * i, 6:9] = np.eye(3)
             T[6 + 3 * i : 9 + 3 * i, 0:3] = skew(p)
+        for j in range(3 + contacts, 3 + contacts + soles):
+            T[3 * j : 3 * j + 3, 0:3] = np.eye(3)
         T[n - 6 :, 9:] = np.eye(6)
         scales = np.repeat(astuple(self), 3)
         return (T * scales**2) @ T.T

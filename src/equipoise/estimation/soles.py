@@ -31,6 +31,11 @@ class Sole:
     flat: bool
 
     @property
+    def carries_turn(self) -> bool:
+        """Whether its corners span a plane: a sole that is held then keeps its orientation."""
+        return int(np.linalg.matrix_rank(self.corners - self.corners[0], tol=1e-3)) >= 2  # m
+
+    @property
     def arm(self) -> float:
         """m from the contact point to the farthest corner."""
         return float(np.linalg.norm(self.corners, axis=1).max())

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import ShapeError, StateError, unknown_name
 from .belief import Belief
-from .noise import FilterNoise
+from .noise import NOISES, FilterNoise
 
 if TYPE_CHECKING:
     from .estimator import Estimator
@@ -80,7 +80,7 @@ def log_likelihood(estimator: Estimator, log: FilterLog, noises: Array, start: B
     """(log-density of the innovations over a log, mean of their squares), (B,) each.
 
     Args:
-        noises: (B, 9), the fields of `FilterNoise` in order, without the last.
+        noises: (B, 10), fields of `FilterNoise` as `FilterNoise.numbers` has them.
         start: one belief at the first row of the log.
     """
     B = len(noises)
@@ -118,7 +118,7 @@ def tune_noise(
         rounds: passes over the log at most.
         seed: of the draws.
     """
-    names = [f.name for f in _fields()]
+    names = list(NOISES)
     for name in fields:
         if name not in names:
             raise unknown_name("field of FilterNoise", name, names)
@@ -147,7 +147,3 @@ def tune_noise(
 
 def _repeated(row: Array, count: int) -> Array:
     return np.broadcast_to(row, (count, len(row)))
-
-
-def _fields() -> tuple[Any, ...]:
-    return fields(FilterNoise)[:-1]  # `unsettled` is none of a single step

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..estimation.estimator import Estimator
 from ..files import require_writable, written_somewhere
-from ..simulate.replay import replay
+from ..simulate.replay import estimator_of, replay
 from ..simulate.run import Run
-from ..simulate.sensors import imu_frame
 
 
 def replay_command(
@@ -24,8 +20,9 @@ def replay_command(
     """A log through an estimator; a table of its errors; the run with the new estimates."""
     require_writable(out)
     run = Run.load(log)
-    feet: Any = list(contacts) if contacts else dict(run.contacts)
-    replayed = replay(run, Estimator(run.robot, imu or imu_frame(run.robot), feet))
+    estimator = estimator_of(run, imu, contacts)
+    console.print(f"IMU at {estimator.imu}, contacts {', '.join(estimator.contacts) or 'none'}", highlight=False)
+    replayed = replay(run, estimator)
     table = Table(title=f"{run.robot.name}: {run.duration:g} s, {len(run.t)} rows")
     for column in ("error of the base", "RMS", "largest", "at the end"):
         table.add_column(column)
@@ -39,6 +36,6 @@ def replay_command(
     console.print(table)
     result = replace(run, estimates={"q": replayed.q, "v": replayed.v})
     if out is not None:
-        path = written_somewhere(out, result.to_mcap if Path(out).suffix == ".mcap" else result.save)
+        path = written_somewhere(out, result.save)
         console.print(f"{path}", highlight=False, soft_wrap=True)
     return result

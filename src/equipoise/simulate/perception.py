@@ -100,6 +100,11 @@ class Perception:
         if len(self.readings) % EVERY == 0:
             controller.correct_com(self.com_offset.offset)
 
+    @property
+    def sensing(self) -> dict[str, object]:
+        """What makes readings and estimates, as a run keeps it."""
+        return {**getattr(self.estimator, "description", {}), "imu": self.suite.frame}
+
     # --- the record ---------------------------------------------------------------------------------------------------
 
     def recorded(self) -> tuple[dict[str, Array], dict[str, Array]]:

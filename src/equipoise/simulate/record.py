@@ -128,6 +128,7 @@ class RunRecorder:
             obstacles=tuple(item for item, _ in pairs),
             safe_distances=tuple(float(safe) for _, safe in pairs),
             scenario=dict(scenario or {}),
+            sensing={} if perception is None else perception.sensing,
             seed=seed,
             outcome=outcome,
         )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..estimation.estimator import Estimator
 from .archive import RunError
 from .run import Run
+from .sensors import imu_frame, imu_frames
 
 Array = np.ndarray
 
@@ -33,6 +35,37 @@ class Replay:
     position_error: Array
     velocity_error: Array
     tilt_error: Array
+
+
+def estimator_of(run: Run, imu: str | None = None, contacts: Sequence[str] | None = None) -> Estimator:
+    """Returns the estimator of a run: with the IMU's frame, noise and contacts that the run keeps.
+
+    Args:
+        imu: frame of the IMU; needed where the run does not keep it and several frames of the robot are named so.
+        contacts: frames that may stand, instead of those of the run.
+
+    Raises:
+        RunError: the frame is not the one where the readings come from, or nothing says which one that is.
+    """
+    told = dict(run.sensing)
+    kept = told.get("imu")
+    if imu is not None and kept is not None and not _same_place(run, imu, str(kept)):
+        raise RunError(f"the readings of this run come from an IMU at frame {kept!r}, not at {imu!r}")
+    if imu is None and kept is None and len(found := imu_frames(run.robot)) > 1:
+        raise RunError(f"this run does not say where its IMU is, and {', '.join(found)} may be it: give imu=, or --imu")
+    told["imu"] = imu or kept or imu_frame(run.robot)
+    if contacts:
+        told["contacts"] = {name: {"frame": name, "points": None} for name in contacts}
+    elif "contacts" not in told:
+        told["contacts"] = {name: {"frame": c.frame, "points": c.points} for name, c in run.contacts.items()}
+    try:
+        return Estimator.of_description(run.robot, {"noise": {}, "prior": {}} | told)
+    except (TypeError, AttributeError) as error:
+        raise RunError(f"this run does not say what its estimator was: {error}") from None
+
+
+def _same_place(run: Run, a: str, b: str) -> bool:
+    return bool(np.allclose(run.robot.pose(run.q[0], a), run.robot.pose(run.q[0], b), atol=1e-6))
 
 
 def replay(run: Run, estimator: Any) -> Replay:

@@ -48,6 +48,7 @@ class Run(FrozenData):
         readings: of the sensors, where there were any: gyroscope, accelerometer, joints, joint_rates, torques, and
             "force of CONTACT"; (N, …).
         estimates: q and v of the estimator, where there was one.
+        sensing: what made readings and estimates: the IMU's frame, the estimator's noise, prior and contacts; JSON.
         references: where the controller wanted frames, by frame, (N, 7) position and quaternion; NaN but thirty times a
             second.
         outlines: what the controller drew on the ground, by name, (N, k, 3) m, corners; likewise. A walker: where the
@@ -87,6 +88,7 @@ class Run(FrozenData):
     obstacles: tuple[Solid, ...] = ()
     safe_distances: tuple[float, ...] = ()
     scenario: Mapping[str, object] = field(default_factory=dict)
+    sensing: Mapping[str, object] = field(default_factory=dict)
     seed: int = 0
     outcome: str = "completed"
 
@@ -120,9 +122,12 @@ class Run(FrozenData):
     def save(self, path: str | Path) -> Path:
         """Write everything into one file: a zip of NumPy arrays and a JSON text; whole or not at all.
 
-        The robot goes along, without its meshes. The ending .npz is added where the name has none.
+        The robot goes along, without its meshes. The ending .npz is added where the name has none; a name that ends in
+        .mcap gets an MCAP file, see `to_mcap`.
         """
         target = Path(path)
+        if target.suffix == ".mcap":
+            return self.to_mcap(target)
         target = target if target.suffix else target.with_suffix(".npz")
         return written_whole(target, self.write)
 
@@ -164,6 +169,7 @@ class Run(FrozenData):
             "obstacles": encoded(self.obstacles),
             "safe_distances": list(self.safe_distances),
             "scenario": self.scenario if isinstance(self.scenario, dict) else dict(self.scenario),
+            "sensing": dict(self.sensing),
             "seed": self.seed,
             "outcome": self.outcome,
         }

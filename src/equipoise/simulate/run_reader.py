@@ -113,6 +113,7 @@ def _fields(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> dict[str,
         "obstacles": decoded(header["obstacles"]),
         "safe_distances": tuple(float(distance) for distance in header["safe_distances"]),
         "scenario": header["scenario"],
+        "sensing": header.get("sensing", {}),
         "seed": header["seed"],
         "outcome": header["outcome"],
     }
@@ -185,5 +186,6 @@ def _wrong_things(robot: Robot, parts: Mapping[str, Any]) -> Iterator[str]:
         yield "its obstacles are not solids"
     elif len(parts["safe_distances"]) != len(obstacles):
         yield f"{len(parts['safe_distances'])} safe distances for {len(obstacles)} obstacles"
-    if not isinstance(parts["scenario"], Mapping):
-        yield "its scenario is not a mapping"
+    for name in ("scenario", "sensing"):
+        if not isinstance(parts[name], Mapping):
+            yield f"its {name} is not a mapping"

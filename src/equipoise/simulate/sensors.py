@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 G = 9.80665
+LARGEST = 1e6  # rad/s, m/s²; the range of a sensor without end
 
 
 class _Checked:
@@ -166,6 +167,7 @@ class Sensors:
         creep: float = 3.5e-4,
         rocking: float = 0.3,
         unsettled: float = 1e-3,
+        turning: float = 5e-5,
     ) -> FilterNoise:
         """What an estimator should take these errors for, on hard ground.
 
@@ -175,13 +177,15 @@ class Sensors:
             creep: of the IMU's speed, how they creep besides, 1/√Hz.
             rocking: likewise of the speed of their corners when they tilt.
             unsettled: how they creep just after a touch, a lift or a shock, m/s/√Hz.
+            turning: how soles turn, rad/s/√Hz.
         """
         i, e = self.imu, self.encoders
         encoder = sqrt(e.noise**2 + e.resolution**2 / 12)
         least = 1e-5  # no filter trusts anything without end
         return FilterNoise(
             max(i.gyroscope_noise, least), i.gyroscope_walk, max(i.accelerometer_noise, least), i.accelerometer_walk,
-            contact, max(encoder, least), kinematics, creep, rocking, unsettled,
+            contact, max(encoder, least), kinematics, creep, rocking, unsettled, turning,
+            min(i.gyroscope_range, LARGEST), min(i.accelerometer_range, LARGEST),
         )  # fmt: skip
 
 
@@ -199,12 +203,15 @@ def _part(name: str, kind: Any, given: Any) -> Any:
     return kind(**given)
 
 
-def imu_frame(robot: Robot) -> str:
-    """Where a robot's IMU is: a frame (a site, in MJCF) whose name says so, that of the base first; else the base
-    itself."""
+def imu_frames(robot: Robot) -> list[str]:
+    """Returns the frames (sites, in MJCF) whose name says that an IMU is there, those of the base first."""
     named = [name for name in robot.frames if "imu" in name.lower() and robot.place(name)[0] >= 0]
-    named.sort(key=lambda name: robot.place(name)[0])  # the base is body 0
-    return named[0] if named else str(robot.base_link)
+    return sorted(named, key=lambda name: robot.place(name)[0])  # the base is body 0
+
+
+def imu_frame(robot: Robot) -> str:
+    """Returns the first of these frames, or the base where there is none."""
+    return next(iter(imu_frames(robot)), str(robot.base_link))
 
 
 # --- at work ----------------------------------------------------------------------------------------------------------
