@@ -334,7 +334,7 @@ def test_what_is_not_finite_is_passed_over(robot, rng, bad):
         spoiled[part][1] = bad
         said = estimator(0.01, *spoiled)
         assert_allclose(np.concatenate(said), np.concatenate(first))
-    assert estimator.counts == {"not numbers": 4, "sensors": 0, "time": 0, "contacts": 0}
+    assert estimator.counts == {"not numbers": 4, "sensors": 0, "time": 0, "contacts": 0, "states": 0}
     for wrong in ("much", None, np.zeros(2), [[1.0], [2.0, 3.0]]):
         for part in range(4):
             spoiled = [w, a, joints, rates]

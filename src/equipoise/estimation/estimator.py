@@ -38,7 +38,8 @@ Standing = Mapping[str, float] | ArrayLike | None  # of each contact whether it 
 NOISE, PRIOR = FilterNoise(), Prior()
 SAMPLE = ("gyroscope", "accelerometer", "joints", "joint_rates")
 GATE = 1000.0  # squared innovation; a contact that is farther off, by some thirty deviations, is an outlier
-PATIENCE = 3  # steps in a row in which all contacts are
+DOUBTFUL = 100.0  # likewise, the mean of all contacts that are held: by some ten deviations the state itself is wrong
+PATIENCE = 5  # steps in a row with such contacts, besides those with none
 STRONG = 3.0  # of a joint's effort limit; no measured torque is larger
 
 
@@ -72,7 +73,7 @@ class Estimator:
         touch: what the torques showed of contacts in the last step, None where they were not asked.
         counts: why how many values of sensors and contacts were passed over: "not numbers" (whole samples), "sensors"
             (values beyond their range or far off), "time" (stamps, see `Clock`), "contacts" (seen far from where they
-            were held).
+            were held); and "states": how often the belief was given up, because all contacts were far off.
     """
 
     robot: Robot
@@ -183,7 +184,7 @@ class Estimator:
         self._settling.reset()
         self._q: Array = self.robot.neutral()
         self._v: Array = np.zeros(self.robot.nv)
-        self.counts = dict.fromkeys(("not numbers", "sensors", "time", "contacts"), 0)
+        self.counts = dict.fromkeys(("not numbers", "sensors", "time", "contacts", "states"), 0)
         self.touch: Touch | None = None
         if "observer" in self.__dict__:
             self.observer.reset()
@@ -343,9 +344,9 @@ class Estimator:
         if wrong < 0 or self._run() or not isfinite(self._out["belief"].dot(self._out["belief"])):
             return self._pass_over()
         self.counts["sensors"] += wrong
-        if self._out["squares"].max(initial=0.0) > GATE:
+        if self._out["squares"].max(initial=0.0) > DOUBTFUL:
             trusted = self._without_outliers(trusted)
-        else:
+        elif True in (inputs["held"] > 0):
             self._lost = 0
         inputs["belief"][:] = self._out["belief"]
         self._elapsed, self._touching, self._trusted = 0.0, touching, trusted
@@ -359,19 +360,23 @@ class Estimator:
     def _without_outliers(self, trusted: Array) -> Array:
         """The step once more without contacts that are seen far from where they are held; those that are left.
 
-        Where that is so of all, again and again, the state is wrong: it becomes as uncertain as at first.
+        Where all are far off, again and again, the state is wrong: it becomes as uncertain as `Prior()` has it.
         """
-        far = self._out["squares"] > GATE
+        squares, held = self._out["squares"], self._in["held"]
+        far = squares > GATE
         self.counts["contacts"] += int(far.sum())
-        self._lost = self._lost + 1 if far[self._in["held"] > 0].all() else 0
+        self._lost = self._lost + 1 if squares.sum() > DOUBTFUL * held.sum() else 0
         if self._lost > PATIENCE:
             belief = self.belief
-            P = self.prior.covariance(belief.velocity, belief.position, len(self.contacts), len(self._flat))
+            P = PRIOR.covariance(belief.velocity, belief.position, len(self.contacts), len(self._flat))
             self._in["belief"][belief.layout.covariance] += P[np.triu_indices(len(P))]
             self._lost = 0
-        else:
-            self._in["held"][far] = 0.0
+            self.counts["states"] += 1
+        elif far.any():
+            held[far] = 0.0
             trusted = trusted & ~far
+        else:
+            return trusted
         self._run()
         return trusted
 

@@ -39,8 +39,11 @@ from .noise import NOISES
 from .soles import Sole
 
 QUICK, SLOW = 0.01, 0.05  # s over which the lean of a contact is smoothed
-TILTING = 0.05  # rad s/m²/√Hz; of the IMU's squared speed, how soles tilt under load that moves
-PIVOTING = 0.004  # rad s/m²/√Hz; likewise how they turn about the vertical
+TILTING = (
+    0.008  # rad/m/√Hz; of the IMU's speed, how soles tilt as load moves: human and G1, 0.009 swaying, 0.003 walking
+)
+PIVOTING = 5e-4  # rad/m/√Hz; likewise how they pivot: 2e-4 while they sway, 5e-4 to 9e-4 while they walk
+LASTING = 2.0  # a sole that tips does so for some 0.3 s, three or four times as long as its middle shifts
 CERTAIN = 10.0  # variances of one encoder, smoothed: less of a lean is noise of all joints of a leg
 
 
@@ -187,8 +190,8 @@ def contact_noise(
     axis = cross(up, state.R @ (seen.R @ rate))
     tilts = rocking / (axis.T @ axis + floor) * axis @ axis.T
     speed, level = state.v.T @ state.v, one - up @ up.T
-    turn = noise["turning"] ** 2 * one + speed**2 * (TILTING**2 * level + PIVOTING**2 * up @ up.T)
-    return (creep + rocking * seen.arm**2) * one, turn + tilts
+    turn = noise["turning"] ** 2 * one + speed * (TILTING**2 * level + PIVOTING**2 * up @ up.T)
+    return (creep + rocking * seen.arm**2) * one, turn + LASTING**2 * tilts
 
 
 def leaning(ahead: FilterState, state: FilterState, seen: Kinematics, lean: SX, held: SX, up: SX, dt: SX) -> SX:

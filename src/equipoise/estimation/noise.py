@@ -14,8 +14,7 @@ NOISES = (  # fields of `FilterNoise` that one step reads, in their order
     "gyroscope", "gyroscope_bias", "accelerometer", "accelerometer_bias", "contact", "encoder", "kinematics", "creep",
     "rocking", "turning",
 )  # fmt: skip
-UNSETTLED_TURNING = 0.1  # rad/s/√Hz; a sole that settles may pivot and tilt by some hundredths of a radian
-GYROSCOPE, ACCELEROMETER, CONTACT, TURNING = map(NOISES.index, ("gyroscope", "accelerometer", "contact", "turning"))
+GYROSCOPE, ACCELEROMETER, CONTACT = map(NOISES.index, ("gyroscope", "accelerometer", "contact"))
 
 
 def _require_finite(given: FilterNoise | Prior) -> None:
@@ -77,10 +76,9 @@ class FilterNoise:
 
     @property
     def unsettled_numbers(self) -> Array:
-        """The same while contacts settle: they creep more, and soles turn freely."""
+        """The same while contacts settle: they creep more."""
         numbers = self.numbers
-        if self.unsettled > self.contact:
-            numbers[CONTACT], numbers[TURNING] = self.unsettled, max(UNSETTLED_TURNING, self.turning)
+        numbers[CONTACT] = max(self.contact, self.unsettled)
         return numbers
 
 
