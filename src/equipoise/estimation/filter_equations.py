@@ -39,9 +39,7 @@ from .noise import NOISES
 from .soles import Sole
 
 QUICK, SLOW = 0.01, 0.05  # s over which the lean of a contact is smoothed
-TILTING = (
-    0.008  # rad/m/√Hz; of the IMU's speed, how soles tilt as load moves: human and G1, 0.009 swaying, 0.003 walking
-)
+TILTING = 0.008  # rad/m/√Hz; of the IMU's speed, how soles tilt as load moves: 0.009 swaying, 0.003 walking
 PIVOTING = 5e-4  # rad/m/√Hz; likewise how they pivot: 2e-4 while they sway, 5e-4 to 9e-4 while they walk
 LASTING = 2.0  # a sole that tips does so for some 0.3 s, three or four times as long as its middle shifts
 CERTAIN = 10.0  # variances of one encoder, smoothed: less of a lean is noise of all joints of a leg
