@@ -41,6 +41,7 @@ FEET, TOES, HANDS, KNEES, ELBOWS = (
 PADS = {  # link, and where it touches, m
     "toe": ("foot", (0.14, 0.0, 0.0)), "knee": ("shank", (0.055, 0.0, 0.0)), "elbow": ("forearm", (-0.035, 0.0, 0.0)),
 }  # fmt: skip
+HEEL = (-0.05, 0.0, 0.0)  # m, of a hand in the axes of its palm
 ALONG = {"toe": -0.55, "hand": 0.39, "knee": -0.07, "elbow": 0.42}  # m ahead of where the robot stands
 ASIDE = {"toe": 0.1, "hand": 0.25, "knee": 0.115, "elbow": 0.2}
 STRIDE, CYCLES = 0.25, 4
@@ -98,8 +99,11 @@ def crawler() -> tuple[Robot, list[Any], list[Any]]:
     for part, (link, point) in PADS.items():
         for side in SIDES:
             robot = robot.with_frame(f"{side} {part}", f"{side}_{link}", pose(p=np.array(point)))
+    for hand in HANDS:
+        robot = robot.with_frame(f"heel of {hand}", hand, pose(p=np.array(HEEL)))
     touching: list[Any] = [contacts.FlatContact(f, corners=np.array(body.parts[f].corners), margin=0.005) for f in FEET]
-    touching += [contacts.PointContact(hand, point=(-0.05, 0.0, 0.0)) for hand in HANDS]  # the heel of the hand
+    # Frames at the points that touch: a frame that is tracked then meets the ground whatever the wrist does.
+    touching += [contacts.PointContact(f"heel of {hand}", name=hand) for hand in HANDS]
     touching += [contacts.PointContact(pad) for pad in (*TOES, *KNEES, *ELBOWS)]
     tips = [f"{side}_{part}_corner_{k}" for side in SIDES for part in ("foot", "hand") for k in (0, 3)]
     ground = Plane((0.0, 0.0, 1.0), -BELOW)
