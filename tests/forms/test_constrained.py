@@ -479,9 +479,12 @@ def test_loops_that_cannot_close_say_which():
         closure(robot, "weld", "a", "z")
     with pytest.raises(eq.UnknownNameError, match="kind of closure"):
         closure(robot, "joint", "a", "b")  # type: ignore[arg-type]
-    locked = robot_of(LOOPED).with_locked(["twist"])
+    whole = robot_of(LOOPED)
+    locked = whole.with_locked(["twist"])  # its gear locks the crank as well, and nothing is left to constrain
+    assert "gear" not in locked.model.loops and not {"twist", "crank"} & set(locked.joints)
+    gear = [whole.model.loops["gear"]]
     with pytest.raises(ConstraintError, match="'gear' couples joint 'twist'"):
-        loop_constraints(locked, locked.neutral(), np.zeros(locked.nv))
+        loop_constraints(locked, locked.neutral(), np.zeros(locked.nv), loops=gear)
 
 
 def test_a_foot_welded_to_the_world_moves_the_base_to_it(rng):
