@@ -38,8 +38,8 @@ Standing = Mapping[str, float] | ArrayLike | None  # of each contact whether it 
 NOISE, PRIOR = FilterNoise(), Prior()
 SAMPLE = ("gyroscope", "accelerometer", "joints", "joint_rates")
 GATE = 1000.0  # squared innovation; a contact that is farther off, by some thirty deviations, is an outlier
-DOUBTFUL = 100.0  # likewise, the mean of all contacts that are held: by some ten deviations the state itself is wrong
-PATIENCE = 20  # steps in a row with such contacts, besides those with none
+DOUBTFUL = 200.0  # likewise, the mean of all contacts that are held: by some fourteen deviations the state is wrong
+PATIENCE = 50  # steps in a row with such contacts, besides those with none
 STRONG = 3.0  # of a joint's effort limit; no measured torque is larger
 
 
