@@ -116,7 +116,7 @@ def test_a_state_that_is_wrong_is_found_out_by_its_contacts(times):
             estimator._in["belief"][estimator.belief.layout.velocity] += times * np.array([0.5, -0.3, 0.2])
         _, v = estimator(float(t), *(run.readings[name][k] for name in NAMES))
         if k > WRONG_AT + 300:
-            assert np.linalg.norm(v[:3] - run.v[k, :3]) < 0.1
+            assert np.linalg.norm(v[:3] - run.v[k, :3]) < 0.15
     assert estimator.counts["states"] > 0
     assert replay(run, estimator).position_error[-1] < 5e-3  # and undisturbed
 
