@@ -24,6 +24,14 @@ from equipoise.simulate.interruption import interruption_deferred, termination_i
 STEPS = 60
 
 
+@pytest.fixture(autouse=True)
+def usual_ctrl_c():
+    """Python's own handler, which is not there in processes that a script starts in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def raised() -> None:
     raise KeyboardInterrupt
 
@@ -68,6 +76,14 @@ def test_termination_is_taken_like_ctrl_c():
         os.kill(os.getpid(), signal.SIGTERM)
         assert interruption.asked
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_termination_is_no_less_heard_where_ctrl_c_is_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with termination_interrupts():
+        run = interrupted_run(20, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    assert run.outcome == "interrupted" and len(run.t) in (20, 21)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
 def full_disk(folder: Path, save):

@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import asdict
 from math import isfinite, isnan, nan
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +52,15 @@ class Estimate(NamedTuple):
     squares: Array  # (…, contacts) innovations squared in their own covariance: 3, of soles 6 on average; 0 if not held
     likelihood: Array  # (…,) log-density of the innovations
     speeds: Array  # (…, contacts, 3) m/s, of the contacts by IMU and encoders, world axes
+
+
+class EstimatorDescription(TypedDict):
+    """The plain data that an estimator is made of again; see `Estimator.description`."""
+
+    imu: str
+    contacts: dict[str, dict[str, object]]
+    noise: dict[str, float]
+    prior: dict[str, float]
 
 
 class Estimator:
@@ -226,7 +235,7 @@ class Estimator:
         return {"imu": self.imu, "noise": asdict(self.noise), "prior": asdict(self.prior), "contacts": contacts}
 
     @classmethod
-    def of_description(cls, robot: Robot, told: Mapping[str, Any]) -> Estimator:
+    def of_description(cls, robot: Robot, told: EstimatorDescription) -> Estimator:
         """Returns the estimator that a `description` tells of."""
         contacts = {name: SimpleNamespace(**own) for name, own in told["contacts"].items()}
         return cls(robot, told["imu"], contacts, noise=FilterNoise(**told["noise"]), prior=Prior(**told["prior"]))

@@ -48,8 +48,16 @@ def termination_interrupts() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Asks whoever defers Ctrl-C. It does not raise SIGINT, which processes in the background of a script ignore."""
+    handler = signal.getsignal(signal.SIGINT)
+    if not isinstance(handler, Interruption):
+        raise KeyboardInterrupt
+    handler(number, frame)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from ..estimation.estimator import Estimator
+from ..estimation.estimator import Estimator, EstimatorDescription
 from .archive import RunError
 from .run import Run
 from .sensors import imu_frame, imu_frames
@@ -59,7 +59,8 @@ def estimator_of(run: Run, imu: str | None = None, contacts: Sequence[str] | Non
     elif "contacts" not in told:
         told["contacts"] = {name: {"frame": c.frame, "points": c.points} for name, c in run.contacts.items()}
     try:
-        return Estimator.of_description(run.robot, {"noise": {}, "prior": {}} | told)
+        whole = cast(EstimatorDescription, {"noise": {}, "prior": {}} | told)
+        return Estimator.of_description(run.robot, whole)
     except (TypeError, AttributeError) as error:
         raise RunError(f"this run does not say what its estimator was: {error}") from None
 
