@@ -118,7 +118,7 @@ def solve_ik(
     Raises:
         UnknownNameError: a frame, role or joint that the robot does not have; a weight or priority of no target.
         ShapeError: a target that is neither a pose nor a place, or q0 of the wrong size.
-        StateError: a target that is not finite or not a rigid motion; a weight, height or tolerance that cannot be.
+        StateError: a target that is not finite or not a rigid motion; a weight, height or tolerance out of range.
     """
     allowed = np.full(2, tolerance) if np.ndim(tolerance) == 0 else np.asarray(tolerance, dtype=float)
     if allowed.shape != (2,) or not (np.isfinite(allowed) & (allowed > 0)).all():

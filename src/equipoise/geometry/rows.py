@@ -47,7 +47,7 @@ class Rows:
 
     @property
     def identity(self) -> object:
-        """What stands for it in the cache."""
+        """Returns its identity in the cache."""
         return self.tree, self.layout, self.world
 
 

@@ -103,7 +103,7 @@ class Program:
 
     @property
     def identity(self) -> bytes:
-        """What stands for it in the cache."""
+        """Returns its identity in the cache."""
         return self.to_bytes()
 
     def to_bytes(self) -> bytes:

@@ -52,7 +52,7 @@ class Described:
 
     @property
     def identity(self) -> object:
-        """What stands for it in the cache."""
+        """Returns its identity in the cache."""
         return self.tree, self.model
 
     # --- what it is ---------------------------------------------------------------------------------------------

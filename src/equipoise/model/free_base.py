@@ -24,7 +24,7 @@ from .types import Model
 from .wheels import UP, spins, wheels_of
 
 HANGS = 0.3  # of the reach: how far the ends of legs are below their hips, at least
-ALONG = 0.75  # of the reach: how far they are from their hips along another axis, where that is down
+ALONG = 0.75  # of the reach; limbs whose ends are this far from their hips along an axis take it for "down"
 AWAY = 0.1  # of the reach: how far the rest of such a robot lies on the other side of its hips, at least
 LEVEL = 4  # legs from which on they may be stretched out level: those of insects
 NEAR = 0.25  # of the reach: legs begin at the lowest part of the trunk, or no more than this above it

@@ -63,7 +63,7 @@ class Tree:
 
     @property
     def identity(self) -> object:
-        """What stands for it in the cache."""
+        """Returns its identity in the cache."""
         return self.digest, tuple({type(body.joint): None for body in self.bodies})
 
     def ancestors(self, i: int) -> list[int]:

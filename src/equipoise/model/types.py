@@ -78,7 +78,7 @@ class Shape(FrozenData):
 
     @property
     def identity(self) -> object:
-        """What stands for it in the cache: a mesh file by its name, size and time."""
+        """Returns its identity in the cache: a mesh file by its name, size and time."""
         try:
             status = None if self.mesh is None else os.stat(self.mesh)
         except OSError:  # the file is missing
@@ -211,7 +211,7 @@ class Model(FrozenData):
 
     @property
     def identity(self) -> object:
-        """What stands for it in the cache: all but the path of its file."""
+        """Returns its identity in the cache: every field but the path of its file."""
         return [getattr(self, f.name) for f in fields(self) if f.name != "source"]
 
     @property

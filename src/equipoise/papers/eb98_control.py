@@ -105,7 +105,7 @@ def _first_steps(bird: Robot, start: ReferenceState) -> Iterator[Figure]:
     e = ReferenceState(bird, step[0]).frame("beak").p - SPOTS["above"]
     gone = ReferenceState(bird, step[1]).frame("beak").p - SPOTS["above"]
     left = float(np.linalg.norm(gone) / np.linalg.norm(e))
-    yield Figure("a step of a tenth leaves so much of the error", "0.88 … 0.92", f"{left:.2f}", 0.88 < left < 0.92)
+    yield Figure("part of the error left after a step of a tenth", "0.88 … 0.92", f"{left:.2f}", 0.88 < left < 0.92)
 
 
 @cache
