@@ -12,6 +12,7 @@ import equipoise as eq
 from equipoise.estimation.push import smoothed_gains
 from equipoise.estimation.soles import soles_of
 from equipoise.estimation.touch_equations import noise_gains, own_rows
+from equipoise.model.shapes import sphere
 from equipoise.simulate.plant import make_plant
 
 
@@ -109,7 +110,7 @@ def test_a_push_is_told_apart_from_what_the_feet_carry(rng):
     assert_allclose(said[-1].residual, robot.gravity(q) - np.concatenate([np.zeros(6), tau]), atol=1e-6)
     assert said[-1].unexpected == ()
     late = np.array([s.external[0] for s in said]) / push[0]
-    lag = eq.TouchSettings().push_settling + 1 / eq.TouchSettings().bandwidth
+    lag = eq.TouchSettings().push_settling + 1 / eq.TouchSettings().rate(robot)
     assert 0.4 < late[round(1e3 * lag) - 1] < 0.75  # two lags: 1 − 1/e of one alone
     assert watcher(0.5, q, np.zeros(robot.nv), tau * np.nan) is said[-1]
 
@@ -199,6 +200,22 @@ def test_placeholders_are_no_measure_of_noise(effort, expected):
     robot = support.load("arm7").with_limits(effort=effort)
     s = eq.TouchSettings(torque_noise=0.2, relative_torque_noise=0.005)
     assert_allclose(s.torque_noises(robot), expected, rtol=1e-9 if expected == 0.2 else 1e-4)
+
+
+@pytest.mark.paper("X5")
+@pytest.mark.parametrize(
+    "height, mass, rate, noise", [(0.25, 2.0, 440.0, 0.003 * 2.0 * 9.81 * 0.25), (1.0, 70.0, 160.0, 0.2)]
+)
+def test_a_small_robot_knows_sooner_what_it_touches(height, mass, rate, noise):
+    """Half the height, the residual is twice as quick; and torques are known as well as the weight that they hold."""
+    half = {"mass": mass / 2, "inertia": 3 * [0.1 * mass * height**2]}
+    builder = eq.RobotBuilder("ball").link("ball", **half, shapes=[sphere(height)]).link("inside", **half)
+    robot = builder.joint("turn", "revolute", "ball", "inside", axis=(0, 1, 0)).build()
+    s = eq.TouchSettings()
+    assert_allclose(s.rate(robot), rate, rtol=1e-9)
+    assert_allclose(s.torque_noises(robot), [*6 * [0.0], noise], rtol=1e-3)  # of g
+    given = eq.TouchSettings(bandwidth=50.0, torque_noise=0.7)
+    assert given.rate(robot) == 50.0 and given.torque_noises(robot)[6] == 0.7
 
 
 @pytest.mark.paper("X5")

@@ -27,6 +27,9 @@ Array = np.ndarray
 CARRIES = 1e4  # N, N m: what a contact may carry before anything is measured
 PUSH = np.array([200.0, 200.0, 200.0, 0.0, 0.0, 0.0])  # N: what may push, likewise; its torque is taken for zero
 
+QUICKNESS, SLOWEST = 110.0, 160.0  # m/s over the height is the residual's bandwidth, 1/s, and at least so much
+UNKNOWN, ROUGH = 0.003, 0.2  # of weight times height, that torques are wrong by, as masses are; N m, and never more
+
 
 @dataclass(frozen=True)
 class Touch:
@@ -60,8 +63,9 @@ class TouchSettings:
     """Numbers of the observer; none is compiled.
 
     Attributes:
-        bandwidth: of the residual, 1/s.
-        torque_noise: N m, what torques of the joints are wrong by, new in every step.
+        bandwidth: of the residual, 1/s; by the height of the robot if not given, see `rate`.
+        torque_noise: N m, what torques of the joints are wrong by, new in every step; of a robot that stands 0.3 % of
+            weight times height if not given, and never more than 0.2.
         relative_torque_noise: part of each joint's effort limit, no placeholder, that they are wrong by besides.
         rate_noise: rad/s or m/s, what rates of the joints are wrong by, likewise.
         base_noise: m/s, likewise of the base's velocity.
@@ -78,8 +82,8 @@ class TouchSettings:
         surprise: N m that a joint may feel unexplained, beyond five times its noise.
     """
 
-    bandwidth: float = 160.0
-    torque_noise: float = 0.2
+    bandwidth: float | None = None
+    torque_noise: float | None = None
     relative_torque_noise: float = 0.005
     rate_noise: float = 0.015
     base_noise: float = 0.002
@@ -106,6 +110,14 @@ class TouchSettings:
         weight = robot.mass * float(np.linalg.norm(robot.model.gravity))
         return 0.02 * weight if self.touch_force is None else self.touch_force
 
+    def rate(self, robot: Robot) -> float:
+        """`bandwidth` of a robot, 1/s.
+
+        Noise of rates grows with the size of the links, what a foot feels does not: the half of it, the quicker. A
+        small robot falls sooner, and has to know sooner what it stands on. Those above 0.7 m are not slower than 160.
+        """
+        return max(SLOWEST, QUICKNESS / _height(robot)) if self.bandwidth is None else self.bandwidth
+
     def rate_noises(self, robot: Robot) -> Array:
         """Deviation of each rate, (nv,)."""
         base = np.repeat([self.base_noise, self.turn_noise], 3) if robot.floating else np.zeros(0)
@@ -113,24 +125,34 @@ class TouchSettings:
 
     def torque_noises(self, robot: Robot) -> Array:
         """Deviation of each torque, (nv,); nobody measures one on a free base, where none acts."""
-        own = np.hypot(self.torque_noise, effort_share(self.relative_torque_noise, robot.limits.effort))
+        weight = robot.mass * float(np.linalg.norm(robot.model.gravity))
+        least = min(ROUGH, UNKNOWN * weight * _height(robot)) if self.torque_noise is None else self.torque_noise
+        own = np.hypot(least, effort_share(self.relative_torque_noise, robot.limits.effort))
         return np.where(np.arange(robot.nv) < 6, 0.0, own) if robot.floating else own
 
     def residual_noise(self, robot: Robot) -> Array:
         """What each row of the residual is wrong by, (nv,): torques, and rates times inertia times bandwidth."""
         M = robot.mass_matrix(robot.standing())
-        return np.hypot(self.torque_noises(robot), self.bandwidth * np.linalg.norm(M * self.rate_noises(robot), axis=1))
+        return np.hypot(
+            self.torque_noises(robot), self.rate(robot) * np.linalg.norm(M * self.rate_noises(robot), axis=1)
+        )
 
     def numbers(self, robot: Robot) -> dict[str, ArrayLike]:
         """The same as inputs of the observer's kernel."""
         names = "significance", "height", "height_limit", "settling"
         parameters: dict[str, ArrayLike] = {name: getattr(self, name) for name in names}
         parameters |= {"rate_noise": self.rate_noises(robot), "torque_noise": self.torque_noises(robot)}
-        parameters |= {"gain": self.bandwidth, "touch_force": self.force(robot)}
+        parameters |= {"gain": self.rate(robot), "touch_force": self.force(robot)}
         return parameters | {"surprise": self.surprise + 5 * self.residual_noise(robot)}
 
 
 SETTINGS = TouchSettings()
+
+
+def _height(robot: Robot) -> float:
+    """Of the centre of mass of a robot that stands, m; without end where none does."""
+    height = float(robot.com(robot.standing())[2]) if robot.floating else inf
+    return height if height > 0 else inf
 
 
 class TouchObserver:

@@ -14,7 +14,7 @@ from .step_plan import Wish
 
 Array = np.ndarray
 PREVIEW = 5  # steps
-LAG, CATCH_UP = 0.25, 0.35  # of the speed asked for, at most; of what is missing, in each step
+CATCH_UP = 0.35  # of what is missing, in each step
 FIRM, STAIR = 300.0, 0.3  # weight of the place of a step to a tread, of the usual; of the clearance, that makes it one
 HIGH = 0.1  # of the height: higher treads are climbed with the weight over one foot
 
@@ -24,10 +24,11 @@ class Preview:
 
     Args:
         gait: of the body. climbs: whether steps to another height are left to a `Climber`.
+        lag: of the speed asked for, that may be asked for besides, at most.
     """
 
-    def __init__(self, gait: Gait, climbs: bool) -> None:
-        self.gait, self.climbs = gait, climbs
+    def __init__(self, gait: Gait, climbs: bool, lag: float) -> None:
+        self.gait, self.climbs, self.lag = gait, climbs, lag
 
     def wish(self, s: State, seen: Seen, command: Command, seconds: float, whole: float) -> Wish:
         """The step by the command, and ξ when it ends, from a preview of steps that ends at rest.
@@ -96,5 +97,5 @@ class Preview:
         (start, old), (end, new) = s.trail[0], s.trail[-1]
         turn = s.heading - command.turn * (end - start) / 2
         came = Place(0.0, 0.0, turn).R.T @ (new - old) / (end - start)
-        most = LAG * np.hypot(*asked)
+        most = self.lag * np.hypot(*asked)
         s.lag = np.clip(s.lag + CATCH_UP * (asked - came), -most, most)
