@@ -484,8 +484,10 @@ def test_a_contact_that_slips_away_is_lost_and_said_so():
     controller = eq.WholeBodyController(robot, [eq.CoMTask(), eq.PostureTask()], on_feet(), slip_limit=0.02)
     still = np.zeros(robot.nv)
     controller(0.0, q, still)
-    q = q.copy()
+    there, q = q, q.copy()
     q[robot.joints["lift_1"].q] += 0.15
+    for wrong in (there, q, q, there, q, q):  # one sample, or two, may be wrong
+        assert not controller(0.001, wrong, still).events and controller.in_force == set(FEET)
     solution = controller(0.001, q, still)
     assert [str(e) for e in solution.events] == ["contact foot_1 lost: it slipped more than 0.02"]
     assert set(solution.forces) == {"foot_0", "foot_2"} and solution.status.ok

@@ -191,14 +191,17 @@ def test_contacts_come_and_go_without_a_new_solver():
 
 
 @pytest.mark.parametrize("priorities", ["weighted", "strict"])
-def test_one_wild_sample_does_not_spoil_the_next_step(priorities, rng):
-    """At rest after velocities of 10 rad/s: the answer is that of rest without them, each time."""
-    robot, controller = standing_human(priorities)
+@pytest.mark.parametrize(("joints", "digits"), [("all", 1), ("all", 10), ("one", 3)])
+def test_one_wild_sample_does_not_spoil_the_next_step(priorities, joints, digits):
+    """At rest after velocities of 10 to 10^digits rad/s: the answer is that of rest without them, each time."""
+    (robot, controller), rng = standing_human(priorities), np.random.default_rng(3)
     q, rest = robot.standing(), np.zeros(robot.nv)
     first = controller(0.0, q, rest)
     assert first.status is ControlStatus.OPTIMAL
-    for k in range(1, 61):
-        controller(k * DT, q, 10.0 * rng.normal(size=robot.nv))
+    for k in range(1, 201):
+        size = 10.0 ** rng.uniform(1, digits)
+        wild = rng.normal(size=robot.nv) if joints == "all" else np.eye(robot.nv)[rng.integers(robot.nv)]
+        controller(k * DT, q, size * wild)
         again = controller(k * DT, q, rest)
         assert again.status is ControlStatus.OPTIMAL
         np.testing.assert_allclose(again.torque, first.torque, rtol=0, atol=1e-6)

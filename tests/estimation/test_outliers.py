@@ -77,6 +77,14 @@ def test_one_outlier_is_forgotten(name, value):
 
 
 @pytest.mark.paper("X5")
+@pytest.mark.parametrize("at", [16, 30])
+def test_a_turn_that_may_be_one_teaches_no_bias(at):
+    """Shortly after the start the bias is uncertain, and the outlier is too small to be held."""
+    metres, degrees = distance(estimated("gyroscope", 2.9, component=1, at=at)[0], at)
+    assert metres < 0.004 and degrees < 0.3
+
+
+@pytest.mark.paper("X5")
 @pytest.mark.parametrize("name", ["accelerometer", "gyroscope", "joint_rates"])
 def test_what_no_sensor_can_say_is_counted(name):
     q, estimator = estimated(name, 1e10)

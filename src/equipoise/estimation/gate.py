@@ -17,6 +17,7 @@ FAR = 1e4  # rad or m; no joint is farther
 FAST = 3.0  # of a joint's velocity limit; its rate is never beyond
 FASTEST = 100.0  # rad/s or m/s; the same where no limit is stated
 TURN_JUMP = 3.0  # rad/s; a turn rate that differs by more from one sample to the next must be confirmed
+TURN_DOUBT = 1.0  # rad/s; a turn rate that differs by more is taken, with the difference as its noise
 JOINT_JUMP = 0.2  # rad or m; likewise of a joint
 RATE_JUMP = 10.0  # rad/s or m/s; likewise of its rate
 SHAKE = 0.03  # m/s that one sample may change the velocity by; beyond, it is believed no more than its own jump
@@ -26,7 +27,8 @@ class SampleGate:
     """Holds what is wrong in a sample at its last good value, and says how much less the rest is worth.
 
     A value beyond its range is wrong. One that jumps is held until the next sample confirms it. An accelerometer's
-    jump may be a shock, so it is taken; but with the jump as its noise, since it may be an outlier as well.
+    jump may be a shock, so it is taken; but with the jump as its noise, since it may be an outlier as well. So is a
+    smaller jump of the turn rate, of which the filter would else learn a bias.
     """
 
     def __init__(self, robot: Robot, noise: FilterNoise) -> None:
@@ -69,9 +71,9 @@ class SampleGate:
             x[wrong] = good[wrong]
         else:
             self._last[:] = x
-        turned, shaken = TURN_JUMP * wrong[:3].any(), SHAKE / dt if dt > 0 else np.inf
+        turned, shaken = TURN_JUMP if wrong[:3].any() else max(away[:3].tolist()), SHAKE / dt if dt > 0 else np.inf
         jump = max(away[3:6].tolist())
-        if turned:
+        if turned > TURN_DOUBT:
             noise[GYROSCOPE] = sqrt(noise[GYROSCOPE] ** 2 + turned * turned * dt)
         if jump > shaken:
             jump = shaken if wrong[3:6].any() else jump

@@ -36,6 +36,9 @@ class SortedPairs:
     apart: tuple[Pair, ...]  # farther than the range in every posture tried
 
 
+KINDS = tuple(SortedPairs.__dataclass_fields__)
+
+
 def self_collision_pairs(
     robot: Robot,
     *,
@@ -59,16 +62,30 @@ def self_collision_pairs(
         capsules: by link; `collision_capsules(robot)` if not given.
         posture: q at rest; `robot.standing()` if not given.
     """
+    return list(known_pairs(robot, range, ignore, samples, capsules, posture).checked)
+
+
+def known_pairs(
+    robot: Robot,
+    range: float | None = None,
+    ignore: Iterable[str | tuple[str, str]] = (),
+    samples: int = 500,
+    capsules: Mapping[str, Sequence[Round]] | None = None,
+    posture: Array | None = None,
+) -> SortedPairs:
+    """Returns what `sorted_pairs` does, from the cache where it is there; arguments as of `self_collision_pairs`."""
     reach = RANGE if range is None else float(range)
     capsules = collision_capsules(robot) if capsules is None else capsules
     ignore = list(ignore)
     rest = robot.standing() if posture is None else np.asarray(posture, dtype=float)
     _ignored(robot, ignore)  # names that are not known are refused, cached or not
-    every = _combinations(capsules)
-    return [every[k] for k in cached(_checked, robot, capsules, reach, ignore, samples, rest)]
+    found = list(
+        zip(_combinations(capsules), cached(_kinds, robot, capsules, reach, ignore, samples, rest), strict=True)
+    )
+    return SortedPairs(*(tuple(pair for pair, of in found if of == kind) for kind, _ in enumerate(KINDS)))
 
 
-def _checked(
+def _kinds(
     robot: Robot,
     capsules: Mapping[str, Sequence[Round]],
     reach: float,
@@ -76,10 +93,10 @@ def _checked(
     samples: int,
     rest: Array,
 ) -> list[int]:
-    """Which of all pairs may collide."""
+    """Returns the kind of each pair, as a place in `KINDS`."""
     found = sorted_pairs(robot, range=reach, ignore=ignore, samples=samples, capsules=capsules, posture=rest)
-    checked = {(id(a), id(b)) for a, b in found.checked}
-    return [k for k, (a, b) in enumerate(_combinations(capsules)) if (id(a), id(b)) in checked]
+    of = {(id(a), id(b)): kind for kind, name in enumerate(KINDS) for a, b in getattr(found, name)}
+    return [of[id(a), id(b)] for a, b in _combinations(capsules)]
 
 
 def _combinations(capsules: Mapping[str, Sequence[Round]]) -> list[Pair]:
@@ -99,7 +116,7 @@ def sorted_pairs(
     """The same, with the pairs that were left out and why; arguments as of `self_collision_pairs`."""
     reach = RANGE if range is None else float(range)
     capsules = collision_capsules(robot) if capsules is None else capsules
-    sort: dict[str, list[Pair]] = {name: [] for name in SortedPairs.__dataclass_fields__}
+    sort: dict[str, list[Pair]] = {name: [] for name in KINDS}
     unwatched, touching = _ignored(robot, ignore), _neighbours(robot, capsules)
     far: list[Pair] = []
     for (one, first), (other, second) in itertools.combinations([(k, c) for k, cs in capsules.items() for c in cs], 2):

@@ -36,6 +36,7 @@ class OutsideRows(Protocol):
     """Makes the rows of one constraint, as many as it has names."""
 
     names: tuple[str, ...]  # of everything that may become a row, by key
+    left_out: tuple[str, ...]  # sentences on what it does not look at
     likely: float  # slack of a row, in units of the row, below which it is given to the solver at once
 
     def look(self, q: Array, v: Array, numbers: Mapping[str, Array]) -> tuple[Array, Array, bool]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ...geometry.pairs import PairSet
+from ...geometry.pairs import Pair, PairSet
 from ...geometry.primitives import Primitive
 from ..at_rest import AtRest
 from ..item import NamedNumbers, Parameters, Setting
@@ -33,7 +33,8 @@ class SelfCollision(Constraint):
     """Pairs of the robot's own parts stay apart. All of them are looked at in each step, at any distance and speed.
 
     Args:
-        pairs: of primitives on frames; None takes them from the robot's collision shapes.
+        pairs: of primitives on frames; None takes them from the robot's collision shapes. The controller's
+            `start_report` then says how many are left out because their capsules overlap at rest.
         safe: distance to keep, m; a number, or a function of time that returns it, or (distance, rate, acceleration).
         gains: as of all barriers, and so are variation, jump and braking.
     """
@@ -67,10 +68,17 @@ class SelfCollision(Constraint):
 
     def watched(self, robot: Robot, range: float = np.inf) -> PairSet:
         """The pairs it watches, those within a range (m) near."""
-        from ...geometry.collisions import self_collision_pairs
-
-        pairs = tuple(self_collision_pairs(robot) if self.pairs is None else self.pairs)
+        pairs, _ = self.sorted(robot)
         return PairSet(robot, pairs, range=range, most=max(1, len(pairs)))
+
+    def sorted(self, robot: Robot) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
+        """Returns the pairs it watches, and those that may collide and are left out: they overlap at rest."""
+        from ...geometry.collisions import known_pairs
+
+        if self.pairs is not None:
+            return tuple(self.pairs), ()
+        found = known_pairs(robot)
+        return found.checked, found.overlapping
 
     def at_rest(self, robot: Robot) -> AtRest:
         safe = safe_at_first(self.label, self.safe)
@@ -92,7 +100,12 @@ class PairRows:
 
     def __init__(self, constraint: SelfCollision, context: Context) -> None:
         self.context, self.braking = context, constraint.braking
-        self.pairs = constraint.watched(context.robot)
+        pairs, out = constraint.sorted(context.robot)
+        self.pairs = PairSet(context.robot, pairs, range=np.inf, most=max(1, len(pairs)))
+        self.left_out = tuple(
+            f"{constraint.label} leaves out {len(out)} pairs whose capsules overlap at rest, as {a.frame} and {b.frame}"
+            for a, b in out[:1]
+        )
         self.names = tuple(f"{constraint.label} of {a.frame} and {b.frame}" for a, b in self.pairs.pairs)
         self._passive_movers = context.passive[self.pairs.movers[context.passive]]
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 PRIORITIES = ("weighted", "strict")
+SLIPPED = 3  # calls in a row in which a contact is seen too far off before it is lost
 GUESSES = 4  # active sets tried before the solver searches from the start
 MOTION = ("T", "B", "t", "b")  # torques and accelerations without motors, T x + t and B x + b
 KEPT = ("errors", "margins", "wrench_maps", "asked")  # of the kernel's results, by a step
@@ -80,7 +81,8 @@ class WholeBodyController:
         force_weight: of the squares of the unknown contact forces, 1/N²; makes them unique.
         motion_weight: of the squares of the unknown accelerations or velocities, for those that no task determines.
         hold_damping: of the fallback, N m s per rad, beside the last good torques; at acceleration level 1/s, alone.
-        slip_limit: m or rad; a contact that slipped farther is lost: it is taken out, and an event tells.
+        slip_limit: m or rad; a contact that is seen farther off in three calls is lost: it is taken out, and an event
+            tells.
         chart: of the base's orientation: the program is then [BK12, Eq. (37)], over accelerations of the chart's
             coordinates, torques and forces, the equations of motion as rows. None eliminates base and torques.
 
@@ -185,6 +187,7 @@ class WholeBodyController:
         self._started = False
         self.start_report: tuple[str, ...] = ()
         self._anchor_next: set[str] = set()
+        self._slipped: dict[str, int] = {}  # calls in a row in which contacts were seen too far off
         self._contacts = tuple(contact.label for contact in self.items.contacts)
         self._selection: Selection | None = None
         self._solver.select(None, None, None)
@@ -229,6 +232,7 @@ class WholeBodyController:
             self.set_contacts(state.contacts)
             self._started, self._q[:], self._anchor_next = state.started, q, set(state.anchor_next)
             self._commands.restore(state.last_torque)
+            self._slipped = {}
             self.step, self._steady = None, SteadyWatch()  # its looks may be of later times
 
     # --- while it runs ------------------------------------------------------------------------------------------------
@@ -365,12 +369,15 @@ class WholeBodyController:
         return tuple(ControlEvent(ControlEventKind.START, label, line) for label, line in lines)
 
     def _lost_contacts(self) -> tuple[ControlEvent, ...]:
-        """Contacts that slipped too far are taken out."""
+        """Contacts that are seen too far off in several calls are taken out: one sample may be wrong."""
         slips = self._data.get("slips")
         if slips is None or not max(slips.tolist()) > self.slip_limit:
+            self._slipped = {}
             return ()
         measured = zip(self.items.contacts, slips.tolist(), strict=True)
-        lost = [c.label for c, slip in measured if slip > self.slip_limit and c.label in self._contacts]
+        far = [c.label for c, slip in measured if slip > self.slip_limit and c.label in self._contacts]
+        self._slipped = {label: self._slipped.get(label, 0) + 1 for label in far}
+        lost = [label for label, calls in self._slipped.items() if calls == SLIPPED]
         if lost:
             self.counts["contact_lost"] += len(lost)
             self.set_contacts([name for name in self._contacts if name not in lost])

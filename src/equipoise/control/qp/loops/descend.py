@@ -16,8 +16,7 @@ from typing import Any
 from ....machine.loops import Function, Number, Variable
 from .changes import back_substitute, coordinates
 from .rows import turned_back, violation_tolerance
-from .signs import ROUNDING
-from .workspace import NOISE, RANK, WRONG, Code, Counters, Info, Scope, Setting
+from .workspace import NOISE, RANK, TOLERANCE, WRONG, Code, Counters, Info, Scope, Setting
 
 SLACK = 0.25  # of a row's tolerance, by which a step may violate it: less than what counts later
 COSTLY = 8  # rows of a level that cost as much as another change
@@ -284,7 +283,7 @@ def _missed(level: Level, total: Number) -> Number:
         row = f.choose(level.is_class, f["of"][t], 0)
         value = f.choose(level.is_class, f["value"][row], 0.0)
         of_class = violation_tolerance(scope, row, value, length)
-        of_cost = (f.abs(f["aim"][t]) + f.sqrt(f["square"][t]) * length) * ROUNDING
+        of_cost = (f.abs(f["aim"][t]) + f.sqrt(f["square"][t]) * length) * TOLERANCE
         with f.unless(f.abs(f["off"][t]) <= f.choose(level.is_class, of_class, of_cost)):
             found.value = 1
     return found.value > 0

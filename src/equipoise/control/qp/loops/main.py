@@ -65,7 +65,6 @@ def _solve(
     scope = Scope(module, "solve")
     f = scope.f
     f["info"][Info.TRIES], f["info"][Info.DEPENDENT], f["count"][Counters.CHANGES] = 0.0, 0.0, 0
-    f.copy(f["last"], f["x"], 0, scope.n)
     likely = (f["strict"] <= 0) & f["count"][Counters.RELAXED].equals(0)
     far = f.variable(0)  # whether guesses say that the last working set is of no use
     with f.when(likely):

@@ -1,4 +1,4 @@
-"""From the last answer without a working set, or from a point and its working set, to the working set of the optimum.
+"""From nothing, or from a point and its working set, to the working set of the optimum.
 
 Class after class is made to hold by the dual method (`hold`); the violations of one that cannot are minimised by the
 primal method (`descend`), and what that decides is fixed. Then the levels of the cost but the last, by the primal
@@ -14,8 +14,6 @@ from .changes import coordinates, free_part
 from .hold import MINIMISED
 from .rows import violation_tolerance
 from .workspace import FEASIBLE, Code, Counters, Scope
-
-INFINITY = float("inf")
 
 
 class Tools:
@@ -88,9 +86,6 @@ def _begin(scope: Scope, tools: Tools, warm: Number, code: Any) -> None:
             _take_up(scope, tools, after)
     with f.unless(warm):
         f.fill(f["x"], 0.0, 0, scope.wide)
-        # NaN is not; the last answer violates little that has not changed
-        with f.when(scope.length(f["last"]) < INFINITY):
-            f.copy(f["x"], f["last"], 0, n)
         f.copy(f["kept"], f["x"], 0, n)
         f.call(tools.pin, below=0)
         code.value = f.call(tools.hold, first_class=0)

@@ -93,7 +93,7 @@ def sizes(n: int, n_R: int, n_E: int, n_A: int, levels: int, classes: int) -> di
         "H": n * wide, "f": wide, "V": n * columns, "S": columns**2, "rhs": columns, "squares": columns, "g": wide,
         # all rows of the constraints
         "M": m * wide, "columns": n * padded(m, TALL), "low": m, "high": m, "norm": m, "loose": m, "value": m,
-        "side": m, "push": m, "bound": m, "norm_R": n_R, "last": wide,
+        "side": m, "push": m, "bound": m, "norm_R": n_R,
         # levels
         "T": rows * wide, "aim": rows, "square": rows, "left": rows, "off": rows, "F": rows * wide, "mirror": n * wide,
         "beta": wide, "y": wide, "own": wide, "b": wide, "Z": n * wide, "D": wide, "pull": wide,
