@@ -102,6 +102,25 @@ def test_one_wrong_stamp_changes_nothing(off):
     assert metres < 1e-5 and degrees < 1e-3
 
 
+@pytest.mark.paper("X5")
+@pytest.mark.parametrize(("name", "value"), [*(("accelerometer", x) for x in (500.0, 30.0, 1e10)), ("joints", 0.7)])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_the_first_sample_may_be_wrong(at, name, value):
+    """Where nothing is known before: it says which way is up, and how high the robot stands."""
+    run, estimator = swaying()
+    told = []
+    for wrong in (False, True):
+        estimator.reset()
+        for k, t in enumerate(run.t[: at + AFTER]):
+            readings = {name: run.readings[name][k].copy() for name in NAMES}
+            if wrong and k == at:
+                readings[name][0 if name == "accelerometer" else 25] += value
+            q, _ = estimator(float(t), *readings.values())
+        told.append(q)
+    turn = Rotation.from_quat(np.roll(told[0][3:7], -1)) * Rotation.from_quat(np.roll(told[1][3:7], -1)).inv()
+    assert np.linalg.norm(told[0][:3] - told[1][:3]) < 0.01 and np.degrees(turn.magnitude()) < 1.0
+
+
 def test_a_text_for_a_time_poisons_nothing():
     run, estimator = swaying()
     estimator.reset(run.q[0], run.v[0])

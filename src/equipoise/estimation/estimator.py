@@ -24,7 +24,7 @@ from ..machine.store import kernel_of
 from ..model.tree import Tree
 from .belief import Belief, BeliefLayout
 from .frames import Contacts, Place, contact_points, on_the_robot
-from .gate import SampleGate
+from .gate import JOINT_JUMP, SampleGate
 from .noise import FilterNoise, Prior
 from .settling import Settling
 from .soles import Sole, soles_of
@@ -39,6 +39,7 @@ NOISE, PRIOR = FilterNoise(), Prior()
 SAMPLE = ("gyroscope", "accelerometer", "joints", "joint_rates")
 GATE = 1000.0  # squared innovation; a contact that is farther off, by some thirty deviations, is an outlier
 DOUBTFUL = 200.0  # likewise, the mean of all contacts that are held: by some fourteen deviations the state is wrong
+ALIKE = 5.0  # m/s²; two samples that differ by less confirm each other
 PATIENCE = 50  # steps in a row with such contacts, besides those with none
 STRONG = 3.0  # of a joint's effort limit; no measured torque is larger
 
@@ -184,6 +185,7 @@ class Estimator:
         self._clock.reset(nan if t is None else t)
         self._gate.reset()
         self._known, self._elapsed, self._lost = q is not None, 0.0, 0
+        self._felt: list[Array] = []  # accelerometer and joints of the sample it began with, and of the last one
         self._touching, self._trusted = (
             np.zeros(len(self.contacts), dtype=bool),
             np.zeros(len(self.contacts), dtype=bool),
@@ -443,17 +445,28 @@ class Estimator:
         return flags
 
     def _begin(self) -> bool:
-        """The first sample where `reset` was given no state: upright, at rest, the lowest contact on the ground."""
-        felt, q = self._in["accelerometer"], self.robot.neutral()
-        if not (finite(felt, self._in["joints"]) and felt.any()):
+        """The first sample where `reset` was given no state: upright, at rest, the lowest contact on the ground.
+
+        It may be an outlier: where the next two are alike, and otherwise than it, the robot begins as they have it.
+        """
+        felt, q = np.concatenate((self._in["accelerometer"], self._in["joints"])), self.robot.neutral()
+        if not (finite(felt) and felt[:3].any()):
             return False
-        q[7:] = self._in["joints"]
+        alike = [
+            bool((np.abs(felt - seen)[:3] < ALIKE).all() and (np.abs(felt - seen)[3:] < JOINT_JUMP).all())
+            for seen in self._felt
+        ]
+        self._known, self._felt = True in alike, [*self._felt, felt]
+        if alike not in ([], [False, True]):
+            del self._felt[1:-1]
+            return True
+        felt, q[7:] = np.split(self._felt[-2:][0], [3])
+        self._gate.reset()
         up = self.robot.pose(q, self.imu)[:3, :3] @ felt
         q[3:7] = _upright(up, -np.array(self.robot.model.gravity))
         heights = self.contact_points(q)[:, 2]
         q[2] -= heights.min() if len(heights) else 0.0
         self._in["belief"][:] = self.initial(q, np.zeros(self.robot.nv)).numbers
-        self._known = True
         return True
 
 
