@@ -433,7 +433,7 @@ def test_the_preview_ends_at_rest_and_makes_up_for_a_lag():
     pose = np.eye(4)
     pose[:2, 3], pose[:2, :2] = (0.4, -0.2), Place(0.0, 0.0, 0.25).R
     seen = Seen(0.0, np.zeros(3), np.zeros(3), np.zeros(2), (np.eye(4), pose), {})
-    command, preview = Command(0.3, 0.1, 0.2), Preview(g, climbs=False, lag=0.2)
+    command, preview = Command(0.3, 0.1, 0.2), Preview(g, climbs=False)
     wish, places = preview.wish(s, seen, command, 0.2, 0.45), preview.places(s, seen, command, 0.25)
     assert len(places) == PREVIEW + 1 and s.goal_yaw == places[1].yaw
     first = next_place(places[0], 0, Command(0.35, 0.06, 0.2), g, 0.3 - 0.2 * 0.25, 1.1 * 0.45)

@@ -17,7 +17,7 @@ from equipoise.machine.kernel import Kernel
 from equipoise.simulate.walk_trials import DELAY, NOISE, mean_velocity, varied_plant
 from equipoise.walking.footing import LIFT
 from equipoise.walking.footsteps import Footstep
-from equipoise.walking.gait import Command, Gait
+from equipoise.walking.gait import Command, Gait, Place
 from equipoise.walking.machine import CLOSING, LAST, PACE, PELVIS, USED, Machine, Seen
 from equipoise.walking.pendulum import within
 from equipoise.walking.preview import CATCH_UP, FIRM, PREVIEW
@@ -243,11 +243,32 @@ def test_a_walk_that_is_slow_is_asked_for_more(machine):
     """In the axes of the walk: it heads along y and goes 0.3 m/s where 0.4 are asked for."""
     command, s = Command(0.4, 0.0, 0.0), machine.state
     s.heading = np.pi / 2
-    for k in range(3):
+    for k in range(4):
         machine.preview.measure(s, standing(t=0.5 * k, com=(0.0, 0.15 * k)), command)
     assert_allclose(s.lag, [CATCH_UP * 0.1, 0.0], atol=1e-12)
-    machine.preview.measure(s, standing(t=1.5, com=(0.0, 0.45)), Command())
+    machine.preview.measure(s, standing(t=2.0, com=(0.0, 0.6)), Command())
     assert_allclose(s.lag, 0.0, atol=0)
+
+
+def test_a_lag_that_shrinks_by_itself_is_let_be(machine):
+    """Speeds of 0.2, 0.3, 0.35 m/s of 0.4 asked for, then 0.35 again; aside it drifts by a constant 0.02 m/s."""
+    command, s, place, lags = Command(0.4, 0.0, 0.0), machine.state, np.zeros(2), []
+    for k, v in enumerate((0.2, 0.2, 0.3, 0.3, 0.35, 0.35, 0.35, 0.35)):
+        machine.preview.measure(s, standing(t=0.5 * k, com=place), command)
+        lags.append(s.lag.copy())
+        place = place + 0.5 * np.array([v, 0.02])
+    assert_allclose([lag[0] for lag in lags[:7]], 0.0, atol=1e-12)
+    assert_allclose(lags[7], [CATCH_UP * 0.05, -CATCH_UP * 0.02 * 5], atol=1e-12)
+
+
+def test_the_lag_of_a_walk_that_turns_is_seen_from_where_it_headed(machine):
+    """Half way through each stride."""
+    command, s, place, seconds = Command(0.4, 0.0, 0.2), machine.state, np.zeros(2), 0.5
+    for k in range(4):
+        s.heading = 0.3 + 0.2 * seconds * k
+        machine.preview.measure(s, standing(t=seconds * k, com=place), command)
+        place = place + seconds * Place(0.0, 0.0, s.heading + 0.2 * seconds / 2).R @ (0.3, 0.02)
+    assert_allclose(s.lag, CATCH_UP * np.array([0.1, -0.02]), atol=2e-4)  # strides are chords
 
 
 @pytest.mark.parametrize("pushed, low", [(-np.inf, 0.06), (8.9, 0.0)])

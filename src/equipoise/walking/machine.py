@@ -69,12 +69,11 @@ class Machine:
     caught: ClassVar[float] = 2.0
     unhurried: ClassVar[float] = UNHURRIED
     learns: ClassVar[bool] = False  # whether steps count on what the pendulum did not explain of those before
-    lag: ClassVar[float] = 0.25  # of the speed asked for, that a walk that lags is asked for besides, at most
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
         self.planners = [StepPlanner(gait, side, soles[1 - k]) for k, side in enumerate((1.0, -1.0))]
-        self.preview = Preview(gait, self.climbs, self.lag)
+        self.preview = Preview(gait, self.climbs)
         self.footing = Footing(gait, whole_body, soles)
         self.state = State()
 

@@ -14,7 +14,8 @@ from .step_plan import Wish
 
 Array = np.ndarray
 PREVIEW = 5  # steps
-CATCH_UP = 0.35  # of what is missing, in each step
+LAG, CATCH_UP = 0.25, 0.35  # of the speed asked for, at most; of what is missing, in each step
+SHRINKS = 0.95  # of what was missing a step before: what is less than that goes by itself
 FIRM, STAIR = 300.0, 0.3  # weight of the place of a step to a tread, of the usual; of the clearance, that makes it one
 HIGH = 0.1  # of the height: higher treads are climbed with the weight over one foot
 
@@ -24,11 +25,10 @@ class Preview:
 
     Args:
         gait: of the body. climbs: whether steps to another height are left to a `Climber`.
-        lag: of the speed asked for, that may be asked for besides, at most.
     """
 
-    def __init__(self, gait: Gait, climbs: bool, lag: float) -> None:
-        self.gait, self.climbs, self.lag = gait, climbs, lag
+    def __init__(self, gait: Gait, climbs: bool) -> None:
+        self.gait, self.climbs = gait, climbs
 
     def wish(self, s: State, seen: Seen, command: Command, seconds: float, whole: float) -> Wish:
         """The step by the command, and ξ when it ends, from a preview of steps that ends at rest.
@@ -87,15 +87,23 @@ class Preview:
         return self.climbs and climbs(step, heights, HIGH * self.gait.height)
 
     def measure(self, s: State, seen: Seen, command: Command) -> None:
-        """How far the walk lags behind what was asked for, from one stride to the next."""
+        """How far the walk lags behind what was asked for, from one stride to the next.
+
+        What shrinks by itself is let be: a walk that starts would else be too fast afterwards.
+        """
         asked = np.array([command.forward, command.left])
-        s.trail = [*s.trail[-2:], (seen.t, seen.com[:2].copy())]
+        s.trail = [*s.trail[-3:], (seen.t, seen.com[:2].copy())]
         if command.still or not np.array_equal(asked, s.asked):  # while it changes, what came of it says little
             s.trail, s.lag, s.asked = s.trail[-1:], np.zeros(2), asked
-        if len(s.trail) < 3:
+        if len(s.trail) < 4:
             return
-        (start, old), (end, new) = s.trail[0], s.trail[-1]
-        turn = s.heading - command.turn * (end - start) / 2
-        came = Place(0.0, 0.0, turn).R.T @ (new - old) / (end - start)
-        most = self.lag * np.hypot(*asked)
-        s.lag = np.clip(s.lag + CATCH_UP * (asked - came), -most, most)
+        before, now = (asked - self._speed(s, command, k) for k in (0, 1))
+        missing = np.where(np.abs(now) < SHRINKS * np.abs(before), 0.0, now)
+        most = LAG * np.hypot(*asked)
+        s.lag = np.clip(s.lag + CATCH_UP * missing, -most, most)
+
+    def _speed(self, s: State, command: Command, k: int) -> Array:
+        """(2,) m/s forward and left, of a stride of the trail that ended two touchdowns after the k-th."""
+        (start, old), (end, new) = s.trail[k], s.trail[k + 2]
+        turn = s.heading - command.turn * (s.trail[-1][0] - (start + end) / 2)
+        return Place(0.0, 0.0, turn).R.T @ (new - old) / (end - start)

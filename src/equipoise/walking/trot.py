@@ -58,7 +58,6 @@ class TrotMachine(Machine):
     caught: ClassVar[float] = 1.0
     unhurried: ClassVar[float] = 1.0
     learns: ClassVar[bool] = True
-    lag: ClassVar[float] = 0.15  # less, as what it learns makes up for the same: both together go too far
 
     def __init__(self, gait: Gait, whole_body: ManyFeet) -> None:
         super().__init__(gait, whole_body, whole_body.corners())
