@@ -304,3 +304,11 @@ def test_a_run_starts_where_the_controller_says():
             return still
 
     assert_allclose(eq.simulate(robot, Idle(), duration=0.002).q[0], other, atol=1e-12)
+
+
+def test_constraints_that_forbid_the_standing_posture_are_named_not_the_legs():
+    """The human's pelvis nearer to a foot than it may be: it is strong enough, and is not told that it is not."""
+    high = [(eq.Sphere((0, 0, 0), 0.5, "pelvis"), eq.Sphere((0, 0, 0), 0.5, "left_foot"))]
+    above = eq.SelfCollision(high, safe=0.1, name="height")
+    with pytest.raises(eq.BodyError, match=r"moves it away.*height of pelvis and left_foot.*other constraints"):
+        eq.Standing(eq.load("human"), constraints=[above])

@@ -204,7 +204,7 @@ def test_placeholders_are_no_measure_of_noise(effort, expected):
 
 @pytest.mark.paper("X5")
 @pytest.mark.parametrize(
-    "height, mass, rate, noise", [(0.25, 2.0, 440.0, 0.003 * 2.0 * 9.81 * 0.25), (1.0, 70.0, 160.0, 0.2)]
+    "height, mass, rate, noise", [(0.25, 2.0, 640.0, 0.003 * 2.0 * 9.81 * 0.25), (1.2, 70.0, 160.0, 0.2)]
 )
 def test_a_small_robot_knows_sooner_what_it_touches(height, mass, rate, noise):
     """Half the height, the residual is twice as quick; and torques are known as well as the weight that they hold."""

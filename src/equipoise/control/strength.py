@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -78,19 +78,20 @@ def _lacking(body: Body, controller: Held, make: Callable[[Body], Held]) -> dict
         if joint.type.nv == 1 and joint.mimic is None and joint.actuated
     }
     without_limits = _unlimited(body, list(motors))
-    stands, torque = _at_rest(without_limits, make(without_limits))
+    stands, solution = _at_rest(without_limits, make(without_limits))
+    torque = solution.torque
     lacking = {
         name: (float(limits[k]), abs(float(torque[k]))) for name, k in motors.items() if abs(torque[k]) > limits[k]
     }
     if not stands or not lacking:
-        raise BodyError(_not_held(body))
+        raise BodyError(_not_held(body, list(map(str, solution.events))))
     return lacking
 
 
-def _at_rest(body: Body, controller: Held) -> tuple[bool, Array]:
-    """Whether a robot at rest in its standing posture stays there; the torques, (nv,) N m."""
+def _at_rest(body: Body, controller: Held) -> tuple[bool, Solution]:
+    """Whether a robot at rest in its standing posture stays there, and the controller's answer."""
     solution = controller(0.0, body.standing, np.zeros(body.robot.nv))
-    return not solution.status.fallback and solution.step.shares[COM][2] < FALLS, solution.torque
+    return not solution.status.fallback and solution.step.shares[COM][2] < FALLS, solution
 
 
 def _unlimited(body: Body, joints: list[str]) -> Body:
@@ -113,13 +114,17 @@ def _too_weak(body: Body, lacking: Mapping[str, tuple[float, float]]) -> BodyErr
     )
 
 
-def _not_held(body: Body) -> str:
+def _not_held(body: Body, doubts: Sequence[str]) -> str:
+    """Why a robot with motors as strong as need be does not stay where it stands; `doubts` are the controller's."""
     carrying = dict.fromkeys(name for part in body.feet.values() for name in part.joints)
     idle = [name for name in carrying if not body.robot.joints[name].actuated]
-    why = f"joints {', '.join(map(repr, idle))} of its legs have no motors" if idle else "its legs do not carry it"
-    how = (
-        "; eq.load(…, actuated=[…]) gives them motors"
-        if idle
-        else "; give another posture in [standing] of its profile"
-    )
-    return f"{body.robot.name!r} cannot stand: {why}, and nothing else holds them{how}"
+    posture = "another posture in [standing] of its profile"
+    if idle:
+        why = f"joints {', '.join(map(repr, idle))} of its legs have no motors, and nothing else holds them"
+        how = "eq.load(…, actuated=[…]) gives them motors"
+    elif doubts:
+        why = f"what it has to keep moves it away from its standing posture: {'; '.join(doubts[:SHOWN])}"
+        how = f"give {posture}, or other constraints"
+    else:
+        why, how = "its legs do not carry it, and nothing else holds them", f"give {posture}"
+    return f"{body.robot.name!r} cannot stand: {why}; {how}"

@@ -27,7 +27,7 @@ Array = np.ndarray
 CARRIES = 1e4  # N, N m: what a contact may carry before anything is measured
 PUSH = np.array([200.0, 200.0, 200.0, 0.0, 0.0, 0.0])  # N: what may push, likewise; its torque is taken for zero
 
-QUICKNESS, SLOWEST = 110.0, 160.0  # m/s over the height is the residual's bandwidth, 1/s, and at least so much
+QUICKNESS = 160.0  # m/s; over the height, of 1 m at most, it is the residual's bandwidth
 UNKNOWN, ROUGH = 0.003, 0.2  # of weight times height, that torques are wrong by, as masses are; N m, and never more
 
 
@@ -113,10 +113,10 @@ class TouchSettings:
     def rate(self, robot: Robot) -> float:
         """`bandwidth` of a robot, 1/s.
 
-        Noise of rates grows with the size of the links, what a foot feels does not: the half of it, the quicker. A
-        small robot falls sooner, and has to know sooner what it stands on. Those above 0.7 m are not slower than 160.
+        Noise of rates grows with the size of links, against what a foot feels: half the height, twice as quick. And a
+        small robot, which falls sooner, has to know sooner what it stands on.
         """
-        return max(SLOWEST, QUICKNESS / _height(robot)) if self.bandwidth is None else self.bandwidth
+        return QUICKNESS / min(_height(robot), 1.0) if self.bandwidth is None else self.bandwidth
 
     def rate_noises(self, robot: Robot) -> Array:
         """Deviation of each rate, (nv,)."""
