@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 import equipoise as eq
 from equipoise.estimation import pseudo_inertia
 from equipoise.estimation.identification import base_parameters, soft_sign
+from equipoise.model.types import Mimic
 
 
 @pytest.mark.paper("X7")
@@ -159,6 +160,24 @@ def test_friction_and_rotors_are_found(rng):
     joint = next(iter(fit.robot.joints.values()))
     assert joint.dynamics.friction == fit.coulomb[0]
     assert fit.robot.model.armature
+
+
+def test_friction_and_rotors_of_a_follower_are_counted_once(rng):
+    """What its coordinate shows goes to the joint that leads, also where the follower was described with some."""
+    builder = eq.RobotBuilder("pair", floating=False).link("base")
+    builder.link("arm", mass=2.0, com=(0.2, 0.0, 0.1), inertia=(0.05,) * 3)
+    builder.joint("leader", "revolute", "base", "arm", axis=(0, 1, 0), lower=-1.0, upper=1.0)
+    builder.link("tip", mass=1.0, com=(0.1, 0.1, 0.0), inertia=(0.02,) * 3)
+    given = {"damping": 0.3, "friction": 0.4, "armature": 0.1}
+    builder.joint("tip", "revolute", "arm", "tip", axis=(1, 0, 0), mimic=Mimic("leader", 2.0), **given)
+    robot = builder.build()
+    q, v, a = excited(robot, rng, 500)
+    tau = robot.with_armature().inverse_dynamics(q, v, a) + 4 * 0.3 * v + 2 * 0.4 * soft_sign(v)
+    fit = eq.identify(misdescribed(robot, rng), q, v, a, tau, noise=1e-3, friction=True, armature=True)
+    assert_allclose([fit.viscous[0], fit.coulomb[0]], [1.2, 0.8], rtol=1e-2)
+    assert_allclose(fit.robot.joint_friction(v), fit.viscous * v + fit.coulomb * np.sign(v), rtol=1e-9)
+    still = np.zeros_like(v)
+    assert_allclose(fit.robot.inverse_dynamics(q, still, a), fit.predict(q, still, a), rtol=0, atol=1e-9)
 
 
 @pytest.mark.paper("X7")

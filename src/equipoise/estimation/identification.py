@@ -317,11 +317,11 @@ def _fitted_robot(
     model = with_parameters(robot.model, parameters)
     joints = dict(model.joints)
     for name, joint in robot.joints.items():
-        if joint.mimic is not None or joint.v.stop - joint.v.start != 1:
+        if joint.v.stop - joint.v.start != 1:
             continue
-        own, i = joint.dynamics, joint.v.start
-        own = replace(own, damping=float(viscous[i]), friction=float(coulomb[i])) if friction else own
-        own = replace(own, armature=float(rotors[i])) if armature else own
+        own, i, leads = joint.dynamics, joint.v.start, joint.mimic is None  # what the coordinate shows counts once
+        own = replace(own, damping=leads * float(viscous[i]), friction=leads * float(coulomb[i])) if friction else own
+        own = replace(own, armature=leads * float(rotors[i])) if armature else own
         joints[name] = replace(joint, dynamics=own)
     model = replace(model, joints=joints, armature=model.armature or armature)
     return Robot(model, tree_of(model))
