@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
 import itertools
+import re
 import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from support import load, random_states
 from synthetic import random_program
 
 from equipoise.errors import MissingPackageError, ShapeError
+from equipoise.machine.gpu import code, kernel
 from equipoise.machine.gpu.arrays import common_kind, kind
 from equipoise.machine.gpu.kernel import DeviceKernel
 from equipoise.machine.gpu.layout import SHARED_BYTES, MemoryLayout, layout_for, stage_numbers
@@ -44,19 +48,19 @@ static pthread_barrier_t barrier;
 static void __syncthreads(void) { pthread_barrier_wait(&barrier); }
 """
 DRIVER = """
-static char **P; static unsigned *C; static long long *S; static unsigned N;
-struct job { unsigned lane, block; };
+struct job { unsigned lane, block; FIELDS; };
 static void *thread(void *p) {
-  threadIdx.x = ((struct job *)p)->lane; blockIdx.x = ((struct job *)p)->block;
-  run(ARGUMENTS, N, 0u);
+  struct job *j = p;
+  threadIdx.x = j->lane; blockIdx.x = j->block;
+  NAME(OF_JOB);
   return 0;
 }
-void drive(char **p, unsigned *c, long long *s, unsigned count) {
-  P = p; C = c; S = s; N = count;
+void drive(unsigned blocks, PARAMETERS) {
   pthread_barrier_init(&barrier, 0, THREADS);
-  for (unsigned block = 0; block * THREADS < count; ++block) {
+  for (unsigned b = 0; b < blocks; ++b) {
     pthread_t t[THREADS]; struct job j[THREADS];
-    for (unsigned k = 0; k < THREADS; ++k) { j[k] = (struct job){k, block}; pthread_create(t + k, 0, thread, j + k); }
+    for (unsigned k = 0; k < THREADS; ++k) j[k] = (struct job){k, b, ARGUMENTS};
+    for (unsigned k = 0; k < THREADS; ++k) pthread_create(t + k, 0, thread, j + k);
     for (unsigned k = 0; k < THREADS; ++k) pthread_join(t[k], 0);
   }
   pthread_barrier_destroy(&barrier);
@@ -73,22 +77,38 @@ def shared_object(text: str, path: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
-def run_on_processor(source: Source, arrays: list[np.ndarray], folder: Path, n_outputs: int) -> None:
+class ProcessorFunction:
+    """A `DeviceFunction` whose threads are threads of the processor."""
+
+    def __init__(self, folder: Path, source: str, name: str, threads: int, shared: int = 0) -> None:
+        parameters = re.search(rf"\b{name}\((.*?)\) {{", source, re.S)[1].split(", ")
+        names = [re.search(r"\w+$", parameter)[0] for parameter in parameters]
+        text = source.replace("extern __shared__ real stage[];", "real *stage = (real *)room;")
+        text = text.replace("  __shared__ real tile", "  static real tile")
+        words = {
+            "FIELDS": "; ".join(parameters), "PARAMETERS": ", ".join(parameters), "ARGUMENTS": ", ".join(names),
+            "OF_JOB": ", ".join(f"j->{x}" for x in names), "NAME": name, "THREADS": f"{threads}u",
+        }  # fmt: skip
+        room = f"static char room[{shared}] __attribute__((aligned(64)));\n" if shared else ""
+        driver = re.sub("|".join(words), lambda found: words[found[0]], DRIVER)
+        path = folder / f"{name}{len(list(folder.iterdir()))}.so"
+        self._drive = shared_object(SHIM + room + text + driver, path).drive
+        kinds = {"*": ctypes.c_void_p, "long long": ctypes.c_longlong, "unsigned": ctypes.c_uint}
+        self._drive.argtypes = [
+            ctypes.c_uint,
+            *(next(kind for word, kind in kinds.items() if word in parameter) for parameter in parameters),
+        ]
+
+    def __call__(self, blocks: int, *arguments) -> None:
+        self._drive(blocks, *map(int, arguments))
+
+
+def run_on_processor(source: Source, arrays: list[np.ndarray], folder: Path) -> None:
     """Launch with threads for threads; arrays of shape (count, size) with any strides, the last ones are written."""
-    arguments = ", ".join(
-        f"({'const ' if k < len(arrays) - n_outputs else ''}char *)P[{k}], C[{k}], S[{k}]" for k in range(len(arrays))
-    )
-    stage = "" if not source.shared else f"static char room[{source.shared}] __attribute__((aligned(64)));\n"
-    text = source.text.replace("extern __shared__ real stage[];", "real *stage = (real *)room;")
-    text = SHIM + stage + text + DRIVER.replace("ARGUMENTS", arguments).replace("THREADS", f"{source.threads}u")
-    drive = shared_object(text, folder / f"kernel{len(list(folder.iterdir()))}.so").drive
-    n = len(arrays)
-    drive(
-        (ctypes.c_void_p * n)(*(x.ctypes.data for x in arrays)),
-        (ctypes.c_uint * n)(*(x.strides[1] for x in arrays)),
-        (ctypes.c_longlong * n)(*(x.strides[0] for x in arrays)),
-        ctypes.c_uint(len(arrays[0])),
-    )
+    places = itertools.chain.from_iterable((x.ctypes.data, x.strides[1], x.strides[0]) for x in arrays)
+    count = len(arrays[0])
+    function = ProcessorFunction(folder, source.text, "run", source.threads, source.shared)
+    function(-(-count // source.threads), *places, count, 0)
 
 
 def columns(x: np.ndarray) -> np.ndarray:
@@ -109,7 +129,7 @@ def result_of(
     )
     results = [np.full((len(inputs[0]), size), 7e7, dtype) for size in sizes]
     results = results if rows else [columns(y) for y in results]
-    run_on_processor(cuda_source(program, dtype, layout), [*inputs, *results], folder, len(results))
+    run_on_processor(cuda_source(program, dtype, layout), [*inputs, *results], folder)
     return results
 
 
@@ -137,33 +157,6 @@ def test_every_layout_is_the_program(tmp_path, rng, which):
         assert_allclose(got, wanted, rtol=1e-11, atol=1e-11, equal_nan=True)
 
 
-MOVER = """
-struct job { unsigned lane, block; };
-static void **A;
-static void *thread(void *p) {
-  threadIdx.x = ((struct job *)p)->lane; blockIdx.x = ((struct job *)p)->block;
-  CALL;
-  return 0;
-}
-void drive(void **arrays, unsigned blocks) {
-  A = arrays;
-  pthread_barrier_init(&barrier, 0, 256);
-  for (unsigned b = 0; b < blocks; ++b) {
-    pthread_t t[256]; struct job j[256];
-    for (unsigned k = 0; k < 256; ++k) { j[k] = (struct job){k, b}; pthread_create(t + k, 0, thread, j + k); }
-    for (unsigned k = 0; k < 256; ++k) pthread_join(t[k], 0);
-  }
-}
-"""
-
-
-def moved(source: str, call: str, arrays: list[np.ndarray], blocks: int, path: Path) -> None:
-    """Run one of the kernels that move numbers."""
-    text = SHIM + source.replace("  __shared__ real tile", "  static real tile") + MOVER.replace("CALL", call)
-    pointers = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
-    shared_object(text, path).drive(pointers, ctypes.c_uint(blocks))
-
-
 @needs_compiler
 def test_compact_results_are_gathered(tmp_path, rng):
     program = random_program(2, outputs=((150,),))
@@ -171,14 +164,8 @@ def test_compact_results_are_gathered(tmp_path, rng):
     values = result_of(program, "float64", MemoryLayout((False, False), "compact", 32), [x, y], tmp_path)[0]
     table = np.ascontiguousarray(compact_slots(program)[1][0], dtype=np.int32)
     out = np.full((40, 150), 7e7)
-    blocks = -(-150 // ENTRIES) * -(-40 // STATES)
-    moved(
-        gather_source("float64"),
-        "gather(A[0], A[1], A[2], 150u, 2u, 40u)",
-        [values, table, out],
-        blocks,
-        tmp_path / "gather.so",
-    )
+    gather = ProcessorFunction(tmp_path, gather_source("float64"), "gather", 256)
+    gather(-(-150 // ENTRIES) * -(-40 // STATES), *(a.ctypes.data for a in (values, table, out)), 150, 2, 40)
     assert_allclose(out, program.evaluate(x, y), rtol=1e-11, atol=1e-11)
 
 
@@ -186,8 +173,49 @@ def test_compact_results_are_gathered(tmp_path, rng):
 def test_rows_are_turned(tmp_path, rng):
     wide = rng.normal(size=(45, 50)).astype(np.float32)
     rows, out = wide[:, 3:40], np.full((37, 45), 7e7, np.float32)
-    moved(turn_source("float32"), "turn(A[0], 200, A[1], 37u, 2u, 45u)", [rows, out], 4, tmp_path / "turn.so")
+    ProcessorFunction(tmp_path, turn_source("float32"), "turn", 256)(
+        4, rows.ctypes.data, 200, out.ctypes.data, 37, 2, 45
+    )
     assert (out == rows.T).all()
+
+
+class OnProcessor(np.ndarray):
+    """An array with the attribute of CuPy's that kernels are given."""
+
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+
+DEVICE = SimpleNamespace(id=0, attributes={"MaxSharedMemoryPerMultiprocessor": 228 << 10})
+CUPY = SimpleNamespace(
+    empty=lambda shape, dtype: np.full(shape, 7e7, dtype).view(OnProcessor),
+    asarray=lambda x, dtype: np.asarray(x, dtype).view(OnProcessor),
+    broadcast_to=lambda x, shape: np.broadcast_to(x, shape, subok=True),
+    cuda=SimpleNamespace(Device=lambda: DEVICE),
+)
+COMPACT = MemoryLayout((False, False), "compact", 32)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("rows", "layout"),
+    [(True, None), (False, None), (True, COMPACT), (True, replace(COMPACT, turned=True))],
+    ids=["rows", "columns", "compact", "turned"],
+)
+def test_a_call_gives_what_the_program_gives(monkeypatch, tmp_path, rng, rows, layout):
+    """All launches of a call, in batches of two dimensions; one argument is the same for all states."""
+    monkeypatch.setattr(kernel, "cupy", lambda: CUPY)
+    monkeypatch.setattr(kernel, "DeviceFunction", functools.partial(ProcessorFunction, tmp_path))
+    if layout is not None:
+        monkeypatch.setattr(kernel, "layout_for", lambda *_: layout)
+    program = random_program(2, outputs=((5, 8), (3,)))
+    x, y = rng.normal(size=(5, 15, 7)), rng.normal(size=6)
+    given = [CUPY.asarray(a, float) for a in (x if rows else np.moveaxis(np.moveaxis(x, 2, 0).copy(), 0, 2), y)]
+    results = DeviceKernel(program)._run(given, (5, 15), "float64")
+    for got, wanted in zip(results, program.evaluate(x, np.tile(y, (5, 15, 1))), strict=True):
+        assert got.shape == wanted.shape and (got.strides[-1] == 8) is rows
+        assert_allclose(got, wanted, rtol=1e-11, atol=1e-11)
 
 
 @needs_compiler
@@ -275,6 +303,25 @@ def test_kinds_by_library_and_never_mixed():
     ]
     with pytest.raises(ShapeError, match="cupy and torch in one call"):
         common_kind((foreign("cupy"), foreign("torch")))
+
+
+def test_a_function_asks_the_driver_for_what_it_means(monkeypatch):
+    """By the numbers of CUfunction_attribute: 3 local bytes, 4 registers, 8 the largest shared memory of a block."""
+    asked = {}
+    driver = SimpleNamespace(
+        funcSetAttribute=lambda f, what, value: asked.update({what: value}),
+        funcGetAttribute=lambda what, f: {3: 24, 4: 168}[what],
+        occupancyMaxActiveBlocksPerMultiprocessor=lambda f, threads, shared: (threads, shared) == (128, 49153) and 3,
+    )
+    module = SimpleNamespace(load=lambda binary: None, get_function=lambda name: SimpleNamespace(ptr=name))
+    cuda = SimpleNamespace(driver=driver, function=SimpleNamespace(Module=lambda: module))
+    monkeypatch.setattr(code, "cupy", lambda: SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(code, "_binary", lambda source: b"")
+    code.DeviceFunction("", "run", 128, 48 << 10)
+    assert not asked  # every block gets as much
+    function = code.DeviceFunction("", "run", 128, (48 << 10) + 1)
+    assert asked == {8: (48 << 10) + 1}
+    assert function.usage == code.Usage(registers=168, local_bytes=24, shared_bytes=(48 << 10) + 1, warps=12)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is installed")
