@@ -437,6 +437,7 @@ def test_every_segment_is_drawn():
     chain = equivalent_chain(load("planar_chain"))
     rods = [shape for link in chain.robot.links.values() for shape in link.visuals if shape.kind == "cylinder"]
     assert_allclose([shape.size[1] for shape in rods], chain.lengths, rtol=1e-12)
+    assert_allclose([shape.size[0] for shape in rods], max(chain.lengths) / 50, rtol=1e-12)  # thin, and to be seen
 
 
 def test_joints_that_come_back_follow_their_leader():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tomllib
 import warnings
+from dataclasses import replace
 
 import legged
 import numpy as np
@@ -140,6 +141,17 @@ def test_fingers_are_locked_and_everything_else_moves():
     for role in body.feet:
         assert_allclose(still.robot.pose(still.standing, role), body.robot.pose(body.standing, role), atol=1e-9)
     assert legged.body("go2").still() is legged.body("go2")
+
+
+def test_a_finger_that_follows_another_is_locked_with_it():
+    """A profile may list both, although only one has a coordinate."""
+    body = legged.body("jvrc1")
+    follower = "R_LTHUMB"
+    leader = body.robot.joints[follower].mimic.leader
+    assert leader in body.fingers and follower not in body.fingers
+    listed = replace(body, profile=replace(body.profile, fingers=(*body.fingers, follower)))
+    assert list(listed.still().robot.joints) == list(body.still().robot.joints)
+    assert not {leader, follower} & set(listed.still().robot.joints)
 
 
 # --- SRDF -------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import tracemalloc
 from dataclasses import replace
 
@@ -273,6 +274,16 @@ def test_a_selection_stays_warm(rng):
     cold, warm = solved(solver, p), solved(solver, p)
     assert cold.active and cold.iterations > 1 and warm.iterations == 1
     assert set(np.flatnonzero(solver.sides)) == set(np.flatnonzero(warm.multipliers[3:]))
+
+
+def test_a_copy_has_the_same_selection(rng):
+    p = random_problem(rng)
+    solver = solver_of(p)
+    whole = solved(solver, p)
+    solver.select(np.arange(7), [0, 2], None)
+    expected = solved(solver, p)
+    assert not np.allclose(expected.x, whole.x)
+    assert_allclose(solved(pickle.loads(pickle.dumps(solver)), p).x, expected.x, rtol=0, atol=1e-9)
 
 
 def test_a_selection_comes_and_goes(rng):

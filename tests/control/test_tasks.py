@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bodies import FEET, monopod, numbers_of, slope, standing, tripod, written
@@ -265,6 +267,11 @@ def test_bad_tasks_are_refused_with_the_reason(task, words):
     with pytest.raises(eq.EquipoiseError) as caught:
         eq.WholeBodyController(monopod(), [task], [eq.FlatContact("foot", name="sole")])
     assert words in str(caught.value)
+
+
+def test_a_weight_per_something_unknown_is_refused_by_every_task(task):
+    with pytest.raises(TaskError, match="a weight is per 'acceleration' or 'error'; got 'mass'"):
+        replace(task, per="mass").check(tripod())
 
 
 def test_names_must_be_told_apart():

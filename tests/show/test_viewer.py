@@ -19,9 +19,10 @@ from equipoise.algebra.quaternions import from_rotation
 from equipoise.body import Finding
 from equipoise.show import command, who
 from equipoise.show import live as live_module
-from equipoise.show.live import Live, OwnAccelerations, draggable, set_target
+from equipoise.show.live import Live, LivePanels, OwnAccelerations, draggable, set_target
 from equipoise.show.moments import Moment
 from equipoise.show.scene import RobotScene, quiet_viser, server
+from equipoise.show.viewer import Viewer
 
 
 @pytest.fixture(scope="module")
@@ -315,6 +316,17 @@ def test_a_controller_that_raises_pauses_the_viewer_and_is_reported():
         viewer._closed.set()
         with pytest.raises(ValueError, match="no gain"):
             viewer.wait()
+
+
+def test_time_and_curves_of_a_live_run_are_drawn_four_times_a_second(monkeypatch):
+    ticks, drawn, calls = [], [], []
+    monkeypatch.setattr(Viewer, "_run", lambda viewer, tick: ticks.append(tick))
+    monkeypatch.setattr(LivePanels, "update", lambda panels, live: drawn.append(len(calls)))
+    with eq.view(samples.human(), Servo(), port=0) as viewer:
+        viewer._thread.join()
+        for _ in range(8):
+            calls.append(ticks[0](0.1))
+    assert drawn == [2, 5]
 
 
 def test_a_state_that_is_not_finite_is_not_shown(opened):

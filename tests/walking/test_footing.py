@@ -195,6 +195,13 @@ def test_soles_are_believed_as_far_as_feet_rise_with_them(footing, rise, slope):
     assert_allclose(s.slope, [slope, 0.0], atol=0.01 if slope < 0.17 else 1e-6)
 
 
+@pytest.mark.parametrize("tilt, uneven", [(0.04, False), (0.06, True), (-0.06, True)])
+def test_a_sole_off_the_slope_by_a_twentieth_tells_of_uneven_ground(footing, tilt, uneven):
+    s = State(mode=STEP, stance=1, slope=np.array([0.1, 0.0]), tilt=np.array([0.1, tilt]))
+    footing.note(s, seen(5.0))
+    assert (s.uneven == 5.0) is uneven
+
+
 def test_feet_of_long_ago_tell_nothing(footing):
     """Up a slope and onto a plateau, there across edges: when the last feet are all on it, it is level."""
     s = stepping()

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import equipoise as eq
 from equipoise.control.stances.events import EventKind, Reason
+from equipoise.control.stances.stance import StepKind
 
 FEET = ("left foot", "right foot")
 TICK = 4e-3  # s between two calls
@@ -71,6 +72,13 @@ def test_the_stances_go_on_where_the_feet_landed(hop):
     end = hop._track.now.start + hop._track.now.T
     assert_allclose(hop._track.now.com_at(end)[0], robot.com(hop.plan[1].q) + AHEAD, atol=1e-9)
     assert [event.kind for event in hop.log] == [EventKind.HOPPED]
+
+
+def test_a_hop_leads_to_its_stance_and_shifts_no_contact(hop):
+    for k in (1, 2):
+        step = hop.plan[k].way[0]
+        assert step.kind is StepKind.HOP and step.stance == k
+        assert step.contacts == frozenset(FEET) and step.changed == frozenset()
 
 
 def test_calls_that_are_none_do_not_stop_a_hop(hop):

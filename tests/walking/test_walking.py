@@ -283,6 +283,18 @@ def test_the_body_follows_a_foot_that_misses_the_ground(machine, pushed, low):
     assert_allclose(machine.whole_body.height, machine.gait.height - low, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "late, above, touched", [(True, 2e-3, False), (True, 4e-3, True), (True, -1e-3, False), (False, 4e-3, False)]
+)
+def test_a_late_foot_that_does_not_go_down_with_its_reference_stands_on_something(machine, late, above, touched):
+    """Where forces are not measured: by more than it lags behind its reference. The ground was expected 5 cm lower."""
+    s = machine.state
+    s.mode, s.stance = STEP, 1
+    s.swing = Swing(np.array([0.0, 0.1, 0.0, 0.0]), 8.0, 8.4, 0.05, 0.1)
+    s.swing.goal[2], s.swing.late, s.swing.state[0, 2] = -0.05, late, -above
+    assert machine.touched(standing(t=8.5)) is touched
+
+
 @pytest.mark.parametrize("braced, used", [(False, USED), (True, 1.0)])
 def test_the_whole_sole_is_used_after_a_push_and_a_part_of_it_else(machine, braced, used):
     """ξ is half a foot ahead of the toes: pressure goes as far as it may."""
