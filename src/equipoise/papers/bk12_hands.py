@@ -32,6 +32,7 @@ YAW = 0.1  # rad, by which the hands point outward
 FRICTION = 0.8  # of the ground
 CAREFUL = 0.6  # the coefficient of friction that postures and controller use
 END_DISTANCE = 0.12  # rad, between postures and the ends of joints
+ON_HANDS = 20.0  # s, when the hands alone carry
 SPEED = (0.12, 0.4, 0.8)  # m/s of the centre of mass, m/s of frames, rad/s of joints
 
 # Wanted joints, rad. Postures are the nearest ones that the contacts allow.
@@ -85,12 +86,39 @@ def acrobat() -> Stances:
     )
 
 
+class Recorded:
+    """A machine whose commanded accelerations are recorded."""
+
+    def __init__(self, machine: Stances) -> None:
+        self.machine, self.accelerations = machine, list[Array]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.machine, name)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Any:
+        solution = self.machine(t, q, v)
+        self.accelerations.append(solution.acceleration)
+        return solution
+
+
+def _simulated(controller: Any, duration: float, **more: Any) -> Run:
+    from ..simulate.loop import simulate
+
+    fall = {"height": 0.12, "tilt": 3.1}  # m of the base, and rad: upside down is no fall
+    return simulate(controller.robot, controller, duration=duration, fall=fall, friction=FRICTION, **more)
+
+
 @cache
 def on_hands() -> tuple[Stances, Run]:
     """The motion in MuJoCo, with noise of the sensors."""
-    from ..simulate.loop import simulate
-
     machine = acrobat()
-    fall = {"height": 0.12, "tilt": 3.1}  # m of the base, and rad: upside down is no fall
-    duration = 1.05 * machine.seconds + 1.0
-    return machine, simulate(machine.robot, machine, duration=duration, noise=NOISE, fall=fall, friction=FRICTION)
+    return machine, _simulated(machine, 1.05 * machine.seconds + 1.0, noise=NOISE)
+
+
+def off_command() -> Array:
+    """Returns how far the acceleration of the centre of mass is from the commanded one, m/s², in each step up to the
+    hands alone, without noise."""
+    control = Recorded(acrobat())
+    run = _simulated(control, ON_HANDS)
+    off = (np.array(control.accelerations) - run.acceleration)[:-1]
+    return np.linalg.norm(np.einsum("kij,kj->ki", control.robot.com_jacobian(run.q[:-1]), off), axis=1)

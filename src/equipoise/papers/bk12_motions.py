@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .bk12_crawl import FEET, HANDS, TOES, bearing, crawl_figures, crawl_picture, largest_torque
-from .bk12_hands import on_hands
+from .bk12_hands import off_command, on_hands
 from .pictures import draw, sheet
 from .rows import Figure, exactly, small
 
@@ -60,6 +60,7 @@ def motion_figures() -> Iterator[Figure]:
     """Row B6."""
     from ..simulate.scenarios import verdict
 
+    yield from _hands_figures()
     for name, (on, wanted) in MOTIONS.items():
         run = moved(name)
         yield exactly(f"{on}: contacts that bear, one after the other, measured", supports(run), wanted)
@@ -73,14 +74,16 @@ def motion_figures() -> Iterator[Figure]:
             f"{on}: other goals of the scenario that are missed", [check.name for check in goals if not check.good], []
         )
         yield _time(on, run)
-    yield from _hands_figures()
     yield from crawl_figures()
 
 
 def _hands_figures() -> Iterator[Figure]:
     """Feet are soles and toes."""
+    on = "feet to hands"
+    off = float(np.percentile(off_command(), 90))
+    yield small(f"{on}: off the commanded acceleration of the centre of mass, 90 % of the steps, m/s²", off, 0.007)
     machine, run = on_hands()
-    bears, on = bearing(run), "feet to hands"
+    bears = bearing(run)
     feet, hands = (np.any([bears[name] for name in names], axis=0) for names in ((*FEET, *TOES), HANDS))
     yield exactly(f"{on}: how the motion ended", machine.outcome.name, "COMPLETED")
     words = [("nothing", "feet", "hands", "both")[k] for k in lasting(feet + 2 * hands, run.t)]
