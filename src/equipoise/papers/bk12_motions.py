@@ -79,6 +79,8 @@ def motion_figures() -> Iterator[Figure]:
 
 def _hands_figures() -> Iterator[Figure]:
     """Feet are soles and toes."""
+    from ..simulate.goals import SOLVED
+
     on = "feet to hands"
     off = float(np.percentile(off_command(), 90))
     yield small(f"{on}: off the commanded acceleration of the centre of mass, 90 % of the steps, m/s²", off, 0.007)
@@ -88,7 +90,7 @@ def _hands_figures() -> Iterator[Figure]:
     yield exactly(f"{on}: how the motion ended", machine.outcome.name, "COMPLETED")
     words = [("nothing", "feet", "hands", "both")[k] for k in lasting(feet + 2 * hands, run.t)]
     yield exactly(f"{on}: what bears, measured", words, ["feet", "both", "hands", "both", "feet"])
-    yield exactly(f"{on}: steps that were not solved", int(np.sum(run.statuses != "optimal")), 0)
+    yield exactly(f"{on}: steps that were not solved", int(np.sum(~np.isin(run.statuses, SOLVED))), 0)
     yield _balance(on, run)
     yield largest_torque(on, run)
     yield _time(on, run)
