@@ -148,6 +148,27 @@ def test_frames_are_lifted_on_long_ways_only(human, walk, feet):
     walk.reset()
 
 
+@pytest.mark.paper("B6")
+def test_a_limb_follows_one_reference(human, walk, feet):
+    """The sole let go and the knee above it comes: only the knee is tracked, and the other foot goes on being tracked.
+    After a push the frames that are tracked stay the same."""
+    frames = {**{name: name for name in BOTH}, "knee": "left_shank"}
+    contacts = {foot.label: foot for foot in feet} | {"knee": eq.PointContact("left_shank", name="knee")}
+    pace = Pace(com=9.0, frames=0.5, joints=99.0, clearance=0.05, shortest=0.01, dt=1e-3)
+    weights: dict[str, float] = {}
+    told = SimpleNamespace(set_target=lambda name, target: None, set_weight=weights.__setitem__)
+    track = Tracker(human, told, contacts, frames, pace, 10.0)
+    q = walk.q0
+    track.begin(0.0, q, q)
+    track.targets = {name: human.pose(q, name) for name in BOTH}
+    step = Step(StepKind.MOVE, q, frozenset(), frozenset({"knee"}), 0)
+    track.follow(0.0, q, step, from_here=True)
+    assert set(track.now.frames) == {*BOTH, "knee"}
+    track.follow(0.0, q, step)
+    assert set(track.now.frames) == set(track.targets) == {"right_foot", "knee"}
+    assert weights == {"left_foot tracked": 0.0, "right_foot tracked": 10.0, "knee tracked": 10.0}
+
+
 # --- the plan ---------------------------------------------------------------------------------------------------------
 
 

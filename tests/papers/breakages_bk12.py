@@ -205,4 +205,11 @@ BREAKAGES = [
         "n_parent = motion.R @ n",
         stops=None,
     ),
+    Breakage(
+        "B6",
+        "Coriolis accelerations of joints have the other sign",
+        "equations:body_accelerations",
+        "cross(w_carried, w_joint)",
+        "cross(w_joint, w_carried)",
+    ),
 ]

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .bk12_crawl import bearing, crawl_figures, crawl_picture
+from .bk12_crawl import FEET, HANDS, TOES, bearing, crawl_figures, crawl_picture, largest_torque
+from .bk12_hands import off_command, on_hands
 from .pictures import draw, sheet
 from .rows import Figure, exactly, small
 
 if TYPE_CHECKING:
     from ..simulate.run import Run
 
+Array = np.ndarray
 CHART = "UnitQuaternion"  # of the paper's examples
 STEPS = [2, 1] * 4 + [2]  # four steps, each from rest to rest
 MOTIONS = {
@@ -42,19 +44,23 @@ def moved(name: str) -> Run:
     return run_scenario(name, progress=False, overrides={"control.chart": CHART})
 
 
+def lasting(state: Array, t: Array) -> list[int]:
+    """Integers from one change to the next; what lasts less than 0.2 s is left out."""
+    starts = [0, *(np.flatnonzero(np.diff(state)) + 1), len(state)]
+    found = [int(state[a]) for a, b in pairwise(starts) if t[b - 1] - t[a] > 0.2]
+    return [n for k, n in enumerate(found) if k == 0 or n != found[k - 1]]
+
+
 def supports(run: Run) -> list[int]:
-    """How many contacts bear the robot, measured, from one change to the next; what lasts less than 0.2 s is left
-    out."""
-    count = np.sum(list(bearing(run).values()), axis=0)
-    starts = [0, *(np.flatnonzero(np.diff(count)) + 1), len(count)]
-    lasting = [int(count[a]) for a, b in pairwise(starts) if run.t[b - 1] - run.t[a] > 0.2]
-    return [n for k, n in enumerate(lasting) if k == 0 or n != lasting[k - 1]]
+    """How many contacts bear the robot, measured, from one change to the next."""
+    return lasting(np.sum(list(bearing(run).values()), axis=0), run.t)
 
 
 def motion_figures() -> Iterator[Figure]:
     """Row B6."""
     from ..simulate.scenarios import verdict
 
+    yield from _hands_figures()
     for name, (on, wanted) in MOTIONS.items():
         run = moved(name)
         yield exactly(f"{on}: contacts that bear, one after the other, measured", supports(run), wanted)
@@ -67,12 +73,33 @@ def motion_figures() -> Iterator[Figure]:
         yield exactly(
             f"{on}: other goals of the scenario that are missed", [check.name for check in goals if not check.good], []
         )
-        mean, late = 1e3 * float(np.mean(run.cycle_time)), 1e3 * float(np.percentile(run.cycle_time, 99))
-        words = f"{on}: ms for a step of Eq. (37), mean; 99 % below"
-        yield Figure(
-            words, f"< {MILLISECONDS:.0f}", f"{mean:.2f}; {late:.2f}", mean < MILLISECONDS, f"{MILLISECONDS:.0f}"
-        )
+        yield _time(on, run)
     yield from crawl_figures()
+
+
+def _hands_figures() -> Iterator[Figure]:
+    """Feet are soles and toes."""
+    from ..simulate.goals import SOLVED
+
+    on = "feet to hands"
+    off = float(np.percentile(off_command(), 90))
+    yield small(f"{on}: off the commanded acceleration of the centre of mass, 90 % of the steps, m/s²", off, 0.007)
+    machine, run = on_hands()
+    bears = bearing(run)
+    feet, hands = (np.any([bears[name] for name in names], axis=0) for names in ((*FEET, *TOES), HANDS))
+    yield exactly(f"{on}: how the motion ended", machine.outcome.name, "COMPLETED")
+    words = [("nothing", "feet", "hands", "both")[k] for k in lasting(feet + 2 * hands, run.t)]
+    yield exactly(f"{on}: what bears, measured", words, ["feet", "both", "hands", "both", "feet"])
+    yield exactly(f"{on}: steps that were not solved", int(np.sum(~np.isin(run.statuses, SOLVED))), 0)
+    yield _balance(on, run)
+    yield largest_torque(on, run)
+    yield _time(on, run)
+
+
+def _time(on: str, run: Run) -> Figure:
+    mean, late = 1e3 * float(np.mean(run.cycle_time)), 1e3 * float(np.percentile(run.cycle_time, 99))
+    words = f"{on}: ms for a step of Eq. (37), mean; 99 % below"
+    return Figure(words, f"< {MILLISECONDS:.0f}", f"{mean:.2f}; {late:.2f}", mean < MILLISECONDS, f"{MILLISECONDS:.0f}")
 
 
 def _balance(on: str, run: Run) -> Figure:
@@ -85,8 +112,8 @@ def _balance(on: str, run: Run) -> Figure:
 
 def pictures() -> Iterator[tuple[str, Any]]:
     """Postures on the way, seen from the front: the robot's left is to the right."""
-    for name, (on, _) in MOTIONS.items():
-        run = moved(name)
+    runs = [(on, moved(name)) for name, (on, _) in MOTIONS.items()]
+    for on, run in [*runs, ("feet to hands", on_hands()[1])]:
         times = np.linspace(run.t[0], run.t[-1], 6)
         picture, axes = sheet(f"[BK12, Sec. VI] on {on}", [f"{t:.1f} s" for t in times], columns=6, size=(1.9, 3.4))
         for one, t in zip(axes, times, strict=True):

@@ -16,8 +16,8 @@ DIFFERENCES = {
     "accelerations and forces besides, and 1e-12 on what the equations of motion decide.",
     "B6": "The built-in human in place of HRP-2, which walks in tests/papers/test_hrp2.py: the torque limits of "
     "its description "
-    "are placeholders. Scenarios with noise and pushes, by Eq. (37) with a unit quaternion; knees and forearms (Sec. "
-    "I) by the "
+    "are placeholders. Scenarios with noise and pushes, by Eq. (37) with a unit quaternion; from feet to hands by the "
+    "same program with noise alone; knees and forearms (Sec. I) by the "
     "same program with the base eliminated, with noise. The stance planner is later work. The paper prints no figures "
     "but 7 ms a step.",
     "B7": "The paper names ball joints and objects as future work; there is no figure to compare with. The box "

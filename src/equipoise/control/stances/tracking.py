@@ -55,6 +55,13 @@ class Pace:
     dt: float
 
 
+def limb_of(robot: Robot, frame: str) -> int:
+    """Returns the body where a frame's limb begins: the first, from the frame on, that has a sibling or no parent."""
+    parents = [body.parent for body in robot.tree.bodies]
+    line = robot.tree.ancestors(robot.place(frame)[0])
+    return next((i for i in line if parents[i] < 0 or parents.count(parents[i]) > 1), -1)
+
+
 class Tracker:
     """Where the centre of mass, the posture, the base and tracked frames should be; the controller is told.
 
@@ -74,6 +81,7 @@ class Tracker:
     ) -> None:
         self.robot, self.controller, self.contacts = robot, controller, contacts
         self.frames, self.pace, self.weight = frames, pace, weight
+        self._limbs = {name: limb_of(robot, frame) for name, frame in frames.items()}
         self.targets: dict[str, Array] = {}  # of tracked frames
         self.offset = np.zeros(3)  # how far slips carried the robot from its plan
         self.reference: StanceReference | None = None
@@ -118,6 +126,10 @@ class Tracker:
         """
         if step.timing is not None and step.timing.seconds == 0:
             return  # a stance that the motion only passes: what comes leads on
+        used = set() if from_here else {self._limbs[name] for name in step.contacts | step.changed}
+        for name in sorted(self.targets.keys() - step.changed - set(more)):
+            if self._limbs[name] in used:  # two references for one limb contradict each other on the way
+                self.release(name, q)
         for name in sorted({*step.changed, *self.targets, *more}):
             self.targets[name] = self.pose(step.q, name)
         old, com_to = self.now, self.robot.com(step.q) + self.offset
