@@ -106,7 +106,21 @@ BREAKAGES = [
         "base, self.representation)",
         'base, "mixed")',
     ),
+    Breakage(
+        "T3",
+        "the configuration has the new base turned the other way",
+        "forms:EquationsOfMotion.q",
+        "from_rotation(self.X[..., :3, :3])",
+        "from_rotation(np.swapaxes(self.X[..., :3, :3], -1, -2))",
+    ),
     # --- T4
+    Breakage(
+        "T4",
+        "the configuration keeps the place of the old base",
+        "forms:EquationsOfMotion.q",
+        "pose = [self.X[..., :3, 3]",
+        "pose = [self.origin.q[..., :3]",
+    ),
     Breakage(
         "T4",
         "E[F] takes the orientation of E",

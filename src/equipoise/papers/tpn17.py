@@ -18,7 +18,7 @@ from ..forms.equations_of_motion import EquationsOfMotion
 from ..forms.support import FixedSupport
 from ..model.urdf_writer import write_urdf
 from ..robot import Robot, load
-from .reference import ReferenceState, axial, cross_matrix, path, rate
+from .reference import FrameMotion, ReferenceState, axial, cross_matrix, of_quaternion, path, rate
 from .robots import one_of_each_joint
 from .rows import Figure, Row, agree, apart, exactly, largest, small
 
@@ -165,15 +165,20 @@ def _base_rows(
 ) -> Callable[[ReferenceState], Array]:
     """S with ν = S v: the base's velocity over the joint rates [TPN17, Eq. (18)], from the reference's own
     Jacobians."""
-    origin, orientation = (base, base) if isinstance(base, str) else base or (robot.base_link or "",) * 2
 
     def rows(now: ReferenceState) -> Array:
-        at, turned = now.frame(origin), now.frame(orientation)
-        X = turned.X
-        X[:3, 3] = at.p
-        return _over_joints(_represented(X, representation) @ np.concatenate([at.J[:3], turned.J[3:]]), robot.nv)
+        at = _base_frame(robot, base, now)
+        return _over_joints(_represented(at.X, representation) @ at.J, robot.nv)
 
     return rows
+
+
+def _base_frame(robot: Robot, base: str | tuple[str, str] | None, now: ReferenceState) -> FrameMotion:
+    """Returns E[F]: the origin of one frame of the reference with the axes of another [TPN17, Sec. 4.1]."""
+    origin, orientation = (base, base) if isinstance(base, str) else base or (robot.base_link or "",) * 2
+    E, F = now.frame(origin), now.frame(orientation)
+    J, V, A = (np.concatenate([e[:3], f[3:]]) for e, f in ((E.J, F.J), (E.V, F.V), (E.A, F.A)))
+    return FrameMotion(F.R, E.p, J, V, A)
 
 
 def _same_motion(
@@ -198,6 +203,10 @@ def _same_motion(
         T = np.linalg.inv(rows(one))
         return T.T @ one.M @ T
 
+    base_now, wxyz = _base_frame(robot, base, now), there.q[3:7]
+    ours = np.concatenate([there.q[:3], of_quaternion(wxyz).ravel(), [wxyz @ wxyz], there.q[7:]])
+    wanted = np.concatenate([base_now.p, base_now.R.ravel(), [1.0], q[7:]])
+    yield agree(f"{name}: configuration: place and turn of the base, joints [Eqs. 17a, 25]", ours, wanted, 1e-12)
     yield agree(f"{name}: velocity of the base [Eq. 17b]", there.v, S @ v, 1e-11)
     yield agree(f"{name}: M [Eq. 23a]", there.M, S_inverse.T @ now.M @ S_inverse, 1e-11)
     yield agree(f"{name}: g", there.g, S_inverse.T @ now.g, 1e-11)
