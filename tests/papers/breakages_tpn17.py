@@ -39,6 +39,27 @@ BREAKAGES = [
         "along_q + casadi.jtimes(expression, entries",
         "0 * along_q + casadi.jtimes(expression, entries",
     ),
+    Breakage(
+        "T1",
+        "J̇ in body axes: the frame turns the other way",
+        "equations:frame_change_rate",
+        "-R.T @ skew(V[3:6])",
+        "R.T @ skew(V[3:6])",
+    ),
+    Breakage(
+        "T1",
+        "J̇ of the inertial representation without the motion of the frame",
+        "equations:frame_change_rate",
+        "none, skew(V[0:3])",
+        "none, 0 * skew(V[0:3])",
+    ),
+    Breakage(
+        "T1",
+        "J̇ of the inertial representation: the base moves the other way",
+        "equations:base_change",
+        "-skew(p_dot)",
+        "skew(p_dot)",
+    ),
     # --- T2
     Breakage(
         "T2",

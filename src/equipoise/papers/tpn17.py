@@ -76,7 +76,27 @@ def representations() -> Iterator[Figure]:
         back = acceleration(X, defined, A_defined, name, "mixed")
         yield agree(f"{name}: acceleration back to mixed", back, A, 1e-8)
         yield from _wrench_and_jacobian(robot, now, name)
+        yield from _jacobian_rate(robot, q, v, FOOT, name)
         yield from _same_motion(robot, eom.in_representation(name), eom, None, name, tau)
+    other = one_of_each_joint()
+    for name in REPRESENTATIONS:
+        yield from _jacobian_rate(other, *other.random_state(np.random.default_rng(3)), "revolute_link", name)
+
+
+def _jacobian(now: ReferenceState, base: str, frame: str, name: str) -> Array:
+    """J of a frame with both its twist and the base velocity in a representation, from the reference's mixed one."""
+    Y, Y_base = (_represented(x.X, name) for x in (now.frame(frame), now.links[base]))
+    return Y @ now.frame(frame).J @ np.linalg.inv(_over_joints(Y_base, now.model.nv))
+
+
+def _jacobian_rate(robot: Robot, q: Array, v: Array, frame: str, name: str) -> Iterator[Figure]:
+    """J̇ and J̇ ν against differences of the Jacobian along the motion v."""
+    base, at = robot.base_link or "", path(robot, q, v)
+    own = _over_joints(_represented(ReferenceState(robot, q).links[base].X, name), robot.nv) @ v
+    J_dot, what = rate(lambda t: _jacobian(ReferenceState(robot, at(t)), base, frame, name)), f"{robot.name}, {name}"
+    yield agree(f"{what}: J̇ by differences of the Jacobian", robot.jacobian_rate(q, own, frame, name), J_dot, 1e-8)
+    bias = robot.bias_acceleration(q, own, frame, name)
+    yield agree(f"{what}: J̇ v by the same differences", bias, J_dot @ own, 1e-8)
 
 
 def _wrench_and_jacobian(robot: Robot, now: ReferenceState, name: str) -> Iterator[Figure]:
@@ -93,9 +113,8 @@ def _wrench_and_jacobian(robot: Robot, now: ReferenceState, name: str) -> Iterat
         moment = np.cross(foot.p + arm, force)
         yield agree("inertial: torque is the moment about the world's origin", F[3:], moment, 1e-12)
     own, J = robot.jacobian(now.q, FOOT, name), _represented(foot.X, name) @ foot.J
-    base = now.links[robot.base_link or ""].X
-    J_base = J @ np.linalg.inv(_over_joints(_represented(base, name), robot.nv))
-    yield agree(f"{name}: Jacobian, base velocity {name} too", own, J_base, 1e-11)
+    both = _jacobian(now, robot.base_link or "", FOOT, name)
+    yield agree(f"{name}: Jacobian, base velocity {name} too", own, both, 1e-11)
     yield agree(f"{name}: Jacobian from the mixed one", jacobian(foot.X, foot.J, "mixed", name), J, 1e-12)
 
 
