@@ -244,6 +244,20 @@ BREAKAGES = [
         "0.0 if curvature_2 is None else curvature_2",
         "0.0",
     ),
+    Breakage(
+        "E9",
+        "the border of the ellipse curves the other way",
+        "control:CoMInEllipse.barrier",
+        "- e_dot.T @ numbers.shape @ e_dot / rho",
+        "+ e_dot.T @ numbers.shape @ e_dot / rho",
+    ),
+    Breakage(
+        "E9",
+        "the border forgets that the centre moves",
+        "control:CoMInEllipse.barrier",
+        "g @ J, -g @ numbers.centre_rate, drift",
+        "g @ J, 0 * g @ numbers.centre_rate, drift",
+    ),
     # --- E10
     Breakage(
         "E10",
