@@ -182,6 +182,13 @@ BREAKAGES = [
     ),
     Breakage(
         "H6",
+        "gravity pulls up, and μ takes it back",
+        "control:operational_dynamics",
+        "-times(inertia, drift + fall), times(inertia, fall)",
+        "-times(inertia, drift - fall), -times(inertia, fall)",
+    ),
+    Breakage(
+        "H6",
         "the task's null space lets torques through",
         "control:OperationalSpace.torque_projector",
         "- through",

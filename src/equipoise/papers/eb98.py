@@ -179,7 +179,7 @@ def _held(what: str, robot: Robot, ends: Sequence[str]) -> Iterator[Figure]:
     tau, now = rng.normal(size=robot.nv), ReferenceState(robot, q, v)
     feet = [now.frame(foot) for foot in ends]
     C, s = np.concatenate([foot.J[:3] for foot in feet]), np.concatenate([foot.A[:3] for foot in feet])
-    wanted = directly_solved(now.M, now.h, C, s, tau)
+    wanted = np.concatenate(now.held(tau, C, s))
     for name, dynamics in (("P", projected_dynamics), ("R", reduced_dynamics)):
         found = dynamics(robot.mass_matrix(q), robot.bias_force(q, v), C, s, tau)
         both = np.concatenate([found.acceleration, found.multipliers])
@@ -190,12 +190,6 @@ def _held(what: str, robot: Robot, ends: Sequence[str]) -> Iterator[Figure]:
     R = null_space_rows(C)
     yield small(f"{what}: C Rᵀ [Eq. (65)]", largest(C @ R.T), 1e-10)
     yield exactly(f"{what}: rows of R", R.shape, (robot.nv - 6, robot.nv))
-
-
-def directly_solved(M: Array, h: Array, C: Array, s: Array, tau: Array) -> Array:
-    """(a, λ) of M a + h = tau + Cᵀ λ, C a + s = 0 as one system."""
-    K = np.block([[M, -C.T], [C, np.zeros((len(C), len(C)))]])
-    return np.linalg.solve(K, np.concatenate([tau - h, -s]))
 
 
 def four_bar() -> tuple[Robot, Array, Array]:
