@@ -66,6 +66,21 @@ BREAKAGES = [
     Breakage(
         "E3", "the chain's end without its last part", "balance:carried_masses", "+= carried[i]", "+= 0.99 * carried[i]"
     ),
+    Breakage(
+        "E3",
+        "the shortest branch comes first",
+        "balance:appendix_order",
+        "key=lambda j: -height[j]",
+        "key=lambda j: height[j]",
+    ),
+    Breakage("E3", "a ball joint that turns back turns on", "model:BallBack.pose", "quaternions.conjugate(q)", "q"),
+    Breakage(
+        "E3",
+        "the rate of a ball joint that turns back has the other sign",
+        "model:BallBack.spin",
+        "-np.eye(3)",
+        "np.eye(3)",
+    ),
     # --- E4
     Breakage(
         "E4",

@@ -67,9 +67,7 @@ DIFFERENCES = {
     "H6": "Nothing; inequalities are beyond the slides.",
     "E1": "Coordinates stay those of the robot: what the paper writes as sums of angles are joints that follow.",
     "E2": "Nothing; unequal branches are beyond the example.",
-    "E3": "Ball joints and floating ones cannot be turned back: one branch may have them. Masses of Fig. 8's "
-    "biped are not "
-    "given; ours are de Leva's.",
+    "E3": "Ball joints turn back by the inverse rotation. Masses of Fig. 8's biped are not given; ours are de Leva's.",
     "E4": "Nothing.",
     "E5": "Gravity may lean.",
     "E6": "Redundant constraints are solved by rank.",

@@ -27,7 +27,7 @@ from ..balance import (
 from ..balance.com_dynamics import null_space_rows
 from ..robot import Robot, RobotBuilder, load
 from .reference import ReferenceState, path, rate, second_rate
-from .robots import one_of_each_joint
+from .robots import one_of_each_joint, tree
 from .rows import Figure, Row, agree, equal, exactly, largest, shown_by, small
 
 Array = np.ndarray
@@ -135,7 +135,40 @@ def trees() -> Iterator[Figure]:
     for name in ("bimanual", "quadruped", "human"):
         yield from _follows(name, load(name), count=2)
     yield from _follows("one of each joint", one_of_each_joint(), count=2)
+    rng, kinds = np.random.default_rng(8), ("", "ball", "revolute", "ball", "ball", "prismatic", "ball")
+    yield from _follows("ball joints on every branch", tree((-1, 0, 1, 0, 3, 3, 1), kinds, rng), count=2)
+    for count in (8, 12):
+        parents = [-1, *(int(rng.integers(k)) for k in range(1, count))]
+        robot = tree(parents, [str(kind) for kind in rng.choice(["revolute", "prismatic", "ball"], count)], rng)
+        order = [int(segment.body.split("_")[1]) for segment in equivalent_chain(robot).segments]
+        what = f"a random tree of {count - 1} joints"
+        yield exactly(
+            f"{what}: branches in the order of the appendix, longest first [App. A, 1, 2]",
+            order == _by_the_appendix(parents, order),
+            True,
+        )
+        yield from _follows(what, robot, count=2)
     yield from swing_figures()
+
+
+def _by_the_appendix(parents: Sequence[int], order: Sequence[int]) -> list[int]:
+    """Returns links branch by branch for the numbers that an order gives the terminal links, [] if step 1 forbids them.
+
+    A branch must not be numbered before a longer one that it joins. Links of branches before it are its own no more.
+    """
+
+    def line(k: int) -> list[int]:
+        return [*line(parents[k]), k] if k > 0 else []
+
+    ends = [line(k) for k in order if k not in parents]
+    longest, found = len(max(ends, key=len)), list[int]()
+    for end in ends:
+        new = [k for k in end if k not in found]
+        joined = [len(other) for other in ends if set(other) & set(new)]
+        if len(end) < max(joined) or len(ends[0]) < longest:
+            return []
+        found += new
+    return found
 
 
 # --- E4, E5 -----------------------------------------------------------------------------------------------------------
