@@ -120,6 +120,13 @@ BREAKAGES = [
         'if body.joint.spin_axes == "parent" else R[-1]',
         'if body.joint.spin_axes == "child" else R[-1]',
     ),
+    Breakage(
+        "E5",
+        "the chain hangs from other centres of mass",
+        "balance:_inertia",
+        "so_far / mass * part.reach",
+        "part.reach",
+    ),
     # --- E6
     Breakage(
         "E6",
@@ -152,6 +159,13 @@ BREAKAGES = [
         "balance:loop_constraints",
         "return LoopConstraints(J, bias,",
         "return LoopConstraints(J, 0 * bias,",
+    ),
+    Breakage(
+        "E6",
+        "joints that are held move while the loop closes",
+        "balance:close_loops",
+        "_free_columns(robot, held)",
+        "_free_columns(robot, ())",
     ),
     # --- E7
     Breakage(

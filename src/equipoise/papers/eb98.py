@@ -194,6 +194,18 @@ def gravity() -> Iterator[Figure]:
         )
         power = rate(partial(_along, robot, at, "potential_energy"))
         yield agree(f"{name}: their power is the rate of potential energy", g @ v, power, 1e-8)
+        yield from _other_energy(equivalent_chain(robot).robot, ReferenceState(robot, q, v))
+
+
+def _other_energy(chain: Robot, now: ReferenceState) -> Iterator[Figure]:
+    """[EB98, Sec. 4.3]: a chain can have the robot's potential energy, not its kinetic energy."""
+    name, bodies = chain.name, sum(link.inertia is not None for link in chain.model.links.values())
+    yield agree(f"{name}: potential energy [Eq. (51)]", chain.potential_energy(now.q), now.potential_energy, 1e-10)
+    yield Figure(f'{name}: its links with mass; "only" is wrong', "> 1", str(bodies), bodies > 1, "only one point mass")
+    ratio = float(chain.kinetic_energy(now.q, now.v) / now.kinetic_energy)
+    yield Figure(
+        f"{name}: kinetic energy over the robot's [Sec. 4.3]", "≠ 1 ± 1 %", f"{ratio:.3g}", abs(ratio - 1) > 0.01, "≠ 1"
+    )
 
 
 # --- E6: closed chains -----------------------------------------------------------------------------------------------
@@ -229,14 +241,19 @@ def four_bar() -> tuple[Robot, Array, Array]:
     """Three links whose end is held: a robot with one loop, closed, and a velocity that keeps it so."""
     arm = load("planar_chain", lengths=[0.5, 1.0, 0.8], masses=[1.0, 2.0, 1.5])
     q = np.array([1.0, 0.6, -1.9])
-    X = np.eye(4)
-    X[:3, 3] = ReferenceState(arm, q).frame("tool").p
-    arm = arm.with_frame("pin", next(iter(arm.links)), X)
-    loops = MappingProxyType({"loop": closure(arm, "connect", "pin", "tool", "loop")})
-    robot = Robot.from_model(replace(arm.model, loops=loops))
-    q = close_loops(robot, q + 0.05, held=[next(name for name, joint in robot.joints.items() if joint.moving)])
+    robot = _pinned(arm, ReferenceState(arm, q).frame("tool").p)
+    q = close_loops(robot, q + 0.05, held=["joint_1"])
     C = ReferenceState(robot, q).frame("tool").J[[0, 2]]
     return robot, q, 1.3 * np.linalg.svd(C)[2][2]
+
+
+def _pinned(arm: Robot, place: Array) -> Robot:
+    """An arm whose end is held at a place."""
+    X = np.eye(4)
+    X[:3, 3] = place
+    arm = arm.with_frame("pin", next(iter(arm.links)), X)
+    loops = MappingProxyType({"loop": closure(arm, "connect", "pin", "tool", "loop")})
+    return Robot.from_model(replace(arm.model, loops=loops))
 
 
 def _four_bar_chain() -> Iterator[Figure]:
@@ -251,7 +268,23 @@ def _four_bar_chain() -> Iterator[Figure]:
     yield agree("and their rate", loops.J @ a + loops.bias, -(tool.J @ a + tool.A)[:3], 1e-10)
     end = chain.robot.pose(q, "com")[:3, 3]
     yield agree("the end of the chain is the mass of the linkage", end, now.com, 1e-12)
+    yield from _triangle()
     yield from _moving_loop()
+
+
+def _triangle() -> Iterator[Figure]:
+    """[EB98, Sec. 4.4]: the chain of Fig. 1 with its end at its origin is an equilateral triangle."""
+    robot = _pinned(load("planar_chain", lengths=[1.0] * 3, masses=[1.0] * 3), np.zeros(3))
+    chain, ends, wanted = equivalent_chain(robot).robot, [], []
+    for turn, fold in ((0.3, 1), (-1.1, -1), (2.5, 1)):
+        q = close_loops(robot, np.array([turn, 1.9 * fold, 2.3 * fold]), held=["joint_1"])
+        angle = turn + fold * np.pi / 6
+        ends.append(chain.pose(q, "com")[:3, 3])
+        wanted.append(np.array([np.cos(angle), 0.0, np.sin(angle)]) / np.sqrt(3))
+    yield agree("the chain of Fig. 1 with its end at its origin: end of its equivalent [Sec. 4.4]", ends, wanted, 1e-9)
+    radius, what = np.linalg.norm(ends, axis=1), "radius of the circle on which that end moves; 1/3 is a misprint"
+    good = bool(np.all(abs(radius - np.sqrt(1 / 3)) < 1e-9))
+    yield Figure(what, "√3/3 = 0.577350 ± 1e-9", f"{radius.max():.6f}", good, "1/3")
 
 
 def _moving_loop() -> Iterator[Figure]:
