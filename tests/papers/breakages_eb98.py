@@ -66,6 +66,21 @@ BREAKAGES = [
     Breakage(
         "E3", "the chain's end without its last part", "balance:carried_masses", "+= carried[i]", "+= 0.99 * carried[i]"
     ),
+    Breakage(
+        "E3",
+        "the shortest branch comes first",
+        "balance:appendix_order",
+        "key=lambda j: -height[j]",
+        "key=lambda j: height[j]",
+    ),
+    Breakage("E3", "a ball joint that turns back turns on", "model:BallBack.pose", "quaternions.conjugate(q)", "q"),
+    Breakage(
+        "E3",
+        "the rate of a ball joint that turns back has the other sign",
+        "model:BallBack.spin",
+        "-np.eye(3)",
+        "np.eye(3)",
+    ),
     # --- E4
     Breakage(
         "E4",
@@ -105,6 +120,13 @@ BREAKAGES = [
         'if body.joint.spin_axes == "parent" else R[-1]',
         'if body.joint.spin_axes == "child" else R[-1]',
     ),
+    Breakage(
+        "E5",
+        "the chain hangs from other centres of mass",
+        "balance:_inertia",
+        "so_far / mass * part.reach",
+        "part.reach",
+    ),
     # --- E6
     Breakage(
         "E6",
@@ -137,6 +159,13 @@ BREAKAGES = [
         "balance:loop_constraints",
         "return LoopConstraints(J, bias,",
         "return LoopConstraints(J, 0 * bias,",
+    ),
+    Breakage(
+        "E6",
+        "joints that are held move while the loop closes",
+        "balance:close_loops",
+        "_free_columns(robot, held)",
+        "_free_columns(robot, ())",
     ),
     # --- E7
     Breakage(
@@ -243,6 +272,20 @@ BREAKAGES = [
         "control:SafeEllipse.exact_jacobian",
         "0.0 if curvature_2 is None else curvature_2",
         "0.0",
+    ),
+    Breakage(
+        "E9",
+        "the border of the ellipse curves the other way",
+        "control:CoMInEllipse.barrier",
+        "- e_dot.T @ numbers.shape @ e_dot / rho",
+        "+ e_dot.T @ numbers.shape @ e_dot / rho",
+    ),
+    Breakage(
+        "E9",
+        "the border forgets that the centre moves",
+        "control:CoMInEllipse.barrier",
+        "g @ J, -g @ numbers.centre_rate, drift",
+        "g @ J, 0 * g @ numbers.centre_rate, drift",
     ),
     # --- E10
     Breakage(

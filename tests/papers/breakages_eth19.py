@@ -84,6 +84,20 @@ BREAKAGES = [
         "np.maximum(found.distance[near], 0.0) / h",
         "0.01 + 0 * found.distance[near]",
     ),
+    Breakage(
+        "H3",
+        "the plate of law 2 follows at any speed: law 2 is law 1",
+        f"{SOFT}._law",
+        "touching &= depth >=",
+        "touching &= depth >= -1 +",
+    ),
+    Breakage(
+        "H3",
+        "law 1 has no springs along the ground",
+        f"{SOFT}._springs",
+        "wanted = -self.stiffness * stretch",
+        "wanted = -0 * stretch",
+    ),
     # --- H4
     Breakage(
         "H4",
@@ -179,6 +193,13 @@ BREAKAGES = [
         "control:operational_dynamics",
         "times(inertia, fall), jacobian",
         "0 * times(inertia, fall), jacobian",
+    ),
+    Breakage(
+        "H6",
+        "gravity pulls up, and μ takes it back",
+        "control:operational_dynamics",
+        "-times(inertia, drift + fall), times(inertia, fall)",
+        "-times(inertia, drift - fall), -times(inertia, fall)",
     ),
     Breakage(
         "H6",

@@ -39,6 +39,27 @@ BREAKAGES = [
         "along_q + casadi.jtimes(expression, entries",
         "0 * along_q + casadi.jtimes(expression, entries",
     ),
+    Breakage(
+        "T1",
+        "J̇ in body axes: the frame turns the other way",
+        "equations:frame_change_rate",
+        "-R.T @ skew(V[3:6])",
+        "R.T @ skew(V[3:6])",
+    ),
+    Breakage(
+        "T1",
+        "J̇ of the inertial representation without the motion of the frame",
+        "equations:frame_change_rate",
+        "none, skew(V[0:3])",
+        "none, 0 * skew(V[0:3])",
+    ),
+    Breakage(
+        "T1",
+        "J̇ of the inertial representation: the base moves the other way",
+        "equations:base_change",
+        "-skew(p_dot)",
+        "skew(p_dot)",
+    ),
     # --- T2
     Breakage(
         "T2",
@@ -106,7 +127,21 @@ BREAKAGES = [
         "base, self.representation)",
         'base, "mixed")',
     ),
+    Breakage(
+        "T3",
+        "the configuration has the new base turned the other way",
+        "forms:EquationsOfMotion.q",
+        "from_rotation(self.X[..., :3, :3])",
+        "from_rotation(np.swapaxes(self.X[..., :3, :3], -1, -2))",
+    ),
     # --- T4
+    Breakage(
+        "T4",
+        "the configuration keeps the place of the old base",
+        "forms:EquationsOfMotion.q",
+        "pose = [self.X[..., :3, 3]",
+        "pose = [self.origin.q[..., :3]",
+    ),
     Breakage(
         "T4",
         "E[F] takes the orientation of E",

@@ -12,7 +12,7 @@ from ..algebra import rigid
 from ..algebra.quaternions import NUMBERS
 from ..errors import ModelError
 from ..model.assemble import assemble
-from ..model.joints import Ball, Continuous, Floating, JointType, Planar, Prismatic, Revolute
+from ..model.joints import Ball, BallAgain, BallBack, Continuous, Floating, JointType, Planar, Prismatic, Revolute
 from ..model.shapes import cylinder_between, sphere
 from ..model.tree import MovingBody
 from ..model.types import DeclaredLimits, Frame, Inertia, Joint, Link, Mimic, Model, Shape
@@ -49,7 +49,7 @@ class _Move:
 def joint_moves(model: Model, body: MovingBody) -> list[_Move]:
     """Slides, then turns; none for a joint that moves only as a whole."""
     joint = body.joint
-    if not returns(joint):
+    if not has_axes(joint):
         return []
     if isinstance(joint, Planar):
         kinds: dict[str, Kind] = {"x": Prismatic, "y": Prismatic, "turn": Revolute}
@@ -87,8 +87,8 @@ def _require_axes(body: MovingBody) -> None:
     )
 
 
-def returns(joint: JointType) -> bool:
-    """Whether a follower can turn it back: it has coordinates that count one by one."""
+def has_axes(joint: JointType) -> bool:
+    """Whether its coordinates count one by one, each along or about an axis."""
     return not isinstance(joint, Ball | Floating)
 
 
@@ -143,8 +143,10 @@ class ChainWalk:
         body, first = self.tree.bodies[i], i not in self.passed
         self.passed.add(i)
         self.X = self.X @ rigid.pose(body.R)
-        if not self.moves[i]:
+        if not self.moves[i] and first and not self.model.joints[body.name].mimic:
             self._as_a_whole(body, float(self.shares[i]))
+        elif not self.moves[i]:
+            self._follow(body, back=False)
         for move in self.moves[i]:
             if first and not move.turns:
                 self._slide(body, move, float(self.shares[i]))
@@ -154,12 +156,9 @@ class ChainWalk:
     def inward(self, i: int) -> None:
         """Undo the turns of joint i."""
         body = self.tree.bodies[i]
-        if not returns(body.joint):
-            raise ModelError(
-                f"joint {body.name!r} ({body.joint.name}) would have to turn back, which takes one coordinate per "
-                "axis. Give an order that comes to it last; where two branches have such joints, write each as three "
-                "revolute ones."
-            )
+        assert not isinstance(body.joint, Floating)  # it carries all of the mass: no branch is beside it
+        if not self.moves[i]:
+            self._follow(body, back=True)
         for move in reversed(self.moves[i]):
             if move.turns:
                 self._move(body, move, times=-1.0)
@@ -183,6 +182,12 @@ class ChainWalk:
             mimic = Mimic(move.leader, times * move.factor, times * move.offset)
             kind = (Revolute if move.turns else Prismatic)(_axis(move.axis))
             self._add(_ChainLink(self._free(body.name), kind, mimic=mimic))
+
+    def _follow(self, body: MovingBody, *, back: bool) -> None:
+        """Add a joint that turns with a ball joint, or back."""
+        kind = BallBack if back != isinstance(body.joint, BallBack) else BallAgain
+        mimic = self.model.joints[body.name].mimic or Mimic(body.name)
+        self._add(_ChainLink(self._free(body.name), kind(), mimic=mimic))
 
     def _as_a_whole(self, body: MovingBody, share: float) -> None:
         floating = isinstance(body.joint, Floating)

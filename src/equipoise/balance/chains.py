@@ -18,7 +18,7 @@ from ..errors import ModelError, unknown_name
 from ..model.tree import Tree, tree_of
 from ..model.types import frozen
 from ..robot import Robot
-from .chain_walk import ChainWalk, chain_model, joint_moves, returns
+from .chain_walk import ChainWalk, chain_model, has_axes, joint_moves
 from .loops import LoopConstraints, loop_constraints
 
 Array = np.ndarray
@@ -51,8 +51,9 @@ class EquivalentChain:
 
     and whatever steers the tool of an arm steers the centre of mass. Three things keep q the same where [EB98] changes
     to other coordinates q'. An angle that is a sum there (q₂' = q₂ + q₃) is several joints at one place here, and what
-    turns back (−q₃) is a follower (mimic joint) with multiplier −1. A prismatic joint that carries the share μ of the
-    mass shifts the end point by μ q [EB98, Eq. (7)]: it slides out by q, and a follower slides back by (1 − μ) q. A
+    turns back (−q₃) is a follower (mimic joint) with multiplier −1; of a ball joint, a follower that turns by the
+    inverse rotation. A prismatic joint that carries the share μ of the mass shifts the end point by μ q
+    [EB98, Eq. (7)]: it slides out by q, and a follower slides back by (1 − μ) q. A
     planar joint becomes two slides and a turn, `name_x`, `name_y`, `name_turn`, with its three coordinates.
 
     The links of the chain have the mass of the original, placed so that the centre of mass of the chain is its end
@@ -101,16 +102,15 @@ def equivalent_chain(robot: Robot, order: Sequence[str] | None = None) -> Equiva
     """The serial chain whose end point is the centre of mass of a robot, at every configuration.
 
     Serial robots, stars and trees [EB98, Prop. P1, Prop. P2, App. A], joints that turn, slide or do both, planar
-    joints, followers, fixed or floating base. What turns back needs one coordinate: a ball joint or a second floating
-    one can stand only where the walk never returns from, so two balls on different branches are an error.
+    and ball joints, followers, fixed or floating base. A second floating joint is an error.
 
     Args:
         order: names of all moving joints: the order in which the bodies behind them give their segments, any of the n!.
             By default that of [EB98, App. A, steps 1 and 2]: the longest branch first, then back to the nearest fork
-            and along the longest branch from there; but branches with ball joints last. A serial robot keeps its order.
+            and along the longest branch from there. A serial robot keeps its order.
 
     Raises:
-        ModelError: a joint would have to turn back and cannot, or a floating joint carries only a part of the mass.
+        ModelError: a floating joint carries only a part of the mass.
     """
     tree = robot.tree
     if not tree.bodies:
@@ -181,20 +181,19 @@ def _total_mass(tree: Tree) -> float:
 def appendix_order(tree: Tree) -> list[int]:
     """Bodies branch by branch, the longest branch of every fork first [EB98, App. A, steps 1 and 2]."""
     children: dict[int, list[int]] = {}
-    height, stays = [1] * len(tree.bodies), [not returns(body.joint) for body in tree.bodies]
+    height = [1] * len(tree.bodies)
     for i in reversed(range(len(tree.bodies))):
         parent = tree.bodies[i].parent
         children.setdefault(parent, []).insert(0, i)
         if parent >= 0:
             height[parent] = max(height[parent], 1 + height[i])
-            stays[parent] = stays[parent] or stays[i]
     order: list[int] = []
     front = [-1]
     while front:
         i = front.pop()
         if i >= 0:
             order.append(i)
-        front.extend(sorted(children.get(i, []), key=lambda j: (stays[j], -height[j]))[::-1])
+        front.extend(sorted(children.get(i, []), key=lambda j: -height[j])[::-1])
     return order
 
 
@@ -228,7 +227,7 @@ def _angle_map(robot: Robot, segments: Sequence[ChainSegment]) -> Array | None:
     common: Array | None = None
     for body in tree.bodies:
         R_0.append((np.eye(3) if body.parent < 0 else R_0[body.parent]) @ body.R)
-        if not returns(body.joint):
+        if not has_axes(body.joint):
             return None
         columns[body.name] = np.zeros(robot.nv)
         for move in filter(lambda move: move.turns, joint_moves(robot.model, body)):

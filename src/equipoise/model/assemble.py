@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..errors import ModelError, unknown_name
 from .actuation import settled
-from .joints import Fixed, Floating
+from .joints import Ball, BallAgain, Fixed, Floating
 from .types import STANDARD_GRAVITY, Frame, Joint, Link, LoopClosure, Mimic, Model
 
 
@@ -178,7 +178,8 @@ def _leader(joint: Joint, mimic: Mimic, by_name: Mapping[str, Joint]) -> Joint:
     leader = by_name.get(mimic.leader)
     if leader is None:
         raise unknown_name(f"joint (mimicked by {joint.name!r})", mimic.leader, by_name)
-    if leader.type.nq != 1 or joint.type.nq != 1:
+    one_coordinate = leader.type.nq == joint.type.nq == 1
+    if not one_coordinate and not (isinstance(joint.type, BallAgain) and type(leader.type) is Ball):
         raise ModelError(
             f"joint {joint.name!r} ({joint.type.name}) mimics {leader.name!r} ({leader.type.name}): "
             "both must have exactly one coordinate"

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..algebra import rigid
-from ..errors import ModelWarning
+from ..errors import ModelError, ModelWarning
 from .actuation import settled
-from .joints import Ball, Fixed, Floating, Planar, Revolute
+from .joints import JOINT_TYPES, Fixed, Floating, Planar, Revolute
 from .joints.axis import AxisJoint
 from .types import Frame, Inertia, Joint, Link, Model, Shape
 
@@ -176,7 +176,11 @@ def _fixed_lines(name: str, parent: str, child: str, X: np.ndarray) -> Iterator[
 
 def _type_name(joint: Joint) -> str:
     """URDF's name of the type; it calls a ball joint spherical, and a revolute joint without limits continuous."""
-    if isinstance(joint.type, Ball):
+    if joint.type.name not in JOINT_TYPES:
+        raise ModelError(
+            f"joint {joint.name!r} is {joint.type.name}, which URDF has not; it has {', '.join(JOINT_TYPES)}"
+        )
+    if joint.type.name == "ball":
         return "spherical"
     if isinstance(joint.type, Revolute) and math.isinf(joint.limits.lower) and math.isinf(joint.limits.upper):
         return "continuous"

@@ -67,12 +67,10 @@ DIFFERENCES = {
     "H6": "Nothing; inequalities are beyond the slides.",
     "E1": "Coordinates stay those of the robot: what the paper writes as sums of angles are joints that follow.",
     "E2": "Nothing; unequal branches are beyond the example.",
-    "E3": "Ball joints and floating ones cannot be turned back: one branch may have them. Masses of Fig. 8's "
-    "biped are not "
-    "given; ours are de Leva's.",
+    "E3": "Ball joints turn back by the inverse rotation. Masses of Fig. 8's biped are not given; ours are de Leva's.",
     "E4": "Nothing.",
-    "E5": "Gravity may lean.",
-    "E6": "Redundant constraints are solved by rank.",
+    "E5": "Gravity may lean. Chains with more than one mass have the robot's potential energy too.",
+    "E6": "Redundant constraints are solved by rank. The circle of Sec. 4.4 has the radius √3/3, not 1/3.",
     "E7": "Eq. (68) and (73): signs; Eq. (84): R G and K₂. Sec. 5.1.2 names the choice of torques under "
     "unilateral constraints "
     "and gives no law: ours is the least torques with forces within the soles' cones.",

@@ -27,7 +27,7 @@ from ..balance import (
 from ..balance.com_dynamics import null_space_rows
 from ..robot import Robot, RobotBuilder, load
 from .reference import ReferenceState, path, rate, second_rate
-from .robots import one_of_each_joint
+from .robots import one_of_each_joint, tree
 from .rows import Figure, Row, agree, equal, exactly, largest, shown_by, small
 
 Array = np.ndarray
@@ -135,7 +135,40 @@ def trees() -> Iterator[Figure]:
     for name in ("bimanual", "quadruped", "human"):
         yield from _follows(name, load(name), count=2)
     yield from _follows("one of each joint", one_of_each_joint(), count=2)
+    rng, kinds = np.random.default_rng(8), ("", "ball", "revolute", "ball", "ball", "prismatic", "ball")
+    yield from _follows("ball joints on every branch", tree((-1, 0, 1, 0, 3, 3, 1), kinds, rng), count=2)
+    for count in (8, 12):
+        parents = [-1, *(int(rng.integers(k)) for k in range(1, count))]
+        robot = tree(parents, [str(kind) for kind in rng.choice(["revolute", "prismatic", "ball"], count)], rng)
+        order = [int(segment.body.split("_")[1]) for segment in equivalent_chain(robot).segments]
+        what = f"a random tree of {count - 1} joints"
+        yield exactly(
+            f"{what}: branches in the order of the appendix, longest first [App. A, 1, 2]",
+            order == _by_the_appendix(parents, order),
+            True,
+        )
+        yield from _follows(what, robot, count=2)
     yield from swing_figures()
+
+
+def _by_the_appendix(parents: Sequence[int], order: Sequence[int]) -> list[int]:
+    """Returns links branch by branch for the numbers that an order gives the terminal links, [] if step 1 forbids them.
+
+    A branch must not be numbered before a longer one that it joins. Links of branches before it are its own no more.
+    """
+
+    def line(k: int) -> list[int]:
+        return [*line(parents[k]), k] if k > 0 else []
+
+    ends = [line(k) for k in order if k not in parents]
+    longest, found = len(max(ends, key=len)), list[int]()
+    for end in ends:
+        new = [k for k in end if k not in found]
+        joined = [len(other) for other in ends if set(other) & set(new)]
+        if len(end) < max(joined) or len(ends[0]) < longest:
+            return []
+        found += new
+    return found
 
 
 # --- E4, E5 -----------------------------------------------------------------------------------------------------------
@@ -161,6 +194,18 @@ def gravity() -> Iterator[Figure]:
         )
         power = rate(partial(_along, robot, at, "potential_energy"))
         yield agree(f"{name}: their power is the rate of potential energy", g @ v, power, 1e-8)
+        yield from _other_energy(equivalent_chain(robot).robot, ReferenceState(robot, q, v))
+
+
+def _other_energy(chain: Robot, now: ReferenceState) -> Iterator[Figure]:
+    """[EB98, Sec. 4.3]: a chain can have the robot's potential energy, not its kinetic energy."""
+    name, bodies = chain.name, sum(link.inertia is not None for link in chain.model.links.values())
+    yield agree(f"{name}: potential energy [Eq. (51)]", chain.potential_energy(now.q), now.potential_energy, 1e-10)
+    yield Figure(f'{name}: its links with mass; "only" is wrong', "> 1", str(bodies), bodies > 1, "only one point mass")
+    ratio = float(chain.kinetic_energy(now.q, now.v) / now.kinetic_energy)
+    yield Figure(
+        f"{name}: kinetic energy over the robot's [Sec. 4.3]", "≠ 1 ± 1 %", f"{ratio:.3g}", abs(ratio - 1) > 0.01, "≠ 1"
+    )
 
 
 # --- E6: closed chains -----------------------------------------------------------------------------------------------
@@ -179,7 +224,7 @@ def _held(what: str, robot: Robot, ends: Sequence[str]) -> Iterator[Figure]:
     tau, now = rng.normal(size=robot.nv), ReferenceState(robot, q, v)
     feet = [now.frame(foot) for foot in ends]
     C, s = np.concatenate([foot.J[:3] for foot in feet]), np.concatenate([foot.A[:3] for foot in feet])
-    wanted = directly_solved(now.M, now.h, C, s, tau)
+    wanted = np.concatenate(now.held(tau, C, s))
     for name, dynamics in (("P", projected_dynamics), ("R", reduced_dynamics)):
         found = dynamics(robot.mass_matrix(q), robot.bias_force(q, v), C, s, tau)
         both = np.concatenate([found.acceleration, found.multipliers])
@@ -192,24 +237,23 @@ def _held(what: str, robot: Robot, ends: Sequence[str]) -> Iterator[Figure]:
     yield exactly(f"{what}: rows of R", R.shape, (robot.nv - 6, robot.nv))
 
 
-def directly_solved(M: Array, h: Array, C: Array, s: Array, tau: Array) -> Array:
-    """(a, λ) of M a + h = tau + Cᵀ λ, C a + s = 0 as one system."""
-    K = np.block([[M, -C.T], [C, np.zeros((len(C), len(C)))]])
-    return np.linalg.solve(K, np.concatenate([tau - h, -s]))
-
-
 def four_bar() -> tuple[Robot, Array, Array]:
     """Three links whose end is held: a robot with one loop, closed, and a velocity that keeps it so."""
     arm = load("planar_chain", lengths=[0.5, 1.0, 0.8], masses=[1.0, 2.0, 1.5])
     q = np.array([1.0, 0.6, -1.9])
-    X = np.eye(4)
-    X[:3, 3] = ReferenceState(arm, q).frame("tool").p
-    arm = arm.with_frame("pin", next(iter(arm.links)), X)
-    loops = MappingProxyType({"loop": closure(arm, "connect", "pin", "tool", "loop")})
-    robot = Robot.from_model(replace(arm.model, loops=loops))
-    q = close_loops(robot, q + 0.05, held=[next(name for name, joint in robot.joints.items() if joint.moving)])
+    robot = _pinned(arm, ReferenceState(arm, q).frame("tool").p)
+    q = close_loops(robot, q + 0.05, held=["joint_1"])
     C = ReferenceState(robot, q).frame("tool").J[[0, 2]]
     return robot, q, 1.3 * np.linalg.svd(C)[2][2]
+
+
+def _pinned(arm: Robot, place: Array) -> Robot:
+    """An arm whose end is held at a place."""
+    X = np.eye(4)
+    X[:3, 3] = place
+    arm = arm.with_frame("pin", next(iter(arm.links)), X)
+    loops = MappingProxyType({"loop": closure(arm, "connect", "pin", "tool", "loop")})
+    return Robot.from_model(replace(arm.model, loops=loops))
 
 
 def _four_bar_chain() -> Iterator[Figure]:
@@ -224,7 +268,23 @@ def _four_bar_chain() -> Iterator[Figure]:
     yield agree("and their rate", loops.J @ a + loops.bias, -(tool.J @ a + tool.A)[:3], 1e-10)
     end = chain.robot.pose(q, "com")[:3, 3]
     yield agree("the end of the chain is the mass of the linkage", end, now.com, 1e-12)
+    yield from _triangle()
     yield from _moving_loop()
+
+
+def _triangle() -> Iterator[Figure]:
+    """[EB98, Sec. 4.4]: the chain of Fig. 1 with its end at its origin is an equilateral triangle."""
+    robot = _pinned(load("planar_chain", lengths=[1.0] * 3, masses=[1.0] * 3), np.zeros(3))
+    chain, ends, wanted = equivalent_chain(robot).robot, [], []
+    for turn, fold in ((0.3, 1), (-1.1, -1), (2.5, 1)):
+        q = close_loops(robot, np.array([turn, 1.9 * fold, 2.3 * fold]), held=["joint_1"])
+        angle = turn + fold * np.pi / 6
+        ends.append(chain.pose(q, "com")[:3, 3])
+        wanted.append(np.array([np.cos(angle), 0.0, np.sin(angle)]) / np.sqrt(3))
+    yield agree("the chain of Fig. 1 with its end at its origin: end of its equivalent [Sec. 4.4]", ends, wanted, 1e-9)
+    radius, what = np.linalg.norm(ends, axis=1), "radius of the circle on which that end moves; 1/3 is a misprint"
+    good = bool(np.all(abs(radius - np.sqrt(1 / 3)) < 1e-9))
+    yield Figure(what, "√3/3 = 0.577350 ± 1e-9", f"{radius.max():.6f}", good, "1/3")
 
 
 def _moving_loop() -> Iterator[Figure]:

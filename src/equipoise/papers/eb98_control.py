@@ -13,7 +13,7 @@ from ..control.closed_form.com_control import ReachedPosture, prioritised_veloci
 from ..control.closed_form.decoupling import output_dynamics, slow_output_dynamics
 from ..control.closed_form.motions import com_motion
 from ..robot import Robot, load
-from .eb98 import directly_solved, four_bar, states
+from .eb98 import four_bar, states
 from .eb98_unilateral import unilateral_figures
 from .reference import ReferenceState, path, rate, second_rate
 from .rows import Figure, agree, largest, small
@@ -39,7 +39,7 @@ def decoupling() -> Iterator[Figure]:
     M, N = robot.mass_matrix(q), robot.bias_force(q, v)
     out = output_dynamics(M, N, *com, C=C, s=s, B=B)
     torque = out.torque(out.control(e, com.J @ v, K_p, K_v))
-    a = directly_solved(now.M, now.h, C, s, B @ torque)[:3]
+    a = now.held(B @ torque, C, s)[0]
     at = path(robot, q, v, a)
     height, fall = (f(lambda t: ReferenceState(robot, at(t)).com[2]) for f in (second_rate, rate))
     yield agree("ë + K_v ė + K_p e of the linkage, by differences [Eq. (75)]", height, -K_v * fall - K_p * e[0], 1e-6)
@@ -48,7 +48,7 @@ def decoupling() -> Iterator[Figure]:
     G = gravity_torques(robot, q)
     slow = slow_output_dynamics(M, G, com.J, np.array([0.7]), C=C, B=B)
     push = B @ slow.torque(slow.actuation(np.array([0.2])))
-    still = directly_solved(now.M, now.g, C, 0 * s, push)[:3]
+    still = ReferenceState(robot, q).held(push, C, 0 * s)[0]
     yield agree(
         "slow motion, with e moving by itself: J a + ∂²e/∂t² [Eqs. (83), (84)]", com.J @ still + 0.7, [0.2], 1e-9
     )

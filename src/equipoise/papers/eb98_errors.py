@@ -21,10 +21,11 @@ from ..control.closed_form.com_control import (
 )
 from ..control.constraints import CoMInEllipse
 from ..control.controller.controller import WholeBodyController
-from ..control.tasks import CoMEllipseTask, FrameTask, PostureTask
+from ..control.safety.vfi import Gains
+from ..control.tasks import CoMEllipseTask, CoMTask, FrameTask, PostureTask
 from ..robot import Robot, load
-from .reference import ReferenceState, path, rate
-from .rows import Figure, agree
+from .reference import ReferenceState, path, rate, second_rate
+from .rows import Figure, agree, small
 
 Array = np.ndarray
 
@@ -120,7 +121,34 @@ def safe_ellipse() -> Iterator[Figure]:
     yield agree(
         "and without curvature and V^(τ−1) [Eq. (91)]", ellipse.jacobian(e_1, J_1, J_2), wanted - left_out, 1e-8
     )
+    yield from _at_the_border(robot, W)
     yield from _in_the_controller(robot)
+
+
+def _at_the_border(robot: Robot, W: Array) -> Iterator[Figure]:
+    """V of a mass that leaves an ellipse that moves: what the constraint admits, V by differences along the command."""
+    rng, dt, rho, gains = np.random.default_rng(4), 1e-3, 0.03, Gains.of_rates(6.0, 9.0)
+    q, v = robot.random_state(rng)
+    now, e, u, accelerated = ReferenceState(robot, q, v), np.array([0.012, -0.015]), *rng.normal(size=(2, 2))
+    leaving = 0.2 * W @ e / np.linalg.norm(W @ e)  # m/s, of the mass from the ellipse
+    for level, v_c in (("velocity", u), ("acceleration", now.com_jacobian[:2] @ v - leaving)):
+        centre = now.com[:2] - e, v_c, accelerated
+        border = CoMInEllipse(centre, radius=rho, shape=W, gains=gains)
+        away = CoMTask((now.com + np.array([*(50 * leaving), 0.0]), np.zeros(3)), gain=3.0)
+        posture = PostureTask(weight=1e-3)
+        controller = WholeBodyController(robot, [away, posture], constraints=[border], level=level, dt=dt)
+        found = controller(0.0, q, v)
+        at = path(robot, q, found.velocity) if level == "velocity" else path(robot, q, v, found.acceleration)
+
+        def inside(t: float, at: Callable[[float], Array] = at, c: tuple[Array, ...] = centre) -> float:
+            e = ReferenceState(robot, at(t)).com[:2] - (c[0] + c[1] * t + c[2] * t * t / 2)
+            return 1 - float(e @ W @ e) / rho**2
+
+        if level == "velocity":
+            law = rate(inside) + 6.0 * inside(0.0)
+        else:  # the factor is due to the acceleration, which is held for a step of dt
+            law = second_rate(inside, 2e-3) * (1 + 9.0 * dt / 2) + 15.0 * rate(inside) + 54.0 * inside(0.0)
+        yield small(f"CoMInEllipse, {level} level: the law of 1 − V at its bound, V by differences", abs(law), 1e-6)
 
 
 def _in_the_controller(robot: Robot) -> Iterator[Figure]:

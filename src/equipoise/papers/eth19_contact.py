@@ -12,14 +12,20 @@ from ..geometry.primitives import Plane
 from ..robot import Robot, RobotBuilder
 from ..simulate.plant import PlantState, make_plant
 from .pictures import sheet
+from .reference import of_quaternion
 from .rows import Figure, exactly, largest, small
 
+Array = np.ndarray
 G = 9.80665
 MASS = 2.0
 # stiffness, damping, exponent
 LAWS = {"linear": (2e4, 200.0, 1.0), "plate": (2e4, 200.0, 1.0), "nonlinear": (1e6, 2e7, 1.5)}
 # of a ball that rebounds
 BOUNCES = {"linear": (1e5, 225.0, 1.0), "plate": (1e5, 225.0, 1.0), "nonlinear": (2e6, 1e6, 1.5)}
+
+# s, N downwards, on a ball from the surface: pressed in, pulled off faster than a plate follows, thrown back at it
+THROWN_BACK = ((0.02, 400.0), (0.002, -1000.0), (0.0035, 1000.0))
+SLOW: dict[str, Any] = {"stiffness": 2e4, "damping": 1e3}  # a plate that goes back within b / k = 50 ms
 
 
 def brick_on(name: str, *, tilt: float = 0.0, v: float = 0.0, above: float = 0.0, **options: Any) -> tuple[Any, Robot]:
@@ -51,6 +57,7 @@ def ball_on(drop: float, speed: float = 0.0, plant: str = "soft", **options: Any
 def contact_plants() -> Iterator[Figure]:
     for law in LAWS:
         yield from _soft(law)
+    yield from _with_and_without_a_plate()
     yield from _sliding()
     yield from _hard()
 
@@ -79,6 +86,44 @@ def _soft(law: str) -> Iterator[Figure]:
         ours, exact = bounced(law, drop, 1e-3), rebound(law, drop)
         what = f"soft, {law}: height after a fall of {drop:g} m, steps of 1 ms"
         yield Figure(what, f"{exact:.5f} m ± 0.2 %", f"{ours:.5f} m", bool(abs(ours / exact - 1) < 2e-3))
+
+
+def _with_and_without_a_plate() -> Iterator[Figure]:
+    """Laws 1 and 2 give the same force until a point leaves faster than the plate follows, and then meets it again."""
+    ends = {}
+    for law in ("linear", "plate"):
+        plant, dt = ball_on(0.0, law=law, **SLOW), 2.5e-5
+        for seconds, force in THROWN_BACK:
+            for _ in range(round(seconds / dt)):
+                state = plant.step(np.array([0, 0, -force, 0, 0, 0]), dt)
+        ends[law], wanted = np.array([-state.q[2], -state.v[2]]), _thrown_back(law)
+        what = f"soft, {law}: depth and its rate of a ball that is pulled off and thrown back [slide 17]"
+        yield Figure(
+            what,
+            "{:.5f} m, {:.3f} m/s ± 0.5 %".format(*wanted),
+            "{:.5f} m, {:.3f} m/s".format(*ends[law]),
+            bool(np.all(abs(ends[law] / wanted - 1) < 5e-3)),
+        )
+    apart = ends["plate"][1] - ends["linear"][1]
+    yield Figure("its rate, law 2 less law 1, m/s", "> 0.1", f"{apart:.3f}", bool(apart > 0.1))
+    tilt, (k, *_) = 0.1, LAWS["linear"]
+    _, state = _after("soft", 400, tilt=tilt, friction=0.5, **soft_law("linear"))
+    sole = state.q[:3] - 0.1 * of_quaternion(state.q[3:])[:, 2]
+    along = np.cos(tilt) * sole[0] - np.sin(tilt) * sole[2]
+    wanted = MASS * G * np.sin(tilt) / (4 * k)
+    yield small("soft, linear: way of a sole at rest on a slope against mg sin α / 4k", abs(along / wanted - 1), 1e-2)
+
+
+def _thrown_back(law: str, h: float = 2e-6) -> Array:
+    """(depth, its rate) in the end by small steps of m ẍ = m g + P − F; z is the plate, b ż = −k z where it is free."""
+    (k, b), x, rate, z = SLOW.values(), 0.0, 0.0, 0.0
+    for seconds, force in THROWN_BACK:
+        for _ in range(round(seconds / h)):
+            touches = x >= (z if law == "plate" else 0.0)
+            rate += h * (G + (force - (max(0.0, k * x + b * rate) if touches else 0.0)) / MASS)
+            x += h * rate
+            z = max(x, z - h * k / b * z)
+    return np.array([x, rate])
 
 
 def bounced(law: str, drop: float, dt: float, **options: Any) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.linalg import null_space
@@ -10,7 +10,7 @@ from scipy.linalg import null_space
 from ..balance import SupportDynamics, support_dynamics
 from ..control.closed_form.hierarchy import WholeBody, stacked
 from ..control.closed_form.motions import com_motion, frame_motion
-from ..control.closed_form.operational_space import operational_dynamics, task_inverse_dynamics
+from ..control.closed_form.operational_space import OperationalSpace, operational_dynamics, task_inverse_dynamics
 from ..control.qp import ActiveSetSolver, QuadraticProgram, Rows
 from ..robot import Robot, load
 from .eth19 import FEET, LEANING, rows_of_feet
@@ -68,20 +68,63 @@ def _task_laws(
     robot: Robot, now: ReferenceState, s: SupportDynamics, wanted: Array, rng: np.random.Generator
 ) -> Iterator[Figure]:
     """Both laws of slide 3, on contacts and on a fixed arm: what the task does under their torques."""
-    com, (J, bias), S_T = com_motion(robot, now.q, now.v), rows_of_feet(now, FEET), np.eye(robot.nv)[:, 6:]
+    com, S_T = com_motion(robot, now.q, now.v), np.eye(robot.nv)[:, 6:]
+    space = operational_dynamics(robot, now.q, now.v, com, s)
     for name, tau in (
         ("task-space inverse dynamics", task_inverse_dynamics(robot, now.q, now.v, com, wanted, s).torque),
-        (
-            "operational-space control",
-            operational_dynamics(robot, now.q, now.v, com, s).torque(wanted, free=rng.normal(size=12)),
-        ),
+        ("operational-space control", space.torque(wanted, free=rng.normal(size=12))),
     ):
-        K = np.block([[now.M, -J.T], [J, np.zeros((len(J), len(J)))]])
-        a = np.linalg.lstsq(K, np.concatenate([S_T @ tau - now.h, -bias]), rcond=1e-12)[0][: robot.nv]
+        a = now.held(S_T @ tau, *rows_of_feet(now, FEET))[0]
         yield agree(f"{name}: c̈ under its torques [slide 3]", now.com_jacobian @ a + now.com_bias, wanted, 1e-7)
+    yield from _task_dynamics(
+        "on four feet",
+        space,
+        [ReferenceState(robot, now.q, u) for u in (now.v, 0 * now.v)],
+        lambda state: (state.com_jacobian, state.com_bias),
+        lambda state: rows_of_feet(state, FEET),
+        S_T,
+    )
     arm = load("arm7")
     q, v = arm.random_state(rng)
     there, tool = ReferenceState(arm, q, v), frame_motion(arm, q, v, "tool")
-    tau = operational_dynamics(arm, q, v, tool).torque(wanted, free=rng.normal(size=7))
+    space = operational_dynamics(arm, q, v, tool)
+    tau = space.torque(wanted, free=rng.normal(size=7))
     moved = there.frame("tool").J @ there.acceleration(tau) + there.frame("tool").A
     yield agree("operational-space control of an arm: ẅ under its torques", moved[:3], wanted, 1e-8)
+    yield from _task_dynamics(
+        "an arm",
+        space,
+        [there, ReferenceState(arm, q)],
+        lambda state: (state.frame("tool").J[:3], state.frame("tool").A[:3]),
+        lambda state: (np.zeros((0, 7)), np.zeros(0)),
+        np.eye(7),
+    )
+
+
+def _task_dynamics(
+    what: str,
+    found: OperationalSpace,
+    states: list[ReferenceState],
+    task: Callable[[ReferenceState], tuple[Array, Array]],
+    contacts: Callable[[ReferenceState], tuple[Array, Array]],
+    S_T: Array,
+) -> Iterator[Figure]:
+    """Λ ẇ + μ + p = F of slide 2, term by term, from ẇ of the reference under each torque and under none.
+
+    Args:
+        states: the state, and the same at rest.
+        task, contacts: (J, J̇v) at a state.
+    """
+    without = []
+    for state in states:
+        (J, bias), (J_c, bias_c) = task(state), contacts(state)
+        start, _ = state.held(np.zeros(len(S_T)), J_c, bias_c)
+        without.append(J @ start + bias)
+    pushed = np.column_stack([state.held(column, J_c, bias_c)[0] - start for column in S_T.T])
+    mobility = S_T.T @ pushed
+    J_star = J @ pushed @ np.linalg.pinv(mobility, rcond=1e-10)
+    inertia = np.linalg.inv(J_star @ mobility @ J_star.T)
+    moving, resting = without
+    yield agree(f"{what}: Λ [slide 2]", found.inertia, inertia, 1e-8)
+    yield agree(f"{what}: μ, due to velocities [slide 2]", found.velocity_force, inertia @ (resting - moving), 1e-8)
+    yield agree(f"{what}: p, due to gravity [slide 2]", found.gravity_force, -inertia @ resting, 1e-8)

@@ -153,6 +153,12 @@ class ReferenceState:
         """Acceleration under a generalised force, (nv,)."""
         return np.linalg.solve(self.M, tau - self.h)
 
+    def held(self, tau: Array, J: Array, bias: Array) -> tuple[Array, Array]:
+        """(a, λ) of M a + h = tau + Jᵀ λ with J a + bias = 0, as one system."""
+        K = np.block([[self.M, -J.T], [J, np.zeros((len(J), len(J)))]])
+        found = np.linalg.solve(K, np.concatenate([tau - self.h, -bias]))
+        return found[: self.model.nv], found[self.model.nv :]
+
     # --- the whole robot ----------------------------------------------------------------------------------------
 
     @cached_property

@@ -3,7 +3,10 @@ too."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from ..model.types import Mimic
 from ..robot import Robot, RobotBuilder
@@ -23,4 +26,15 @@ def one_of_each_joint(**options: Any) -> Robot:
         parent = link
     builder.link("follower", mass=0.7, com=(0.0, 0.1, 0.0), inertia=(0.004, 0.003, 0.005))
     builder.joint("follower", "prismatic", "trunk", "follower", axis=(0, 1, 0), mimic=Mimic("prismatic", -0.5, 0.1))
+    return builder.build()
+
+
+def tree(parents: Sequence[int], kinds: Sequence[str], rng: np.random.Generator) -> Robot:
+    """A random robot: link k hangs by a joint of kind k on link parents[k]; link 0 is the root, fixed to the world."""
+    builder = RobotBuilder("tree", floating=False)
+    for k, (parent, kind) in enumerate(zip(parents, kinds, strict=True)):
+        builder.link(f"link_{k}", mass=rng.uniform(0.5, 2.0), com=rng.normal(size=3), inertia=(0.02, 0.03, 0.04))
+        axis, position, rpy = rng.normal(size=(3, 3))
+        if k > 0:
+            builder.joint(f"joint_{k}", kind, f"link_{parent}", f"link_{k}", axis=axis, position=position, rpy=rpy)
     return builder.build()

@@ -18,7 +18,7 @@ from ..forms.equations_of_motion import EquationsOfMotion
 from ..forms.support import FixedSupport
 from ..model.urdf_writer import write_urdf
 from ..robot import Robot, load
-from .reference import ReferenceState, axial, cross_matrix, path, rate
+from .reference import FrameMotion, ReferenceState, axial, cross_matrix, of_quaternion, path, rate
 from .robots import one_of_each_joint
 from .rows import Figure, Row, agree, apart, exactly, largest, small
 
@@ -76,7 +76,27 @@ def representations() -> Iterator[Figure]:
         back = acceleration(X, defined, A_defined, name, "mixed")
         yield agree(f"{name}: acceleration back to mixed", back, A, 1e-8)
         yield from _wrench_and_jacobian(robot, now, name)
+        yield from _jacobian_rate(robot, q, v, FOOT, name)
         yield from _same_motion(robot, eom.in_representation(name), eom, None, name, tau)
+    other = one_of_each_joint()
+    for name in REPRESENTATIONS:
+        yield from _jacobian_rate(other, *other.random_state(np.random.default_rng(3)), "revolute_link", name)
+
+
+def _jacobian(now: ReferenceState, base: str, frame: str, name: str) -> Array:
+    """J of a frame with both its twist and the base velocity in a representation, from the reference's mixed one."""
+    Y, Y_base = (_represented(x.X, name) for x in (now.frame(frame), now.links[base]))
+    return Y @ now.frame(frame).J @ np.linalg.inv(_over_joints(Y_base, now.model.nv))
+
+
+def _jacobian_rate(robot: Robot, q: Array, v: Array, frame: str, name: str) -> Iterator[Figure]:
+    """J̇ and J̇ ν against differences of the Jacobian along the motion v."""
+    base, at = robot.base_link or "", path(robot, q, v)
+    own = _over_joints(_represented(ReferenceState(robot, q).links[base].X, name), robot.nv) @ v
+    J_dot, what = rate(lambda t: _jacobian(ReferenceState(robot, at(t)), base, frame, name)), f"{robot.name}, {name}"
+    yield agree(f"{what}: J̇ by differences of the Jacobian", robot.jacobian_rate(q, own, frame, name), J_dot, 1e-8)
+    bias = robot.bias_acceleration(q, own, frame, name)
+    yield agree(f"{what}: J̇ v by the same differences", bias, J_dot @ own, 1e-8)
 
 
 def _wrench_and_jacobian(robot: Robot, now: ReferenceState, name: str) -> Iterator[Figure]:
@@ -93,9 +113,8 @@ def _wrench_and_jacobian(robot: Robot, now: ReferenceState, name: str) -> Iterat
         moment = np.cross(foot.p + arm, force)
         yield agree("inertial: torque is the moment about the world's origin", F[3:], moment, 1e-12)
     own, J = robot.jacobian(now.q, FOOT, name), _represented(foot.X, name) @ foot.J
-    base = now.links[robot.base_link or ""].X
-    J_base = J @ np.linalg.inv(_over_joints(_represented(base, name), robot.nv))
-    yield agree(f"{name}: Jacobian, base velocity {name} too", own, J_base, 1e-11)
+    both = _jacobian(now, robot.base_link or "", FOOT, name)
+    yield agree(f"{name}: Jacobian, base velocity {name} too", own, both, 1e-11)
     yield agree(f"{name}: Jacobian from the mixed one", jacobian(foot.X, foot.J, "mixed", name), J, 1e-12)
 
 
@@ -165,15 +184,20 @@ def _base_rows(
 ) -> Callable[[ReferenceState], Array]:
     """S with ν = S v: the base's velocity over the joint rates [TPN17, Eq. (18)], from the reference's own
     Jacobians."""
-    origin, orientation = (base, base) if isinstance(base, str) else base or (robot.base_link or "",) * 2
 
     def rows(now: ReferenceState) -> Array:
-        at, turned = now.frame(origin), now.frame(orientation)
-        X = turned.X
-        X[:3, 3] = at.p
-        return _over_joints(_represented(X, representation) @ np.concatenate([at.J[:3], turned.J[3:]]), robot.nv)
+        at = _base_frame(robot, base, now)
+        return _over_joints(_represented(at.X, representation) @ at.J, robot.nv)
 
     return rows
+
+
+def _base_frame(robot: Robot, base: str | tuple[str, str] | None, now: ReferenceState) -> FrameMotion:
+    """Returns E[F]: the origin of one frame of the reference with the axes of another [TPN17, Sec. 4.1]."""
+    origin, orientation = (base, base) if isinstance(base, str) else base or (robot.base_link or "",) * 2
+    E, F = now.frame(origin), now.frame(orientation)
+    J, V, A = (np.concatenate([e[:3], f[3:]]) for e, f in ((E.J, F.J), (E.V, F.V), (E.A, F.A)))
+    return FrameMotion(F.R, E.p, J, V, A)
 
 
 def _same_motion(
@@ -198,6 +222,10 @@ def _same_motion(
         T = np.linalg.inv(rows(one))
         return T.T @ one.M @ T
 
+    base_now, wxyz = _base_frame(robot, base, now), there.q[3:7]
+    ours = np.concatenate([there.q[:3], of_quaternion(wxyz).ravel(), [wxyz @ wxyz], there.q[7:]])
+    wanted = np.concatenate([base_now.p, base_now.R.ravel(), [1.0], q[7:]])
+    yield agree(f"{name}: configuration: place and turn of the base, joints [Eqs. 17a, 25]", ours, wanted, 1e-12)
     yield agree(f"{name}: velocity of the base [Eq. 17b]", there.v, S @ v, 1e-11)
     yield agree(f"{name}: M [Eq. 23a]", there.M, S_inverse.T @ now.M @ S_inverse, 1e-11)
     yield agree(f"{name}: g", there.g, S_inverse.T @ now.g, 1e-11)

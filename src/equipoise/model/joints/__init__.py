@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from ...algebra.quaternions import Arithmetic
-from .ball import Ball
+from .ball import Ball, BallAgain, BallBack
 from .fixed import Fixed
 from .floating import Floating
 from .planar import Planar
@@ -51,6 +51,8 @@ JOINT_TYPES: dict[str, Any] = {t.name: t for t in (Fixed, Revolute, Continuous, 
 __all__ = [
     "JOINT_TYPES",
     "Ball",
+    "BallAgain",
+    "BallBack",
     "Continuous",
     "Fixed",
     "Floating",

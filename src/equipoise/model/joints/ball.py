@@ -37,3 +37,24 @@ class Ball:
 
     def difference(self, q0: Any, q1: Any, m: Arithmetic) -> list[Any]:
         return list(quaternions.log(quaternions.product(quaternions.conjugate(q0), q1), m))
+
+
+@dataclass(frozen=True)
+class BallAgain(Ball):
+    """Follows a ball joint by the same rotation, of the same coordinates."""
+
+    name: ClassVar[str] = "ball_again"
+
+
+@dataclass(frozen=True)
+class BallBack(BallAgain):
+    """Follows a ball joint by the inverse rotation; its angular velocity in the parent's axes is minus the leader's."""
+
+    name: ClassVar[str] = "ball_back"
+    spin_axes: ClassVar[Literal["parent", "child"]] = "parent"
+
+    def pose(self, q: Any, m: Arithmetic) -> tuple[Any, Any]:
+        return super().pose(quaternions.conjugate(q), m)
+
+    def spin(self) -> np.ndarray:
+        return -np.eye(3)
