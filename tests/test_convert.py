@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 from equipoise import convert
 from equipoise.algebra.quaternions import NUMBERS
 from equipoise.errors import ModelError, ShapeError, StateError
+from equipoise.model.builder import ModelBuilder
 from equipoise.model.joints import Ball
 from equipoise.model.mjcf import read_mjcf
 from equipoise.model.types import Model
@@ -459,6 +460,23 @@ def test_joints_of_another_kind_are_refused():
     _, other = pinocchio_pair(AXES.replace('name="arm" type="revolute"', 'name="arm" type="prismatic"'), True, False)
     with pytest.raises(ModelError, match="joint 'arm' is revolute here and 'length' in Pinocchio"):
         convert.to_pinocchio(robot, other, np.zeros(robot.model.nq))
+
+
+@pytest.mark.parametrize("place", [{"position": (0, 0, 1)}, {"child_position": (0, 0, 1)}])
+def test_a_body_that_floats_from_elsewhere_is_refused(place):
+    """The position of a free joint of MuJoCo is the body's own, in the world."""
+    peer = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body><freejoint name="kite"/><geom size="1"/></body></worldbody></mujoco>'
+    )
+
+    def flying(**place):
+        builder = ModelBuilder("flies", floating=False).link("ground").link("kite", mass=1.0, inertia=(0.1, 0.1, 0.1))
+        return robot_of(builder.joint("kite", "floating", "ground", "kite", **place).model())
+
+    q = np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0])
+    assert_allclose(convert.to_mujoco(flying(), peer, q)[:3], q[:3])
+    with pytest.raises(ModelError, match="'kite' floats from a place other than the world's origin, which MuJoCo"):
+        convert.to_mujoco(flying(**place), peer, q)
 
 
 def test_bad_states_are_refused():

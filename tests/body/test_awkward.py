@@ -244,6 +244,19 @@ def test_long_fingers_are_fingers():
     assert len(body.fingers) == 18 and body.parts["torso"].link == "trunk"
 
 
+def test_what_turns_on_the_side_of_an_arm_is_locked_as_fingers_are():
+    """A dial on the forearm: neither part of the arm nor beyond its end."""
+    dial = (
+        '<link name="dial"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" '
+        'iyz="0"/></inertial></link><joint name="dial" type="revolute"><parent link="left_forearm"/>'
+        '<child link="dial"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>'
+    )
+    text = write_urdf(eq.load("human").model).replace("</robot>", dial)
+    body = eq.Body.of(eq.load(text), search=False)
+    assert list(body.hands) == ["left hand", "right hand"]
+    assert body.fingers == ("dial",)
+
+
 def test_wheels_that_carry_rollers_are_wheels():
     body = eq.Body.of(mecanum().build(), search=False)
     assert body.kind == "wheeled" and body.profile.wheels == tuple(f"wheel{k}0" for k in range(4))

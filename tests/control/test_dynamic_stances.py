@@ -21,6 +21,7 @@ from equipoise.control.stances.events import EventKind
 from equipoise.control.stances.knots import knots_of
 from equipoise.control.stances.route import Route
 from equipoise.control.stances.stance import Planned, StanceError, Step, StepKind
+from equipoise.control.stances.watch import Displacement
 from equipoise.simulate.scenario import load_scenario
 from equipoise.simulate.scenarios import prepare, run_built, verdict
 
@@ -434,6 +435,18 @@ def test_a_push_is_planned_from_where_the_robot_is(under_way):
     hopeless = here + np.array([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
     assert "there is none from here, contacts would have to" in track.replan(t, hopeless)
     assert_allclose(track.now.com_at(t)[:2], here, atol=1e-9)  # it keeps the one it has
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_push_replans_a_dynamic_motion_and_no_other(walks, dynamic):
+    walk = walks[dynamic]
+    walk.reset()
+    walk(0.0, walk.q0, np.zeros(walk.robot.nv))
+    walk._pushed(
+        0.4, walk._track.now.posture_at(0.4), np.zeros(walk.robot.nv), Displacement(EventKind.PUSHED, 0.01, False)
+    )
+    assert [event.kind for event in walk.log] == [EventKind.PUSHED] + [EventKind.REPLANNED] * dynamic
+    walk.reset()
 
 
 @pytest.mark.slow

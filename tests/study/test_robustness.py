@@ -93,6 +93,13 @@ def test_a_run_is_a_row_of_a_table(built):
     assert demo_run(0.8, 1.0, 0.0, 0.0, scenario=NAME, duration=SHORT) == row
 
 
+def test_a_push_begins_after_two_fifths_of_the_run_unless_said_otherwise():
+    def pushed(**when):
+        return demo_run(0.8, 1.0, 60.0, 0.0, scenario=NAME, duration=SHORT, **when)
+
+    assert pushed() == pushed(push_time=0.4) != pushed(push_time=0.8)
+
+
 def test_draws_of_the_study_fit_its_function():
     draws = robustness_draws(5, seed=1, mass=1.0, duration=0.1)
     rows = list(draws)
