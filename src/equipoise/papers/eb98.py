@@ -84,20 +84,8 @@ def serial() -> Iterator[Figure]:
     yield small("their angles q' [Fig. 2]", angles, 1e-12)
     yield small("their end points − the mass", error, 1e-12)
     yield from _follows("seven joints", load("arm7"))
-    yield from _follows("revolute, prismatic, revolute", _sliding_arm())
-
-
-def _sliding_arm() -> Robot:
-    """A slide that carries only a part of the mass, between two turns about other axes."""
-    builder = RobotBuilder("sliding arm", floating=False).link("root")
-    parent = "root"
-    for k, (kind, axis) in enumerate([("revolute", (0, 0, 1)), ("prismatic", (0.6, 0, 0.8)), ("revolute", (0, 1, 0))]):
-        builder.link(f"link_{k}", mass=1.0 + k, com=(0.2, 0.1, 0.05 * k), inertia=(0.02, 0.03, 0.04))
-        builder.joint(
-            f"joint_{k}", kind, parent, f"link_{k}", axis=axis, position=(0.1, 0.2 * k, 0.3), rpy=(0.2, -0.1, 0.4)
-        )
-        parent = f"link_{k}"
-    return builder.build()
+    kinds = ("", "revolute", "prismatic", "revolute")
+    yield from _follows("revolute, prismatic, revolute", tree((-1, 0, 1, 2), kinds, np.random.default_rng(9)))
 
 
 def _star(half: float, branches: Sequence[int], tilt: float = 0.0) -> Robot:

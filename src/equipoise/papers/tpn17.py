@@ -372,7 +372,7 @@ def numbering() -> Iterator[Figure]:
     there = eom.in_base("hind_right_foot")
     yield small("joint positions in another base", largest(there.q[7:] - eom.q[7:]), 0.0)
     yield small("joint rates in another base", largest(there.v[6:] - eom.v[6:]), 0.0)
-    yield from _in_the_order_of_the_file(robot, there, ReferenceState(robot, q, v))
+    yield from _same_motion(robot, there, eom, "hind_right_foot", "mixed", _force(robot))
     error = 0.0
     # the k-th rate turns this joint and no other: links beyond it move, the others stand
     for k, name in enumerate(names):
@@ -384,17 +384,6 @@ def numbering() -> Iterator[Figure]:
         parent, child = (alone.links[str(link)].V[3:] for link in (robot.joints[name].parent, robot.joints[name].child))
         error = max(error, abs(float(np.linalg.norm(child - parent)) - 1.0))
     yield small("the k-th rate in another base turns the k-th joint of the file", error, 1e-11)
-
-
-def _in_the_order_of_the_file(robot: Robot, there: EquationsOfMotion, now: ReferenceState) -> Iterator[Figure]:
-    """v' = Y v of the other base: all of its equations by the chain rule."""
-    Y, at = _base_rows(robot, "hind_right_foot", "mixed"), path(robot, now.q, now.v)
-    B = np.linalg.inv(Y(now))
-    drift = B @ rate(lambda t: Y(ReferenceState(robot, at(t)))) @ now.v  # a = B (a' − Ẏ v)
-    yield agree("velocity in another base, rates in the order of the file", there.v, Y(now) @ now.v, 1e-11)
-    yield agree("M in another base", there.M, B.T @ now.M @ B, 1e-11)
-    yield agree("C v + g in another base", there.bias_force, B.T @ (now.h - now.M @ drift), 1e-8)
-    yield agree("gravity in another base", there.g, B.T @ now.g, 1e-11)
 
 
 ROWS = [
