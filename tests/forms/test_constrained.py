@@ -226,6 +226,8 @@ def test_contradicting_constraints_are_explained():
     A, b = np.vstack([p.A, p.A[:1]]), np.array([1.0, 2.0, 1.5])
     with pytest.raises(ConstraintError, match=r"contradict each other.*3 rows of rank 2.*rows \[.*\].*least-squares"):
         ConstrainedDynamics(p.M, p.h, A, b)
+    with pytest.raises(ConstraintError, match="contradict each other"):  # one state of a batch is enough
+        ConstrainedDynamics(p.M, p.h, A, np.array([[1.0, 2.0, 1.0], b]))
     compromise = ConstrainedDynamics(p.M, p.h, A, b, consistency=np.inf)
     assert_allclose(A @ compromise.acceleration(p.tau), [1.25, 2.0, 1.25], atol=1e-10)
 

@@ -215,7 +215,7 @@ def _require_consistent(f: _Factors, A: Array, b: Array, consistency: float) -> 
     worst = int(np.argmax(size - allowed))
     left = outside.reshape(-1, outside.shape[-1])[worst]
     rows = [int(i) for i in np.argsort(-np.abs(left))[:6] if abs(left[i]) > 1e-3 * np.abs(left).max()]
-    rank = int(f.independent.reshape(-1, f.independent.shape[-1])[worst].sum())
+    rank = int(np.broadcast_to(f.independent.sum(axis=-1), size.shape).flat[worst])
     raise ConstraintError(
         f"the constraints contradict each other: no acceleration gives A a = b. A has {A.shape[-2]} rows of rank "
         f"{rank}, "
