@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import legged
 import numpy as np
 import pytest
@@ -11,10 +13,22 @@ import equipoise as eq
 from equipoise.body.anatomy import anatomy_of
 from equipoise.body.facing import knee_of
 from equipoise.body.hulls import overlap
+from equipoise.body.posture import _PostureProblem
 from equipoise.model.skeleton import Skeleton
 
 # Robots whose soles are known from shapes; the others stand on what was guessed.
 SHAPED = legged.marked(name for name in legged.ALL if name not in ("simple_humanoid", "hrp4c"))
+
+
+def test_a_posture_of_the_description_draws_ten_times_as_hard_as_zero():
+    robot = legged.robot("human")
+    free, given = (_PostureProblem.of(anatomy_of(Skeleton(robot)), (), x) for x in ({}, {"left_knee": 0.3}))
+    assert given.given and not free.given
+    q = robot.random_state(np.random.default_rng(0))[0]
+    pulls, slopes = replace(given, rest=free.rest)._near_rest(q)
+    assert np.abs(pulls).max() > 0
+    assert_allclose(pulls, 10 * free._near_rest(q)[0], rtol=1e-12)
+    assert_allclose(slopes, 10 * free._near_rest(q)[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", legged.marked(["human", "g1", "go2", "tiago", "cassie_mjcf", "arm7"]))

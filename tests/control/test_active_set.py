@@ -404,6 +404,20 @@ def test_the_lexicographic_optimum_is_that_of_the_cascade(strict):
     assert compared > 20
 
 
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(seeds)
+def test_contradictions_are_told_where_other_rows_nearly_repeat_each_other(seed):
+    """No multipliers prove such an optimum, and none are needed: what class 0 lacks at its minimum says it."""
+    rng = np.random.default_rng(seed)
+    p, options = broken_problem(rng, 10, 4, 15, 3)
+    p["E"][1] = p["E"][0] + 10.0 ** -rng.uniform(7, 10) * rng.normal(size=10)
+    p["A"][1] = p["A"][0] + 10.0 ** -rng.uniform(7, 10) * rng.normal(size=10)
+    p["E"][3], p["e"][3] = p["E"][2], p["e"][2] + 1.0
+    classes = np.maximum(options["classes_E"] - 1, 0) * [1, 1, 0, 0]
+    solver = solver_of(p, **options | {"classes_E": classes, "regularisation": 1e-9})
+    assert solved(solver, p).status is Status.INFEASIBLE
+
+
 def test_contradictions_are_noticed_however_small(rng):
     p = random_problem(rng)
     p["E"][1], p["e"][1] = p["E"][0], p["e"][0] + 1e-3  # small next to the other numbers, but a contradiction

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import support
@@ -296,3 +298,6 @@ def test_writing_tells_that_no_motor_cannot_be_written():
     robot = eq.load(chain({"a": "revolute"}), passive=["a"])
     with pytest.warns(eq.ModelWarning, match="no joint has a motor"):
         write_urdf(robot.model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_urdf(eq.RobotBuilder("crate").link("crate", mass=1.0, inertia=(0.1, 0.1, 0.1)).build().model)

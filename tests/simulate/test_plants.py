@@ -453,6 +453,8 @@ def test_bad_options_are_named():
     for name in ("ideal", "hard", "soft", "mujoco"):
         with pytest.raises(eq.UnknownNameError, match="no option of the .* plant named 'stifness'"):
             make_plant(name, crate(), stifness=3)
+    with pytest.raises(eq.UnknownNameError, match="named 'stifness'. Did you mean 'stiffness'.* law, stiffness"):
+        make_plant("soft", crate(), substeps=2, stifness=3)
     with pytest.raises(eq.UnknownNameError, match="no law of soft contact named 'cubic'"):
         make_plant("soft", crate(), law="cubic")
     with pytest.raises(eq.UnknownNameError, match="no frame named 'foot'"):

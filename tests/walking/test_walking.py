@@ -215,6 +215,16 @@ def standing(yaws=(0.0, 0.0), t=0.0, com=(0.0, 0.0)):
     return Seen(t, np.array([*com, 0.8]), np.zeros(3), np.array(com), (poses[0], poses[1]), {})
 
 
+def test_slip_of_soles_is_undone(human):
+    """With 100 1/s² of how far a sole is from where it stood."""
+    q, v = human.q0.copy(), np.zeros(human.robot.nv)
+    human(0.0, q, v)
+    q[0] += 2e-3
+    acceleration = human(1e-3, q, v).acceleration
+    for foot in human.body.feet:
+        assert_allclose(human.robot.jacobian(q, human.body.frames[foot])[0] @ acceleration, -0.2, atol=1e-3)
+
+
 @pytest.mark.parametrize("stance", [0, 1])
 def test_the_torso_looks_between_the_stance_foot_and_the_reference_of_the_other(machine, stance):
     swing = Swing(np.array([0.0, 0.1, 0.0, 0.4]), 0.0, 0.4, 0.05, 0.1)
