@@ -27,8 +27,8 @@ Array = np.ndarray
 CARRIES = 1e4  # N, N m: what a contact may carry before anything is measured
 PUSH = np.array([200.0, 200.0, 200.0, 0.0, 0.0, 0.0])  # N: what may push, likewise; its torque is taken for zero
 
-QUICKNESS = 160.0  # m/s; over the height, of 1 m at most, it is the residual's bandwidth
-UNKNOWN, ROUGH = 0.003, 0.2  # of weight times height, that torques are wrong by, as masses are; N m, and never more
+QUICKNESS = 160.0  # m/s: the residual's bandwidth times the height of the robot, which counts as 1 m at most
+UNKNOWN, ROUGH = 0.003, 0.2  # error of torques: part of weight times height, as masses are uncertain; N m, at most
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ class TouchSettings:
     def rate(self, robot: Robot) -> float:
         """`bandwidth` of a robot, 1/s.
 
-        Noise of rates grows with the size of links, against what a foot feels: half the height, twice as quick. And a
-        small robot, which falls sooner, has to know sooner what it stands on.
+        Relative to contact forces, the effect of noisy rates grows with the length of the links: a robot half as high
+        can have twice the bandwidth. It needs it too, since it falls sooner.
         """
         return QUICKNESS / min(_height(robot), 1.0) if self.bandwidth is None else self.bandwidth
 

@@ -15,7 +15,7 @@ from .step_plan import Wish
 Array = np.ndarray
 PREVIEW = 5  # steps
 LAG, CATCH_UP = 0.25, 0.35  # of the speed asked for, at most; of what is missing, in each step
-SHRINKS = 0.95  # of what was missing a step before: what is less than that goes by itself
+SHRINKS = 0.95  # of the shortfall one step before: a shortfall below this is already closing
 FIRM, STAIR = 300.0, 0.3  # weight of the place of a step to a tread, of the usual; of the clearance, that makes it one
 HIGH = 0.1  # of the height: higher treads are climbed with the weight over one foot
 
@@ -89,7 +89,7 @@ class Preview:
     def measure(self, s: State, seen: Seen, command: Command) -> None:
         """How far the walk lags behind what was asked for, from one stride to the next.
 
-        What shrinks by itself is let be: a walk that starts would else be too fast afterwards.
+        A shortfall that is already closing is not integrated: a walk would overshoot its speed after each start.
         """
         asked = np.array([command.forward, command.left])
         s.trail = [*s.trail[-3:], (seen.t, seen.com[:2].copy())]
