@@ -39,7 +39,9 @@ def test_xacro_of_real_robots_expands_as_xacro_does(robot):
         folder = library._example_robots_folder()
         paths = [] if folder is None else sorted((folder / "hector_description").rglob("*.urdf.xacro"))
     else:
-        folder = Path(os.environ.get("EQUIPOISE_ROBOTS", "")) / robot
+        folder = (
+            Path(os.environ.get("EQUIPOISE_ROBOTS", "")).resolve() / robot
+        )  # comments name the file as it was given
         paths = sorted(folder.rglob("*.structure.*.xacro")) if "EQUIPOISE_ROBOTS" in os.environ else []
     for path in paths:
         assert expanded(path, path.read_bytes()) == xacro.process_file(str(path)).toxml()
