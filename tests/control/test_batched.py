@@ -330,7 +330,8 @@ def test_single_precision_states_are_welcome(standing):
     q, v = states(robot, 5, 0.02, np.random.default_rng(5))
     answer = BatchedController(controller)(q.astype(np.float32), v.astype(np.float32))
     assert answer.solved.all()
-    assert_allclose(answer.torque, BatchedController(controller)(q, v).torque, atol=1e-2)
+    # kernels run in single precision: 0.01 N m of 25 are seen on some processors, more or less on others
+    assert_allclose(answer.torque, BatchedController(controller)(q, v).torque, atol=5e-2)
 
 
 def test_an_arm_that_touches_nothing():
