@@ -219,6 +219,16 @@ def test_a_small_robot_knows_sooner_what_it_touches(height, mass, rate, noise):
 
 
 @pytest.mark.paper("X5")
+def test_a_robot_without_height_counts_as_a_large_one():
+    """Its centre of mass is on the ground, as nothing says where it ends."""
+    mass = {"mass": 1.0, "inertia": 3 * [0.1]}
+    builder = eq.RobotBuilder("flat").link("one", **mass).link("two", **mass)
+    robot, s = builder.joint("turn", "revolute", "one", "two", axis=(0, 0, 1)).build(), eq.TouchSettings()
+    assert robot.com(robot.standing())[2] == 0.0
+    assert s.rate(robot) == 160.0 and s.torque_noises(robot)[6] == 0.2
+
+
+@pytest.mark.paper("X5")
 def test_signals_of_noise_alone_are_standard_normal(rng):
     """The observer's own recursion on white noise of rates and torques, many at once; then the kernel on what came."""
     robot, K, dt, count = support.load("human"), 160.0, 1e-3, 400

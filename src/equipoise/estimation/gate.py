@@ -27,8 +27,8 @@ class SampleGate:
     """Holds what is wrong in a sample at its last good value, and says how much less the rest is worth.
 
     A value beyond its range is wrong. One that jumps is held until the next sample confirms it. An accelerometer's
-    jump may be a shock, so it is taken; but with the jump as its noise, since it may be an outlier as well. So is a
-    smaller jump of the turn rate, of which the filter would else learn a bias.
+    jump may be a shock, so it is taken; but with the jump as its noise, since it may be an outlier as well. A smaller
+    jump of the turn rate is treated the same way: the filter would otherwise take it for a bias of the gyroscope.
     """
 
     def __init__(self, robot: Robot, noise: FilterNoise) -> None:

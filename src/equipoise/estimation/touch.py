@@ -63,9 +63,9 @@ class TouchSettings:
     """Numbers of the observer; none is compiled.
 
     Attributes:
-        bandwidth: of the residual, 1/s; by the height of the robot if not given, see `rate`.
-        torque_noise: N m, what torques of the joints are wrong by, new in every step; of a robot that stands 0.3 % of
-            weight times height if not given, and never more than 0.2.
+        bandwidth: of the residual, 1/s; if not given, it follows from the robot's height, see `rate`.
+        torque_noise: N m, white noise of the joint torques. If not given, 0.2 with a fixed base; with a floating base
+            0.3 % of weight times height, 0.2 at most.
         relative_torque_noise: part of each joint's effort limit, no placeholder, that they are wrong by besides.
         rate_noise: rad/s or m/s, what rates of the joints are wrong by, likewise.
         base_noise: m/s, likewise of the base's velocity.
@@ -114,7 +114,7 @@ class TouchSettings:
         """`bandwidth` of a robot, 1/s.
 
         Relative to contact forces, the effect of noisy rates grows with the length of the links: a robot half as high
-        can have twice the bandwidth. It needs it too, since it falls sooner.
+        can have twice the bandwidth. It also needs that much, because it falls sooner.
         """
         return QUICKNESS / min(_height(robot), 1.0) if self.bandwidth is None else self.bandwidth
 

@@ -44,7 +44,7 @@ PADS = {  # link, and where it touches, m
     "toe": ("foot", (0.14, 0.0, 0.0)), "knee": ("shank", (0.055, 0.0, 0.0)), "elbow": ("forearm", (-0.035, 0.0, 0.0)),
 }  # fmt: skip
 HEEL = (-0.05, 0.0, 0.0)  # m, of a hand in the axes of its palm
-ALONG = {"toe": -0.61, "hand": 0.34, "knee": -0.08, "elbow": 0.32}  # m ahead of where the robot stands
+ALONG = {"toe": -0.61, "hand": 0.34, "knee": -0.08, "elbow": 0.32}  # m, ahead of the starting place
 ASIDE = {"toe": 0.124, "hand": 0.292, "knee": 0.145, "elbow": 0.237}
 STRIDE, CYCLES = 0.25, 4
 SUPPORT = 0.5  # of each sole's size, and 1 − SUPPORT of its share of the weight at least on each point

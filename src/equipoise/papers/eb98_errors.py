@@ -126,7 +126,7 @@ def safe_ellipse() -> Iterator[Figure]:
 
 
 def _at_the_border(robot: Robot, W: Array) -> Iterator[Figure]:
-    """V of a mass that leaves an ellipse that moves: what the constraint admits, V by differences along the command."""
+    """What CoMInEllipse admits when the centre of mass leaves a moving ellipse; V by differences along the command."""
     rng, dt, rho, gains = np.random.default_rng(4), 1e-3, 0.03, Gains.of_rates(6.0, 9.0)
     q, v = robot.random_state(rng)
     now, e, u, accelerated = ReferenceState(robot, q, v), np.array([0.012, -0.015]), *rng.normal(size=(2, 2))

@@ -72,7 +72,7 @@ class SelfCollision(Constraint):
         return PairSet(robot, pairs, range=range, most=max(1, len(pairs)))
 
     def sorted(self, robot: Robot) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
-        """Returns the pairs it watches, and those that may collide and are left out: they overlap at rest."""
+        """Returns (watched, left out); left out are pairs that may collide but whose capsules overlap at rest."""
         from ...geometry.collisions import known_pairs
 
         if self.pairs is not None:
