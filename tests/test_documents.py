@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import types
 import warnings
 from pathlib import Path
 
 import pytest
+import typer
+
+from equipoise import cli
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -26,6 +30,31 @@ def test_code_of_the_documents_runs(block, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(block, "document", "exec"), vars(module))
+
+
+def commands_of_the_documents():
+    """Lines that begin with `equipoise`, in blocks of a terminal and between backticks, without comments."""
+    pages = [*PAGES, *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        blocks = "\n".join(re.findall(r"```(?:console|bash|text|sh)\n(.*?)```", text, re.DOTALL))
+        lines = re.findall(r"^(?:\$ )?equipoise (.*?)(?:  #.*)?$", blocks, re.MULTILINE)
+        lines += re.findall(r"`equipoise ([^`\n]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+        yield from ((page.name, line.strip()) for line in lines)
+
+
+def test_commands_of_the_documents_exist_with_their_options():
+    app = typer.main.get_command(cli.app)
+    seen = list(commands_of_the_documents())
+    assert len(seen) > 50
+    for page, line in seen:
+        words = shlex.split(line)
+        if not words or words[0].isupper() or words[0].startswith("-") or "…" in words[0]:
+            continue  # "equipoise …", or options of the program itself
+        assert words[0] in app.commands, f"{page}: equipoise {line}"
+        options = {name for parameter in app.commands[words[0]].params for name in parameter.opts} | {"--help"}
+        used = {word.split("=")[0].rstrip(".,") for word in words[1:] if word.startswith("--")}
+        assert used <= options, f"{page}: equipoise {line}: {used - options}"
 
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,9 +12,59 @@ from rich.markup import escape
 
 from . import __version__
 from .errors import EquipoiseError, require_packages
+from .files import require_new
+
+if TYPE_CHECKING:
+    from .simulate.goals import Verdict
 
 app: typer.Typer = typer.Typer(no_args_is_help=True)
 console: Console = Console(width=None if sys.stdout.isatty() else 140)
+
+
+def _robots(incomplete: str) -> list[str]:
+    """Completes names of robots."""
+    from .model.library import known_names
+
+    return [name for name in known_names() if name.startswith(incomplete)]
+
+
+def _scenarios(incomplete: str) -> list[str]:
+    """Completes names of scenarios."""
+    from .simulate.scenarios import shipped
+
+    return [scenario.name for scenario in shipped() if scenario.name.startswith(incomplete)]
+
+
+RobotName = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|NAME", help="URDF or MJCF file, or a name that `equipoise robots` lists", autocompletion=_robots
+    ),
+]
+OtherRobot = Annotated[str | None, typer.Option(help="another robot: a file, or a name", autocompletion=_robots)]
+RunFile = Annotated[str | None, typer.Option(metavar="FILE", help="save the run (.npz or .mcap)")]
+ReportFile = Annotated[str | None, typer.Option(metavar="FILE.html", help="write a report")]
+BodyFile = Annotated[str | None, typer.Option(metavar="FILE.toml", help="profile of what is known of its body")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print the outcome only, no progress bar")]
+AsJson = Annotated[bool, typer.Option("--json", help="print the outcome as JSON and nothing else")]
+Force = Annotated[bool, typer.Option("--force", help="overwrite files that are there")]
+
+
+def _output(as_json: bool) -> Console:
+    """Returns the console that a command writes to: none where only JSON is wanted."""
+    return Console(quiet=True) if as_json else console
+
+
+def _finish(title: str, verdict: Verdict, as_json: bool) -> None:
+    """Prints what held and ends with exit code 1 if something did not."""
+    if as_json:
+        console.print_json(json.dumps({"title": title, **verdict.as_plain()}), indent=None)
+    else:
+        good = sum(check.good for check in verdict.checks)
+        reasons = "".join(f"; {reason}" for reason in verdict.reasons)
+        console.print(escape(f"{title}: {good} of {len(verdict.checks)}{reasons}"), highlight=False)
+    if not verdict.reached:
+        raise typer.Exit(1)
 
 
 def _print_version(wanted: bool) -> None:
@@ -38,7 +89,19 @@ def options(
 
 
 @app.command()
-def info(robot: Annotated[str, typer.Argument(help="URDF or MJCF file, or a name such as human, arm7, jvrc1")]) -> None:
+def robots(
+    part: Annotated[str, typer.Argument(metavar="[TEXT]", help="only names with this text")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List the robots that are here by name: built in, and of installed packages."""
+    from .show.robot_commands import list_robots
+
+    if not list_robots(console, part, as_json):
+        raise typer.Exit(1)
+
+
+@app.command()
+def info(robot: RobotName) -> None:
     """Tell what a robot is: links, joints, mass, centre of mass, inertias."""
     from .robot import load
     from .show.summary import print_summary
@@ -47,10 +110,70 @@ def info(robot: Annotated[str, typer.Argument(help="URDF or MJCF file, or a name
 
 
 @app.command()
+def ik(
+    robot: RobotName,
+    target: Annotated[
+        list[str],
+        typer.Option(
+            metavar="FRAME,X,Y,Z[,ROLL,PITCH,YAW]",
+            help='place (m) and orientation (rad) in the world; a frame or "com"',
+        ),
+    ],
+    floor: Annotated[float | None, typer.Option(help="height of a floor that no link may enter, m")] = None,
+    self_collision: Annotated[bool, typer.Option("--self-collision", help="links may not enter each other")] = False,
+    fixed_base: Annotated[bool, typer.Option("--fixed-base", help="a floating base stays where it is")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="of the random starts")] = 0,
+    out: Annotated[str | None, typer.Option(metavar="FILE.json", help="save the configuration")] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Find joint positions with frames at given places and poses, within joint limits; fails if there are none."""
+    from .show.robot_commands import ik_command
+
+    require_new(force, out)
+    if not ik_command(
+        console, robot, target, floor=floor, self_collision=self_collision, fixed_base=fixed_base,
+        seed=seed, out=out, as_json=as_json,
+    ):  # fmt: skip
+        raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    robot: RobotName,
+    quantity: Annotated[str, typer.Argument(help="such as mass_matrix, inverse_dynamics, jacobian")],
+    out: Annotated[str, typer.Argument(metavar="FILE.c|FILE.cu", help="C99 or CUDA")],
+    frame: Annotated[str | None, typer.Option(help="of a pose or Jacobian")] = None,
+    representation: Annotated[str, typer.Option(help="of velocities: mixed, body or inertial")] = "mixed",
+    single: Annotated[bool, typer.Option("--float32", help="in single precision")] = False,
+    force: Force = False,
+) -> None:
+    """Write an equation of a robot as a C or CUDA file that needs nothing but its compiler."""
+    from .show.robot_commands import export_command
+
+    require_new(force, out)
+    export_command(console, robot, quantity, out, frame=frame, representation=representation, single=single)
+
+
+@app.command()
+def convert(
+    state: Annotated[str, typer.Argument(help="numbers q, or q and v, in quotation marks, or a text file of them")],
+    robot: Annotated[str, typer.Option(metavar="FILE|NAME", help="whose state it is", autocompletion=_robots)],
+    origin: Annotated[str, typer.Option("--from", help="equipoise, pinocchio or mujoco")] = "equipoise",
+    goal: Annotated[str, typer.Option("--to", help="equipoise, pinocchio or mujoco")] = "equipoise",
+    as_json: AsJson = False,
+) -> None:
+    """Convert a state between the conventions of Equipoise, Pinocchio and MuJoCo."""
+    from .show.robot_commands import convert_command
+
+    convert_command(console, state, robot, origin, goal, as_json)
+
+
+@app.command()
 def demo(
-    robot: Annotated[str | None, typer.Option(help="another robot: human, talos, g1")] = None,
+    robot: OtherRobot = None,
     report: Annotated[str, typer.Option(help="the HTML file to write")] = "report.html",
-    out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
+    out: RunFile = None,
     picture: Annotated[
         str | None, typer.Option(metavar="FILE.png", help="draw the start and the farthest lean")
     ] = None,
@@ -58,6 +181,7 @@ def demo(
         bool,
         typer.Option("--dynamics", help="check invariants of mechanics and time the dynamics beside Pinocchio instead"),
     ] = False,
+    force: Force = False,
 ) -> None:
     """A humanoid leans on a table to reach past its feet: torques at 1 kHz in MuJoCo, a summary and a report."""
     if dynamics:
@@ -65,6 +189,7 @@ def demo(
 
         show_dynamics(console, robot or "jvrc1")
         return
+    require_new(force, out, picture, report if report != "report.html" else None)
     own = ["jvrc_description"] if robot is None else []
     require_packages("demo", "the demonstration", "mujoco", "viser", "matplotlib", *own)
     from .show.scenario_command import run_demo
@@ -76,18 +201,21 @@ def demo(
 @app.command()
 def run(
     scenario: Annotated[
-        str | None, typer.Argument(metavar="FILE|NAME", help="a TOML file, or a shipped scenario")
+        str | None,
+        typer.Argument(metavar="FILE|NAME", help="a TOML file, or a shipped scenario", autocompletion=_scenarios),
     ] = None,
-    robot: Annotated[str | None, typer.Option(help="another robot with as many feet: a file, or a name")] = None,
+    robot: OtherRobot = None,
     seed: Annotated[int, typer.Option(min=0, help="of sensor noise and small pushes")] = 0,
     seeds: Annotated[int, typer.Option(help="try so many seeds, and count")] = 1,
-    out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
-    report: Annotated[str | None, typer.Option(help="write a report (.html)")] = None,
+    out: RunFile = None,
+    report: ReportFile = None,
     estimated: Annotated[
         bool, typer.Option("--estimated", help="control on estimates only, through realistic sensors and motors")
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="show the shipped scenarios")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="print the outcome only")] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Run a scenario: a robot, its contacts, tasks and pushes, in simulation; fails if its goals are not reached."""
     from .show.scenario_command import list_scenarios, run_command
@@ -95,38 +223,40 @@ def run(
     if listed or scenario is None:
         list_scenarios(console)
         return
-    done = run_command(
-        console, scenario, robot=robot, seed=seed, seeds=seeds, out=out, report=report, quiet=quiet, estimated=estimated
-    )
-    if not done:
-        raise typer.Exit(1)
+    require_new(force, out, report)
+    verdict = run_command(
+        _output(as_json), scenario, robot=robot, seed=seed, seeds=seeds, out=out, report=report,
+        quiet=quiet or as_json, estimated=estimated,
+    )  # fmt: skip
+    _finish(scenario, verdict, as_json)
 
 
 @app.command()
 def stand(
-    robot: Annotated[
-        str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, talos, go2")
-    ],
-    body: Annotated[str | None, typer.Option(metavar="FILE.toml", help="profile of what is known of its body")] = None,
+    robot: RobotName,
+    body: BodyFile = None,
     save: Annotated[str | None, typer.Option(metavar="FILE.toml", help="write what was found as a profile")] = None,
-    report: Annotated[str | None, typer.Option(metavar="FILE.html", help="write a report of one run of it all")] = None,
-    out: Annotated[str | None, typer.Option(help="keep that run in this file (.npz)")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="print the outcome only")] = False,
+    report: ReportFile = None,
+    out: RunFile = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Find a robot's feet, hands and front; let it stand, squat, reach and be pushed; fails if something does not
     work."""
     require_packages("mujoco", "the MuJoCo plant", "mujoco")
     from .show.stand_command import stand_command
 
-    if not stand_command(console, robot, body=body, save=save, report=report, out=out, quiet=quiet):
-        raise typer.Exit(1)
+    require_new(force, save, report, out)
+    verdict = stand_command(
+        _output(as_json), robot, body=body, save=save, report=report, out=out, quiet=quiet or as_json
+    )
+    _finish(robot, verdict, as_json)
 
 
 @app.command()
 def walk(
-    robot: Annotated[
-        str, typer.Argument(metavar="FILE|NAME", help="URDF or MJCF file, or a name such as human, g1, go2")
-    ],
+    robot: RobotName,
     speed: Annotated[
         float | None, typer.Option(help="m/s, forward; 0.3 if not given, or as fast as the robot walks")
     ] = None,
@@ -138,22 +268,26 @@ def walk(
         typer.Option(metavar="T,X,Y", help="at T s a push of (X, Y) N s on the torso, world axes, over 0.1 s"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="of sensor noise, friction and link masses")] = 0,
-    body: Annotated[str | None, typer.Option(metavar="FILE.toml", help="profile of what is known of its body")] = None,
-    report: Annotated[str | None, typer.Option(metavar="FILE.html", help="write a report")] = None,
-    out: Annotated[str | None, typer.Option(help="keep the run in this file (.npz)")] = None,
+    body: BodyFile = None,
+    report: ReportFile = None,
+    out: RunFile = None,
     estimated: Annotated[
         bool, typer.Option("--estimated", help="control on estimates only, through realistic sensors and motors")
     ] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Walk on command in MuJoCo, with sensor noise, delay, and friction and masses unlike the model's; fails if it
     falls, or does not do what was commanded."""
     from .show.walk_command import walk_command
 
-    files = {"body": body, "report": report, "out": out}
-    if not walk_command(
-        console, robot, (speed, side, turn), duration, push or [], seed=seed, estimated=estimated, **files
-    ):
-        raise typer.Exit(1)
+    require_new(force, report, out)
+    verdict = walk_command(
+        _output(as_json), robot, (speed, side, turn), duration, push or [], seed=seed, estimated=estimated, body=body,
+        report=report, out=out, quiet=quiet or as_json,
+    )  # fmt: skip
+    _finish(robot, verdict, as_json)
 
 
 @app.command()
@@ -164,10 +298,12 @@ def replay(
         list[str] | None, typer.Option(help="frames that may stand; those of the run if not given")
     ] = None,
     out: Annotated[str | None, typer.Option(help="write the run with the new estimates (.npz or .mcap)")] = None,
+    force: Force = False,
 ) -> None:
     """Feed a log's sensors to an estimator again, and tell how far it is from the log's own state."""
     from .show.replay_command import replay_command
 
+    require_new(force, out)
     replay_command(console, log, imu=imu, contacts=contact, out=out)
 
 
@@ -211,15 +347,36 @@ def view(
 @app.command()
 def report(
     run: Annotated[str, typer.Argument(metavar="RUN.npz", help="a saved run")],
-    output: Annotated[str | None, typer.Option("--output", "-o", help="the HTML file; default: beside the run")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", "--output", help="the HTML file; default: beside the run")
+    ] = None,
     rate: Annotated[float, typer.Option(help="pictures per second")] = 30.0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
+    quiet: Quiet = False,
+    force: Force = False,
 ) -> None:
     """Write a run as one HTML file: the motion in 3D and its curves."""
     require_packages("view", "a report", "viser", "matplotlib")
     from .show.command import write_report
 
-    write_report(console, run, output, rate=rate, quiet=quiet)
+    require_new(force, out)
+    write_report(console, run, out, rate=rate, quiet=quiet)
+
+
+@app.command()
+def plot(
+    run: Annotated[str, typer.Argument(metavar="RUN.npz", help="a saved run")],
+    quantities: Annotated[
+        list[str] | None, typer.Argument(metavar="[QUANTITY]...", help="such as torques, com, forces; all if none")
+    ] = None,
+    out: Annotated[str, typer.Option(metavar="FILE", help=".png, .svg or .pdf")] = "plot.png",
+    force: Force = False,
+) -> None:
+    """Draw curves of a run: torques against limits, task errors, margins, forces."""
+    require_packages("view", "figures", "matplotlib")
+    from .show.command import plot_command
+
+    require_new(force, out if out != "plot.png" else None)
+    plot_command(console, run, quantities or [], out)
 
 
 @app.command()
@@ -242,15 +399,17 @@ def study(
         str | None, typer.Option(help="where every run is stored, so that a killed study goes on")
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="do the runs again that failed")] = False,
-    output: Annotated[str | None, typer.Option("--output", "-o", help="the table as .npz or .parquet")] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", "--output", help="the table as .npz or .parquet")] = None,
     plot: Annotated[str | None, typer.Option(help="figure of success over the parameters, .svg, .png or .pdf")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar, no summary")] = False,
+    quiet: Quiet = False,
+    force: Force = False,
 ) -> None:
     """Run a function over a grid or random draws of parameters, on all cores or a cluster."""
     from .study.command import finished, run_study
 
+    require_new(force, out, plot)
     table = run_study(
-        console, what, parameters or [], draws=draws, seed=seed, folder=folder, output=output, plot=plot, quiet=quiet,
+        console, what, parameters or [], draws=draws, seed=seed, folder=folder, output=out, plot=plot, quiet=quiet,
         engine=engine, workers=workers, scheduler=scheduler, retry_failed=retry_failed,
     )  # fmt: skip
     if not finished(table):
@@ -263,9 +422,11 @@ def reproduce(
     plots: Annotated[str | None, typer.Option(metavar="FOLDER", help="write pictures like the papers' there")] = None,
     kind: Annotated[str, typer.Option("--format", help="of the pictures: svg or png")] = "svg",
     page: Annotated[str | None, typer.Option("--html", metavar="FILE", help="write all of it as one page")] = None,
-    quiet: Annotated[bool, typer.Option(help="no progress bar")] = False,
+    quiet: Quiet = False,
+    force: Force = False,
 ) -> None:
     """Show what the papers promise beside what comes out here; fails if a row does not hold."""
+    require_new(force, page)
     from .papers.report import reproduce as run
 
     if not run(console, ids or [], quiet=quiet, plots=plots, kind=kind, page=page):

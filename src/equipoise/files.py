@@ -64,6 +64,13 @@ def require_writable(*paths: str | Path | None) -> None:
         raise EquipoiseError(f"two outputs would be the same file, {min(twice)!r}; give each a name of its own")
 
 
+def require_new(overwrite: bool, *paths: str | Path | None) -> None:
+    """Refuses files that are there already, unless they may be overwritten."""
+    there = [str(path) for path in paths if path is not None and Path(path).is_file()]
+    if there and not overwrite:
+        raise EquipoiseError(f"{there[0]!r} is there already; give another name, or --force to overwrite it")
+
+
 def require_picture(path: str | Path | None) -> None:
     """Refuses a picture that cannot be written, before it is drawn."""
     require_writable(path)

@@ -10,7 +10,7 @@ pin = pytest.importorskip("pinocchio")
 
 import pinocchio_twin as peer  # noqa: E402
 
-from equipoise.model.library import _EXAMPLE_ROBOTS  # noqa: E402
+from equipoise.model.installed import EXAMPLE_ROBOTS  # noqa: E402
 from equipoise.model.robots import BUILT_IN  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ModelWarning")
@@ -37,7 +37,7 @@ EXAMPLES = (
     "pr2",
     "hector",
 )
-OTHERS = [name for name in _EXAMPLE_ROBOTS if name not in EXAMPLES]
+OTHERS = [name for name in EXAMPLE_ROBOTS if name not in EXAMPLES]
 VARIANTS = ("jvrc1 (file)", "g1 23 joints", "g1 with hands", "thormang3 sheet", "thormang3 raw", "snake", *OTHERS)
 # large, with joints of the kinds that smaller ones have, or like another one
 LARGE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from numpy.testing import assert_allclose
 from walk import link_poses, neutral
 
 from equipoise.errors import EquipoiseError, ModelError, ModelWarning, UnknownNameError
-from equipoise.model import library
+from equipoise.model import installed
 from equipoise.model.assemble import assemble
 from equipoise.model.checks import check
 from equipoise.model.joints import Fixed, Revolute
@@ -158,21 +159,85 @@ def test_a_robot_on_a_moving_joint_cannot_float():
         with_base(model, floating=True)
 
 
-# The package robot_descriptions
+# Installed packages
 
 
-def test_cached_descriptions_are_found_without_a_download(tmp_path, monkeypatch):
-    if library._descriptions_folder() is None:
-        pytest.skip("the package robot_descriptions is not installed")
-    monkeypatch.setenv("ROBOT_DESCRIPTIONS_CACHE", str(tmp_path))
-    assert find("jvrc_description") is None
-    path = tmp_path / "jvrc_description" / "urdf" / "jvrc1.urdf"
+@pytest.fixture
+def no_caches(tmp_path, monkeypatch):
+    """Caches of robot_descriptions and mujoco-menagerie that are empty."""
+    for variable in ("ROBOT_DESCRIPTIONS_CACHE", "MENAGERIE_CACHE_DIR"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    return tmp_path
+
+
+def package(folder, monkeypatch, name, **files):
+    """An installed package of this name, of which only its files matter: importing it fails."""
+    place = folder / name
+    place.mkdir(parents=True)
+    for file, text in {"__init__.py": "raise AssertionError('imported')", **files}.items():
+        (place / file.replace("_py", ".py").replace("_json", ".json")).write_text(text)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+def test_cached_descriptions_are_found_without_a_download(no_caches, monkeypatch):
+    module = """REPOSITORY_PATH: str = _clone_to_cache("two", commit=None)
+URDF_PATH: str = _path.join(REPOSITORY_PATH, "urdf", "two.urdf")"""
+    package(
+        no_caches, monkeypatch, "robot_descriptions", two_description_py=module, _empty_description_py="",
+        _repositories_py='REPOSITORIES = {"two": Repository(url="…", cache_path="cached_two")}',
+    )  # fmt: skip
+    assert find("two") is find("two_description") is None
+    with pytest.raises(ModelError, match="this downloads it: python -c 'import robot_descriptions.two_description'"):
+        read("two")
+    path = no_caches / "ROBOT_DESCRIPTIONS_CACHE" / "cached_two" / "urdf" / "two.urdf"
     path.parent.mkdir(parents=True)
     path.write_text(URDF)
-    assert find("jvrc_description") == path
-    assert find("jvrc") == path
-    assert "jvrc_description" in known_names()
-    assert read("jvrc_description").name == "two"
+    assert find("two_description") == find("two") == path
+    assert "two_description" in known_names()
+    assert read("two_description").name == "two"
+
+
+def test_robots_in_the_cache_of_mujoco_menagerie_are_found_without_a_download(no_caches, monkeypatch):
+    pytest.importorskip("mujoco")
+    package(no_caches, monkeypatch, "robot_descriptions")  # it knows no robot
+    robots = {"universal_robots_ur5e": {"default_model": "ur5e"}, "maker_other": {"default_model": "main"}}
+    package(no_caches, monkeypatch, "mujoco_menagerie", registry_json=json.dumps({"robots": robots}))
+    with pytest.raises(ModelError, match="this downloads it: mujoco-menagerie prefetch universal_robots_ur5e"):
+        read("ur5e")
+    for name, main in (("universal_robots_ur5e", "ur5e"), ("maker_other", "main")):
+        folder = no_caches / "MENAGERIE_CACHE_DIR" / "models" / f"{name}-0123456789abcdef"
+        folder.mkdir(parents=True)
+        (folder / f"{main}.xml").write_text(MJCF)
+        if name == "maker_other":  # an unfinished download
+            assert find(name) is None
+        (folder / ".complete").write_text("{}")
+        assert find(name) == folder / f"{main}.xml"
+    assert read("ur5e").name == read("UR5e").name == "one"
+    assert find("ur5") != find("ur5e")
+
+
+@pytest.mark.parametrize(
+    ("name", "same"), [("unitree_g1", "g1"), ("franka_emika_panda", "panda"), ("pal-talos", "talos")]
+)
+def test_names_with_a_maker_are_the_robots_without(no_caches, name, same):
+    if find(same) is None:
+        pytest.skip("the package example-robot-data is not installed")
+    assert find(name) == find(same)
+
+
+@pytest.mark.parametrize(
+    ("name", "brought_by"),
+    [("unitree_g1", "example-robot-data"), ("jvrc1", "jvrc_description"), ("ur5e", "mujoco-menagerie")],
+)
+def test_a_missing_package_is_named(no_caches, monkeypatch, name, brought_by):
+    monkeypatch.setattr(installed, "_PACKAGES", {})
+    monkeypatch.setattr(installed, "_package_folder", lambda module: None)
+    with pytest.raises(EquipoiseError, match=f"robot '{name}' needs the package '{brought_by}'"):
+        read(name)
+    with pytest.raises(EquipoiseError, match="'robot_descriptions', which is not installed"):
+        read("unheard_of_description")
+    with pytest.raises(UnknownNameError, match="no robot named 'unheard_of'"):
+        read("unheard_of")
 
 
 def test_names_cannot_leave_the_package():

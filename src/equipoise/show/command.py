@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from ..files import require_writable, written_somewhere
+from ..files import require_picture, require_writable, write_figure, written_somewhere
 from .viewer import Viewer, view
 
 
@@ -42,6 +43,16 @@ def write_report(console: Console, run: str, output: str | None, *, rate: float,
     if not quiet:
         console.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)", highlight=False, soft_wrap=True)
     return path
+
+
+def plot_command(console: Console, run: str, names: Sequence[str], out: str) -> None:
+    """Draws curves of a run, all on one page."""
+    from ..simulate.run import Run
+    from .plots import stacked
+
+    require_picture(out)
+    figure = stacked(Run.load(run), names or None)
+    console.print(f"figure: {write_figure(figure, out, dpi=150).resolve()}", highlight=False, soft_wrap=True)
 
 
 def _robot_or_run(source: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,22 +55,33 @@ def plot(run: Run, names: Iterable[str] | None = None) -> Figures:
     return Figures({chart.key: figure(chart, run.t, strip, run.events) for chart in chosen(run, names)})
 
 
+def stacked(run: Run, names: Iterable[str] | None = None) -> Figure:
+    """Returns the charts of a run below each other in one Matplotlib figure, over the same time."""
+    return _drawn(chosen(run, names), run.t, spells(run), run.events)
+
+
 def figure(
     chart: RunChart, t: np.ndarray, strip: Iterable[Spell] = (), events: Iterable[tuple[float, str]] = ()
 ) -> Figure:
-    """One chart as a figure."""
+    """Returns one chart as a figure."""
+    return _drawn([chart], t, strip, events)
+
+
+def _drawn(
+    charts: Sequence[RunChart], t: np.ndarray, strip: Iterable[Spell], events: Iterable[tuple[float, str]]
+) -> Figure:
     matplotlib = _matplotlib()
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(SETTINGS):
-        fig = Figure(figsize=(8.0, 2.6), layout="constrained")
-        axes = fig.add_subplot()
-        _curves(axes, chart, np.asarray(t, dtype=float))
-        _limit(axes, chart)
-        _marks(axes, strip, events)
-        axes.set_title(chart.title, loc="left", fontsize=10)
+        fig = Figure(figsize=(8.0, 2.6 * len(charts)), layout="constrained")
+        for axes, chart in zip(np.ravel(fig.subplots(len(charts), sharex=True)), charts, strict=True):
+            _curves(axes, chart, np.asarray(t, dtype=float))
+            _limit(axes, chart)
+            _marks(axes, strip, events)
+            axes.set_title(chart.title, loc="left", fontsize=10)
+            axes.set_ylabel(chart.unit)
         axes.set_xlabel("time, s")
-        axes.set_ylabel(chart.unit)
         if len(t) > 1:
             axes.set_xlim(t[0], t[-1])
     return fig

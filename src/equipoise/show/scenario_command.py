@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from ..errors import EquipoiseError
 from ..files import require_picture, written_somewhere
+from ..simulate.goals import Check, Verdict
 from ..simulate.interruption import interruption_deferred
 from .outputs import RunOutputs
 from .tables import table
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..simulate.scenario_build import Built
 
 DEMO = "table_reach"
+ENOUGH = 0.95  # part of the seeds that have to succeed
 
 
 def list_scenarios(console: Console) -> None:
@@ -42,8 +44,10 @@ def run_command(
     report: str | None,
     quiet: bool,
     estimated: bool = False,
-) -> bool:
-    """Run a scenario, once or for many seeds, perhaps on estimates only; whether it succeeded."""
+) -> Verdict:
+    """Runs a scenario, once or for many seeds, perhaps on estimates only; returns whether it succeeded."""
+    from ..simulate.scenarios import verdict
+
     if seeds < 1:
         raise EquipoiseError(f"seeds is how many to try, 1 or more; got {seeds}")
     if seeds > 1 and report is not None:
@@ -54,12 +58,11 @@ def run_command(
         if seeds > 1:
             return _many(console, built, range(seed, seed + seeds), out, quiet, estimated)
         run = _run(console, built, seed, quiet, estimated)
-        if quiet:
-            console.print(f"{built.scenario.name}: {run.outcome}", highlight=False)
-        else:
+        if not quiet:
             print_run(console, run)
         outputs.write(run, _title(run))
-    return run.outcome == "completed"
+    done = Check("outcome", run.outcome == "completed", run.outcome, "completed")
+    return Verdict((*verdict(run).checks, done))
 
 
 def run_demo(
@@ -109,8 +112,8 @@ def _title(run: Run) -> str:
     return f"{run.scenario.get('title') or run.scenario.get('name') or run.robot.name}: {run.robot.name}"
 
 
-def _many(console: Console, built: Built, seeds: range, out: str | None, quiet: bool, estimated: bool) -> bool:
-    """One line for each seed, and how many succeeded; enough are nineteen of twenty."""
+def _many(console: Console, built: Built, seeds: range, out: str | None, quiet: bool, estimated: bool) -> Verdict:
+    """Prints one line for each seed; nineteen of twenty have to succeed."""
     from ..simulate.scenarios import run_built, verdict
 
     good = tried = 0
@@ -126,9 +129,8 @@ def _many(console: Console, built: Built, seeds: range, out: str | None, quiet: 
             console.print(f"seed {seed:3d}  {run.outcome}  {escape(reasons)}".rstrip(), highlight=False)
         if run.outcome == "interrupted":
             break
-    how = f"{built.scenario.name} on {built.robot.name}{', estimated' if estimated else ''}"
-    console.print(f"{how}: {good} of {tried} succeeded", highlight=False)
-    return good >= 0.95 * len(seeds)
+    enough = ENOUGH * len(seeds)
+    return Verdict((Check("seeds", good >= enough, f"{good} of {tried} succeeded", f"{enough:g} of {len(seeds)}"),))
 
 
 # --- the summary ------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
+from ..simulate.goals import Check, Verdict
 from ..simulate.interruption import interruption_deferred
 from .outputs import RunOutputs
 from .tables import table
@@ -31,8 +32,8 @@ def stand_command(
     report: str | None,
     out: str | None,
     quiet: bool,
-) -> bool:
-    """Find who is who, stand, and try what should be possible; whether all of it was."""
+) -> Verdict:
+    """Finds the parts of a robot, lets it stand, and tries what should be possible; returns what was."""
     from ..body.body import Body
     from ..control.standing import StandingController
     from ..robot import load
@@ -50,20 +51,19 @@ def stand_command(
     if not quiet:
         console.print(f"posture and controller ready after {perf_counter() - begin:.1f} s\n", highlight=False)
     with interruption_deferred() as interruption:
-        rows, good = [], 0
+        checks = []
         for trial in trials(standing):
-            good += trial.good
-            rows.append((MARK[trial.good], trial.name, trial.came, trial.wanted))
+            checks.append(Check(trial.name, trial.good, trial.came, trial.wanted))
             if interruption.asked:
+                checks.append(Check("trials", False, "interrupted by Ctrl-C", "all"))
                 break
         if not quiet:
+            rows = [(MARK[check.good], check.name, check.came, check.wanted) for check in checks]
             console.print(table(f"{robot.name} in MuJoCo", ["", "", "measured", "required"], rows, words=4))
-        cut = ", interrupted by Ctrl-C" if interruption.asked else ""
-        console.print(f"{robot.name}: {good} of {len(rows)}{cut}", highlight=False)
         if report is not None or out is not None:
             run = trial.run if interruption.asked else demonstration(standing)
             outputs.write(run, f"{robot.name} stands")
-    return good == len(rows) and not interruption.asked
+    return Verdict(tuple(checks))
 
 
 def print_body(console: Console, body: Body) -> None:

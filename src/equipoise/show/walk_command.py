@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..errors import ShapeError, StateError
+from ..simulate.goals import Check, Verdict
 from ..simulate.interruption import interruption_deferred
 from ..walking.gait import Command
 from .outputs import RunOutputs
@@ -41,8 +42,10 @@ def walk_command(
     report: str | None,
     out: str | None,
     estimated: bool = False,
-) -> bool:
-    """Walk as commanded (m/s forward and left, rad/s) for some seconds; whether the robot did so, without a fall."""
+    quiet: bool = False,
+) -> Verdict:
+    """Walks as commanded (m/s forward and left, rad/s) for some seconds; returns whether the robot did so and did not
+    fall."""
     from ..robot import load
     from ..simulate.estimated import driven, on_estimates
     from ..simulate.loop import simulate
@@ -51,14 +54,16 @@ def walk_command(
 
     speed, side, turn = asked
     _require_time(duration)
-    outputs = RunOutputs(console, out, report)
+    outputs = RunOutputs(console, out, report, quiet=quiet)
     if not np.isfinite([speed or 0.0, side, turn]).all():
         raise ShapeError(f"speed, side and turn are finite numbers; got {speed}, {side} and {turn}")
     begin = perf_counter()
     walker = Walking(load(source), body)
-    print_doubts(console, walker.body)
+    if not quiet:
+        print_doubts(console, walker.body)
     shoves = [push_of(text, walker, duration) for text in pushes]
-    console.print(f"ready after {perf_counter() - begin:.1f} s", highlight=False)
+    if not quiet:
+        console.print(f"ready after {perf_counter() - begin:.1f} s", highlight=False)
     wanted = Command(min(USUAL, walker.gait.largest.forward) if speed is None else speed, side, turn)
     walker.command(*wanted.speeds, at=START)
     begin = perf_counter()
@@ -67,15 +72,27 @@ def walk_command(
     controller = walker if not estimated else driven(robot, walker)
     with interruption_deferred():
         run = simulate(
-            robot, controller, plant, duration, q0=walker.q0, seed=seed, delay=DELAY, pushes=shoves, **options
-        )
+            robot, controller, plant, duration, q0=walker.q0, seed=seed, delay=DELAY, pushes=shoves,
+            progress=not quiet and console.is_terminal, **options,
+        )  # fmt: skip
         judged = run.t[-1] > START + LEAST
-        leg = (
-            commanded_walk(walker, run, START, walker.gait.cut(wanted).speeds, pushed=bool(shoves)) if judged else None
-        )
-        _print(console, run, wanted, leg, perf_counter() - begin)
+        done = walker.gait.cut(wanted)
+        leg = commanded_walk(walker, run, START, done.speeds, pushed=bool(shoves)) if judged else None
+        if not quiet:
+            _print(console, run, wanted, leg, perf_counter() - begin)
         outputs.write(run, f"{run.robot.name} walks")
-    return run.outcome == "completed" and leg is not None and leg.good and walker.gait.cut(wanted) == wanted
+    as_commanded = leg is not None and leg.good and done == wanted
+    came = "not measured" if leg is None else _words(leg.came)
+    return Verdict(
+        (
+            Check("outcome", run.outcome == "completed", run.outcome, "completed"),
+            Check("velocity (forward, left, turn)", as_commanded, came, _words(wanted.speeds)),
+        )
+    )
+
+
+def _words(speeds: Sequence[float]) -> str:
+    return "{:.3f} m/s, {:.3f} m/s, {:.3f} rad/s".format(*speeds)
 
 
 def _require_time(duration: float) -> None:
