@@ -13,6 +13,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ import numpy as np
 FOLDER = Path(__file__).parent / "recorded"
 MOST_NUMBERS = 16  # of an array that is written out; of a larger one a digest is kept
 DIGITS = 12  # significant, in the files
+DUST = re.compile(r"-?\d(\.\d+)?e-(1[3-9]|[2-9]\d)\b")  # numbers in texts that are zero but for rounding
 MOST_LINES = 12  # of differences in the message of a failure
 
 
@@ -76,7 +78,9 @@ def plain_data(value: Any) -> Any:
         return [plain_data(item) for item in value]
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") + 0.0 if math.isfinite(value) else repr(value)
-    if value is None or isinstance(value, str | int):
+    if isinstance(value, str):
+        return DUST.sub("0", value)
+    if value is None or isinstance(value, int):
         return value
     if isinstance(value, slice):
         return [value.start, value.stop]
