@@ -25,6 +25,7 @@ from . import (
     opponents,
     safety,
     start,
+    swaying,
     trot,
     walking,
 )  # fmt: skip
@@ -108,6 +109,11 @@ def _estimated_line(row: estimated.EstimatedTally) -> list[str]:
     failed = " ".join(map(str, row.failed))
     cells = [row.task, row.robot, count, failed, f"{1e3 * row.off:.1f}", "" if drift is None else f"{100 * drift:.2f}"]
     return [*cells, "passed" if row.good else "MISSED"]
+
+
+def _swaying_line(row: swaying.SwayingRow) -> list[str]:
+    pairs = (f"{ours:.3g} / {plain:.3g}" for ours, plain in zip(row.filter, row.kinematics, strict=True))
+    return [row.robot, str(row.seeds), *pairs, "passed" if row.good else "MISSED"]
 
 
 def _chaos_line(row: chaos.ChaosTally) -> list[str]:
@@ -262,6 +268,12 @@ BENCHES = {
         "control on estimates only, with realistic sensors and motors; at least 19 of 20, walks within 3 %",
         ["task", "robot", "succeed", "seeds that fail", "base off, mm, at most", "% of the way", "verdict"],
         _estimated_line,
+    ),
+    "swaying": Bench(
+        lambda o: swaying.run(o.robot or swaying.ROBOTS, o.seeds or swaying.SEEDS),
+        "RMS errors of the estimator / of plain kinematics of the soles over 20 s of swaying; verdict: the heading",
+        ["robot", "seeds", "roll, °", "pitch, °", "heading, °", "x, mm", "y, mm", "z, mm", "verdict"],
+        _swaying_line,
     ),
 }
 
