@@ -25,6 +25,7 @@ FOLDER = Path(__file__).parent / "recorded"
 MOST_NUMBERS = 16  # of an array that is written out; of a larger one a digest is kept
 DIGITS = 12  # significant, in the files
 DUST = re.compile(r"-?\d(\.\d+)?e-(1[3-9]|[2-9]\d)\b")  # numbers in texts that are zero but for rounding
+LONG = re.compile(r"\d+\.\d{10,}(e[+-]?\d+)?")  # numbers in texts with all their digits
 MOST_LINES = 12  # of differences in the message of a failure
 
 
@@ -79,7 +80,7 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") + 0.0 if math.isfinite(value) else repr(value)
     if isinstance(value, str):
-        return DUST.sub("0", value)
+        return LONG.sub(lambda found: f"{float(found[0]):.9g}", DUST.sub("0", value))
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, slice):
