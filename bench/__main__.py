@@ -22,6 +22,7 @@ from . import (
     forms,
     grounds,
     growth,
+    interruptions,
     opponents,
     safety,
     start,
@@ -114,6 +115,10 @@ def _estimated_line(row: estimated.EstimatedTally) -> list[str]:
 def _swaying_line(row: swaying.SwayingRow) -> list[str]:
     pairs = (f"{ours:.3g} / {plain:.3g}" for ours, plain in zip(row.filter, row.kinematics, strict=True))
     return [row.robot, str(row.seeds), *pairs, "passed" if row.good else "MISSED"]
+
+
+def _interruptions_line(row: interruptions.InterruptedRow) -> list[str]:
+    return [row.command, row.fault, str(row.trials), "\n".join(row.faults), "passed" if row.good else "MISSED"]
 
 
 def _chaos_line(row: chaos.ChaosTally) -> list[str]:
@@ -268,6 +273,12 @@ BENCHES = {
         "control on estimates only, with realistic sensors and motors; at least 19 of 20, walks within 3 %",
         ["task", "robot", "succeed", "seeds that fail", "base off, mm, at most", "% of the way", "verdict"],
         _estimated_line,
+    ),
+    "interruptions": Bench(
+        lambda o: interruptions.run(o.seeds or 100),
+        "commands with a fault at a random moment; --seeds: trials in all",
+        ["command", "fault", "trials", "not in order", "verdict"],
+        _interruptions_line,
     ),
     "swaying": Bench(
         lambda o: swaying.run(o.robot or swaying.ROBOTS, o.seeds or swaying.SEEDS),
