@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 import records
 
-from equipoise.control.qp import ActiveSetSolver, CompiledSolver, DaqpSolver, QuadraticProgram, Rows, Status, conflict
+from equipoise.control.qp import (
+    ActiveSetSolver,
+    CompiledSolver,
+    DaqpSolver,
+    QuadraticProgram,
+    Rows,
+    Status,
+    active_names,
+    conflict,
+)
 from equipoise.control.qp.batch_programs import Programs, solve_batch
+from equipoise.control.qp.loops import main
 
 Array = np.ndarray
 
@@ -170,9 +182,91 @@ def test_recorded_programs_as_data(solver):
         for which, one in (("cold", solver()), ("after another", same)):
             answer = one.solve(problem)
             parts = (answer.x, answer.multipliers, answer.bound_multipliers, answer.excess, answer.values)
-            answers[which] = [answer.status.name, *(of_result(np.nan_to_num(x, nan=1e3)) for x in parts)]
+            answers[which] = [
+                f"{answer.status.name} {answer.active}",
+                *(of_result(np.nan_to_num(x, nan=1e3)) for x in parts),
+            ]
         found[f"{seed}"] = answers | {"conflict": conflict(problem) if solver is DaqpSolver else []}
     records.check(f"programs_by_{solver.__name__}", found, rtol=1e-5, atol=1e-6)
+
+
+def special() -> dict[str, QuadraticProgram]:
+    """Programs without a minimum, without a point, without numbers, and next to them some that have all of these."""
+    row, none = np.array([[1.0, 1.0]]), np.zeros((2, 2))
+    one = np.diag([1.0, 0.0])
+    return {
+        "falls for ever": QuadraticProgram(one, [1.0, 1.0]),
+        "falls along a row": QuadraticProgram(none, [1.0, 1.0], np.array([[1.0, -1.0]]), [-1.0], [1.0]),
+        "falls away from a row": QuadraticProgram(none, [-1.0, -1.0], row, [-1.0]),
+        "falls onto a row": QuadraticProgram(none, [1.0, 1.0], row, [-1.0], x_lower=[-3.0, -3.0]),
+        "falls onto a bound": QuadraticProgram(one, [1.0, 1.0], x_lower=[-np.inf, -2.0]),
+        "flat": QuadraticProgram(one, [1.0, 0.0]),
+        "rows that cross": QuadraticProgram(np.eye(2), [0.0, 0.0], row, [2.0], [1.0]),
+        "bounds that cross": QuadraticProgram(np.eye(2), [0.0, 0.0], x_lower=[2.0, 0.0], x_upper=[1.0, 1.0]),
+        "rows that cross may": QuadraticProgram(np.eye(2), [0.0, 0.0], row, [2.0], [1.0], classes=[1]),
+        "too far": QuadraticProgram(np.eye(2), [0.0, 0.0], row, [3.0], [4.0], x_upper=[1.0, 1.0], names=("far",)),
+        "too far, relaxed": QuadraticProgram(np.eye(2), [0.0, 0.0], row, [3.0], [4.0], [-1, -1], [1, 1], classes=[1]),
+        "NaN in H": QuadraticProgram(np.diag([1.0, np.nan]), [0.0, 0.0]),
+        "infinite f": QuadraticProgram(np.eye(2), [0.0, np.inf]),
+        "infinite A": QuadraticProgram(np.eye(2), [0.0, 0.0], row * np.inf),
+        "lower bound above all": QuadraticProgram(np.eye(2), [0.0, 0.0], row, [np.inf]),
+        "upper bound below all": QuadraticProgram(np.eye(2), [0.0, 0.0], x_upper=[-np.inf, 0.0]),
+        "NaN level": QuadraticProgram(np.eye(2), [0.0, 0.0], levels=(Rows.equal(row, [np.nan]),)),
+        "not convex": QuadraticProgram(-np.eye(2), [0.0, 0.0], x_lower=[-1.0, -1.0], x_upper=[1.0, 1.0]),
+        "equalities that contradict": QuadraticProgram(
+            np.eye(2), [0.0, 0.0], np.vstack((row, 2 * row)), [1.0, 3.0], [1.0, 3.0], names=("one", "two")
+        ),
+        "equalities that repeat": QuadraticProgram(
+            np.eye(2), [0.0, 1.0], np.vstack((row, 2 * row)), [1.0, 2.0], [1.0, 2.0]
+        ),
+        "two levels that agree not": QuadraticProgram(
+            np.eye(2), [1.0, 2.0], levels=(Rows.equal(row, [1.0]), Rows.equal(row, [2.0]))
+        ),
+        "a level beyond the bounds": QuadraticProgram(
+            np.eye(2), [1.0, 2.0], x_lower=[0.0, 0.0], levels=(Rows.equal(row, [-1.0]),)
+        ),
+    }
+
+
+SOLVERS = {
+    "compiled": ActiveSetSolver,
+    "DAQP": DaqpSolver,
+    "DAQP without proximal steps": lambda: DaqpSolver(proximal=0.0),
+    "DAQP with one change": lambda: DaqpSolver(iteration_limit=1),
+    "DAQP, coarse": lambda: DaqpSolver(tolerance=1e-3, refine=1.0),
+}
+
+
+@pytest.mark.delicate
+@pytest.mark.parametrize("name", SOLVERS)
+def test_recorded_special_programs(name):
+    found = {}
+    for kind, problem in special().items():
+        if name == "compiled" and np.linalg.eigvalsh(np.nan_to_num(problem.H))[0] == 0:
+            continue
+        answer = SOLVERS[name]().solve(problem)
+        found[kind] = [answer.status.name, answer.usable, answer.solved]
+        if answer.solved or answer.status is Status.RELAXED:
+            found[kind] += [answer.x, answer.excess, list(active_names(problem, answer)), problem.objective(answer.x)]
+        elif name == "DAQP":
+            found[kind] += [conflict(problem)]
+    records.check(f"programs_special_{name.replace(' ', '_').replace(',', '')}", found, rtol=1e-6, atol=1e-7)
+
+
+def test_recorded_machine_code_of_the_solver(monkeypatch):
+    """Operations and numbers of each function: thresholds of the search change how often, not what it finds."""
+    texts: list[str] = []
+    monkeypatch.setattr(main, "optimised_object", lambda module: texts.append(str(module)) or b"")
+    main._object()
+    found = {}
+    for name, body in re.findall(r"^define .*?@\"?(\w+)\"?\(.*?\{(.*?)^\}", texts[0], re.S | re.M):
+        words = re.findall(
+            r"= (\w+)|^\s+(store|br|ret|call)\b|(?<![%\w.])(-?\d+(?:\.\d+)?|0x\w+)\b|\b([a-z]{2,3})\b", body, re.M
+        )
+        said = " ".join("".join(word) for word in words)
+        found[name] = f"{len(words)} {hashlib.sha256(said.encode()).hexdigest()[:16]}"
+    assert len(found) > 15
+    records.check("solver_code", found)
 
 
 @pytest.mark.delicate
