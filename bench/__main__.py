@@ -28,6 +28,7 @@ from . import (
     start,
     swaying,
     trot,
+    versions,
     walking,
 )  # fmt: skip
 from .control import benchmark as control
@@ -119,6 +120,12 @@ def _swaying_line(row: swaying.SwayingRow) -> list[str]:
 
 def _interruptions_line(row: interruptions.InterruptedRow) -> list[str]:
     return [row.command, row.fault, str(row.trials), "\n".join(row.faults), "passed" if row.good else "MISSED"]
+
+
+def _versions_line(row: versions.VersionRow) -> list[str]:
+    mark = "" if row.trustworthy else "?"
+    ratio = f"{row.ratio:.3f} ({row.low:.3f}–{row.high:.3f})"
+    return [row.case, f"{row.here:.2f}{mark}", f"{row.there:.2f}", ratio, "passed" if row.good else "MISSED"]
 
 
 def _chaos_line(row: chaos.ChaosTally) -> list[str]:
@@ -280,6 +287,13 @@ BENCHES = {
         ["command", "fault", "trials", "not in order", "verdict"],
         _interruptions_line,
     ),
+    "versions": Bench(
+        lambda o: versions.run(_folder(o), rounds=o.rounds, only=o.robot or ()),
+        "µs of a call here and in another checkout (--folder), in turns on one core; at most 1.02 of its time",
+        ["case", "here", "there", "here / there", "verdict"],
+        _versions_line,
+        quiet=True,
+    ),
     "swaying": Bench(
         lambda o: swaying.run(o.robot or swaying.ROBOTS, o.seeds or swaying.SEEDS),
         "RMS errors of the estimator / of plain kinematics of the soles over 20 s of swaying; verdict: the heading",
@@ -296,7 +310,7 @@ def _options(words: list[str] | None) -> Options:
     parser.add_argument("--seeds", type=int, help="how many plants are drawn, where any are")
     parser.add_argument("--rounds", type=int, default=60, help="growth, forms: turns of each contender")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--folder", help="opponents, courses: where the files of others are")
+    parser.add_argument("--folder", help="opponents, courses: files of others; versions: the other checkout")
     parser.add_argument("--run-their-code", action="store_true", help="opponents: run harness.py of that folder")
     parser.add_argument("--directions", type=int, default=16, help="opponents: of pushes")
     parser.add_argument("--phases", type=int, default=8, help="opponents: of the gait, in which pushes come")
