@@ -27,7 +27,7 @@ from equipoise.simulate.archive import RunError
 from equipoise.simulate.scenario import ScenarioError, load_scenario, parse_scenario
 from equipoise.simulate.toml_source import TomlSource
 from equipoise.study.parameters import StudyError
-from equipoise.study.store import HEADER, RUNS
+from equipoise.study.store import HEADER, RUNS, StudyWarning
 from equipoise.study.table import Record, Table
 
 DEEP = 200_000
@@ -417,7 +417,8 @@ LINES = [
 @pytest.mark.parametrize("change", LINES, ids=str)
 def test_a_line_that_is_no_record_is_none(tmp_path, change):
     lines = [json.dumps(RIGHT | dict(run=1)).encode(), json.dumps(RIGHT | change).encode(), b"[" * DEEP]
-    table = Table.load(folder_of(tmp_path / "study", lines))
+    with pytest.warns(StudyWarning, match="damaged lines .*: 2;"):
+        table = Table.load(folder_of(tmp_path / "study", lines))
     assert table["run"].tolist() == [1] and table["b"].tolist() == [2.0]
 
 

@@ -49,7 +49,7 @@ def test_representations_fit_on_a_line(things, name):
 @pytest.mark.parametrize("name", ["robot", "controller", "solution", "run", "table"])
 def test_notebooks_show_tables(things, name):
     html = things[name]._repr_html_()
-    assert html.startswith("<div><b>") and html.count("<tr>") == html.count("</tr>") >= 1
+    assert html.startswith("<div><b>") and html.count("<tr") == html.count("</tr>") >= 1
     assert "<a>" not in html  # names are escaped
     assert len(html) < 10_000
 

@@ -392,7 +392,7 @@ def study(
     ] = None,
     draws: Annotated[int | None, typer.Option(help="random draws, so many; else every combination of values")] = None,
     seed: Annotated[int, typer.Option(help="of the draws")] = 0,
-    engine: Annotated[str, typer.Option(help="local (joblib) or dask")] = "local",
+    engine: Annotated[str, typer.Option(help="local or dask")] = "local",
     workers: Annotated[int | None, typer.Option(help="processes; default: all cores")] = None,
     scheduler: Annotated[str | None, typer.Option(help="address of a Dask scheduler")] = None,
     folder: Annotated[

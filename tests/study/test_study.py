@@ -20,7 +20,8 @@ from runs import fatal, marked, marks, matrices, product, settings, sometimes
 
 import equipoise as eq
 from equipoise.study import Draws, Grid, Integers, StudyError, Table
-from equipoise.study.store import HEADER, RUNS, TABLE, StudyWarning
+from equipoise.study.parameters import digest
+from equipoise.study.store import HEADER, ROWS, RUNS, TABLE, StudyWarning
 
 study = functools.partial(eq.study, progress=False)
 HERE = Path(__file__).parent
@@ -251,7 +252,7 @@ def test_damaged_lines_are_told_and_done_again(tmp_path):
     study(product, {"a": [1, 2, 3], "b": [2.0]}, workers=1, folder=tmp_path)
     kept = (tmp_path / RUNS).read_bytes().splitlines()[2]
     (tmp_path / RUNS).write_bytes(b"{not json\n[1, 2]\n" + kept + b"\n")
-    with pytest.warns(StudyWarning, match="2 lines .* are damaged"):
+    with pytest.warns(StudyWarning, match="damaged lines .*: 2;"):
         table = study(product, {"a": [1, 2, 3], "b": [2.0]}, workers=1, folder=tmp_path)
     assert table["product"].tolist() == [2.0, 4.0, 6.0]
 
@@ -364,3 +365,54 @@ def test_the_bar_counts_runs_and_failures(capfd):
     eq.study(sometimes, {"x": [4.0, -1.0, 9.0]}, workers=1)
     shown = capfd.readouterr()
     assert "3/3" in shown.err and "1 failed" in shown.err and not shown.out
+
+
+# --- records that are not those of a run ------------------------------------------------------------------------------
+
+
+def flipped(line: bytes) -> bytes:
+    """One digit of a result is another one."""
+    return line.replace(b'"product": 4.0', b'"product": 5.0')
+
+
+def forged(line: bytes) -> bytes:
+    """The record of another run of the same study, under the number of this one, with a checksum of its own."""
+    record = json.loads(line)
+    del record["check"]
+    record["parameters"]["a"], record["results"]["product"] = 3, 6.0
+    return json.dumps(record | {"check": digest(record)}).encode()
+
+
+@pytest.mark.parametrize("change", [flipped, forged])
+def test_a_record_that_is_not_of_its_run_is_done_again(tmp_path, change):
+    grid = {"a": [1, 2, 3], "b": [2.0]}
+    study(product, grid, workers=1, folder=tmp_path)
+    there = (tmp_path / RUNS).read_bytes().splitlines(keepends=True)
+    there[1] = change(there[1].rstrip()) + b"\n"
+    (tmp_path / RUNS).write_bytes(b"".join(there))
+    with pytest.warns(StudyWarning, match="damaged lines .*: 1;"):
+        assert Table.load(tmp_path)["run"].tolist() == [0, 2]
+    with pytest.warns(StudyWarning, match="damaged lines .*: 1;"):
+        assert study(product, grid, workers=1, folder=tmp_path)["product"].tolist() == [2.0, 4.0, 6.0]
+
+
+def test_parameters_that_were_changed_on_disk_are_told(tmp_path):
+    study(product, {"a": [1, 2], "b": [2.0]}, workers=1, folder=tmp_path)
+    text = (tmp_path / ROWS).read_text()
+    (tmp_path / ROWS).write_text(text.replace('"a": 2', '"a": 7'))
+    with pytest.raises(StudyError, match="does not hold the parameters"):
+        Table.load(tmp_path)
+
+
+def test_a_folder_of_version_0_2_goes_on(tmp_path):
+    """Its lines have no checksums and there is no file of parameters; records of other parameters are refused."""
+    study(product, {"a": [1, 2], "b": [2.0]}, workers=1, folder=tmp_path)
+    records = [{k: x for k, x in record.items() if k != "check"} for record in lines(tmp_path)]
+    records[1]["parameters"]["a"] = 5
+    (tmp_path / RUNS).write_text("".join(json.dumps(record) + "\n" for record in records))
+    header = json.loads((tmp_path / HEADER).read_text())
+    (tmp_path / HEADER).write_text(json.dumps(header | {"version": 1}))
+    (tmp_path / ROWS).unlink()
+    assert len(Table.load(tmp_path)) == 2
+    with pytest.warns(StudyWarning, match="damaged lines .*: 1;"):
+        assert study(product, {"a": [1, 2], "b": [2.0]}, workers=1, folder=tmp_path)["product"].tolist() == [2.0, 4.0]

@@ -228,6 +228,6 @@ def _values(name: str, given: Any) -> list[Value]:
     return values
 
 
-def digest(rows: Sequence[Row]) -> str:
-    """A name for these parameters in this order."""
-    return hashlib.sha256(json.dumps(list(rows)).encode()).hexdigest()
+def digest(data: Any) -> str:
+    """Returns a name for data of JSON, in this order: the parameters of all runs, or one record."""
+    return hashlib.sha256(json.dumps(data).encode()).hexdigest()

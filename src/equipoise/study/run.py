@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..errors import require_packages
 from ..simulate.interruption import interruption_deferred
 from . import engines
 from .parameters import Parameters, rows_of
-from .store import Folder, Identity, MemoryStore, StudyWarning
+from .store import Store, StudyWarning
 from .table import INTERRUPTED, Record, Table
 from .task import Function, Job, name_of, require_fit, source_digest
 
@@ -37,8 +38,8 @@ def study(
         function: called as `function(**parameters)`; returns a mapping from names to numbers or short texts, or one of
             these.
         parameters: a `Grid`, `Draws`, a mapping from names to lists (a grid), or a list of mappings.
-        engine: "local" (joblib, processes of this machine) or "dask".
-        workers: how many processes; all cores if None. 1 runs in this process, without joblib.
+        engine: "local" (processes of this machine) or "dask".
+        workers: how many processes; all cores if None. 1 runs in this process.
         scheduler: address or `Client` of a Dask cluster; a cluster of this machine is started if None.
         folder: where the study is stored; only in memory if None.
         resume: go on where the folder's study stopped; False: a study that is there is an error.
@@ -51,8 +52,8 @@ def study(
     rows = rows_of(parameters)
     require_fit(function, rows[0])
     name = name_of(function)
-    identity = Identity(name, rows, source_digest(function))
-    with MemoryStore() if folder is None else Folder(folder, identity, resume=resume) as store:
+    require_packages("study", "a study", "pandas")
+    with Store(folder, name, rows, source_digest(function), resume=resume) as store:
         if retry_failed:
             store.done = {run: record for run, record in store.done.items() if not record.failure}
         jobs = [Job(k, row) for k, row in enumerate(rows) if k not in store.done]
@@ -67,7 +68,7 @@ def study(
     return table
 
 
-def _collect(running: Iterator[Record], store: MemoryStore, tick: Callable[[Record], None]) -> None:
+def _collect(running: Iterator[Record], store: Store, tick: Callable[[Record], None]) -> None:
     """Stores records as they come. Ctrl-C ends the study; what has come is stored, and warnings are passed on."""
     interrupted = False
     try:

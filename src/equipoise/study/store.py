@@ -1,10 +1,12 @@
 """A study on disk: one line of JSON for every run that ended, written at once, so that a killed study can go on.
 
     study.json     which function, which parameters (their digest), how many runs
-    runs.jsonl     one record in each line; a line that was cut off is no record, and its run is done again
+    rows.jsonl     the parameters of each run, one run in each line
+    runs.jsonl     one record in each line, with its checksum; a damaged line is no record, and its run is done again
     table.npz      the whole table, when all runs have ended
 
-Nothing in a folder is executed or unpickled when it is read.
+A record counts only if its checksum is right and its parameters are those of its run. Nothing in a folder is executed
+or unpickled when it is read.
 """
 
 from __future__ import annotations
@@ -13,17 +15,16 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ..files import MAX_BYTES, MAX_TEXT, read_bounded, written_whole
 from .parameters import Row, StudyError, digest
 from .table import FORMAT, Record, Table
 
-HEADER, RUNS, TABLE = "study.json", "runs.jsonl", "table.npz"
+HEADER, ROWS, RUNS, TABLE = "study.json", "rows.jsonl", "runs.jsonl", "table.npz"
 KIND = "equipoise study"
 SYNC_EVERY = 0.5  # s between two waits for the disk; a killed process loses nothing, a power cut at most so much
 
@@ -32,83 +33,60 @@ class StudyWarning(UserWarning):
     """The study goes on, but something about it is doubtful."""
 
 
-@dataclass(frozen=True)
-class Identity:
-    """What makes two studies the same: the function by name, and the parameters of every run."""
+class Store:
+    """The records of a study; with a folder, on disk. Only one process at a time can have a folder open.
 
-    function: str
-    rows: Sequence[Row]
-    source: str = ""  # digest of the function's text; another one only warns
+    Args:
+        path: the folder; None keeps the records in memory.
+        function, source: name of the function, and digest of its text; an edited function only warns.
+        rows: parameters of every run.
+        resume: whether a study that is in the folder goes on.
+    """
 
-    def header(self) -> dict[str, Any]:
-        """As it stands in study.json."""
-        return {
-            "format": KIND, "version": FORMAT, "function": self.function, "source": self.source,
-            "parameters": list(self.rows[0]), "runs": len(self.rows), "digest": digest(self.rows),
-        }  # fmt: skip
-
-
-class MemoryStore:
-    """Where the records of a study without a folder are stored."""
-
-    def __init__(self) -> None:
-        self.done: dict[int, Record] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    def __init__(
+        self, path: str | Path | None, function: str, rows: Sequence[Row], source: str = "", *, resume: bool = True
     ) -> None:
-        pass
-
-    def add(self, record: Record) -> None:
-        """Keep a run."""
-        self.done[record.run] = record
-
-    def finish(self, table: Table) -> None:
-        """All runs have ended."""
-
-
-class Folder(MemoryStore):
-    """The folder of one study, open for more runs; only one process at a time can have it open."""
-
-    path: Path
-
-    def __init__(self, path: str | Path, identity: Identity, *, resume: bool = True) -> None:
-        super().__init__()
-        self.path = Path(path)
+        self.done: dict[int, Record] = {}
+        self.path, self._file, self._synced = None if path is None else Path(path), None, 0.0
+        if self.path is None:
+            return
+        header: dict[str, Any] = {
+            "format": KIND, "version": FORMAT, "function": function, "source": source, "parameters": list(rows[0]),
+            "runs": len(rows), "digest": digest(rows),
+        }  # fmt: skip
         if (self.path / HEADER).exists():
-            _require_same(self.path, identity, resume)
+            header["version"] = _require_same(self.path, header, rows, resume)
         elif self.path.is_dir() and not all(map(_ours, self.path.iterdir())):
             raise StudyError(f"{str(path)!r} holds other files and no study; give a folder that is new or empty")
         self.path.mkdir(parents=True, exist_ok=True)
         self._file = open(self.path / RUNS, "ab", buffering=0)  # noqa: SIM115 — closed by __exit__
         try:
             _lock(self._file, self.path)
-            self._write_json(HEADER, identity.header())
-            content = _log(self.path)
-            names = list(identity.rows[0])
-            found = _records(content.splitlines(), self.path, names)
-            self.done = {record.run: record for record in found if record.run < len(identity.rows)}
+            text = "".join(json.dumps(row) + "\n" for row in rows)
+            written_whole(self.path / ROWS, lambda file: file.write(text.encode()))
+            written_whole(self.path / HEADER, lambda file: file.write(json.dumps(header, indent=1).encode()))
+            content = _lines(self.path)
+            self._file.truncate(len(content))
+            self.done = _records(content, self.path, header, rows)
         except BaseException:
             self._file.close()
             raise
-        if content and not content.endswith(b"\n"):  # the line that was being written when the study was killed
-            self._file.write(b"\n")
-        self._synced = 0.0
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        os.fsync(self._file.fileno())
-        self._file.close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            os.fsync(self._file.fileno())
+            self._file.close()
 
     def add(self, record: Record) -> None:
-        """Append a run. It outlives this process from here on."""
-        super().add(record)
+        """Keeps a run. In a folder it outlives this process from here on."""
+        self.done[record.run] = record
+        if self._file is None:
+            return
         content = {name: value for name, value in asdict(record).items() if name != "notes"}
-        line = json.dumps(content, ensure_ascii=False).encode(errors="replace") + b"\n"
+        line = json.dumps(content | {"check": digest(content)}).encode() + b"\n"
         while line:
             line = line[self._file.write(line) :]  # a full disk raises, and what was written of the line is no record
         if time.monotonic() - self._synced > SYNC_EVERY:
@@ -116,46 +94,47 @@ class Folder(MemoryStore):
             self._synced = time.monotonic()
 
     def finish(self, table: Table) -> None:
-        """Write the table beside the records."""
-        table.save(self.path / TABLE)
-
-    def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
-        written_whole(self.path / name, lambda file: file.write(json.dumps(content, indent=1).encode()))
+        """Writes the table of all runs beside the records."""
+        if self.path:
+            table.save(self.path / TABLE)
 
 
 def _ours(path: Path) -> bool:
     """Whether a file is what a study that was killed in its first moment leaves."""
-    return path.name.startswith(f".{HEADER}.") or (path.name == RUNS and path.stat().st_size == 0)
+    hidden = path.name.startswith((f".{HEADER}.", f".{ROWS}."))
+    return hidden or path.name == ROWS or (path.name == RUNS and path.stat().st_size == 0)
 
 
 def read_folder(path: Path) -> Table:
-    """What a folder holds so far, as a table; the study may still be running."""
+    """Returns what a folder holds so far, as a table; the study may still be running."""
     header = _header(path)
-    lines = _log(path).splitlines() if (path / RUNS).exists() else []
-    last = {record.run: record for record in _records(lines, path, header["parameters"], warn=False)}
-    return Table.of(list(last.values()), header["function"])
+    rows = [json.loads(line) for line in _read(path / ROWS).splitlines()] if header["version"] > 1 else None
+    if rows is not None and digest(rows) != header["digest"]:
+        raise StudyError(f"{str(path / ROWS)!r} is damaged: it does not hold the parameters of {HEADER}")
+    done = _records(_lines(path), path, header, rows) if (path / RUNS).exists() else {}
+    return Table.of(list(done.values()), header["function"])
 
 
-def _log(path: Path) -> bytes:
-    """The lines of the runs that ended."""
+def _read(path: Path) -> bytes:
     try:
-        return read_bounded(path / RUNS, MAX_BYTES)
+        return read_bounded(path, MAX_BYTES)
     except (OSError, ValueError) as error:
-        raise StudyError(f"{str(path / RUNS)!r} cannot be read: {error}") from None
+        raise StudyError(f"{str(path)!r} cannot be read: {error}") from None
+
+
+def _lines(path: Path) -> bytes:
+    """Returns all whole lines of the records; one that was cut off is what a killed study was writing."""
+    content = _read(path / RUNS)
+    return content[: content.rfind(b"\n") + 1]
 
 
 def _header(path: Path) -> dict[str, Any]:
     try:
         header = json.loads(read_bounded(path / HEADER, MAX_TEXT))
-        if header["format"] != KIND:
-            raise ValueError(f"it says {header['format']!r}")
-        for key, kind in {"version": int, "function": str, "source": str, "runs": int, "digest": str}.items():
-            if not isinstance(header[key], kind):
-                raise ValueError(f"{key} is {str(header[key])[:40]!r}")
-        if not isinstance(header["parameters"], list) or not all(
-            isinstance(name, str) for name in header["parameters"]
-        ):
-            raise ValueError("parameters is not a list of names")
+        kinds = {"version": int, "function": str, "source": str, "runs": int, "digest": str, "parameters": list}
+        wrong = [key for key, kind in kinds.items() if not isinstance(header[key], kind)]
+        if header["format"] != KIND or wrong or not all(isinstance(name, str) for name in header["parameters"]):
+            raise ValueError(f"format {header['format']!r}, wrong entries: {', '.join(wrong) or 'parameters'}")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StudyError(
             f"{str(path)!r} is not the folder of a study: {HEADER}: {type(error).__name__}: {error}"
@@ -167,57 +146,56 @@ def _header(path: Path) -> dict[str, Any]:
     return header
 
 
-def _require_same(path: Path, identity: Identity, resume: bool) -> None:
-    """Another function or other parameters are an error; more runs after the same ones are not."""
+def _require_same(path: Path, here: dict[str, Any], rows: Sequence[Row], resume: bool) -> int:
+    """Returns the format of the study in a folder, and raises if it is another one; more runs may follow."""
     there = _header(path)
+    names = [", ".join(header["parameters"]) for header in (there, here)]
+    own = "give each study a folder of its own"
+    problem = ""
     if not resume:
-        raise StudyError(
-            f"{str(path)!r} holds a study already; resume=True goes on with it, another folder begins anew"
+        problem = "a study already; resume=True goes on with it, another folder begins anew"
+    elif there["function"] != here["function"]:
+        problem = f"a study of {there['function']}, and this is one of {here['function']}; {own}"
+    elif there["parameters"] != here["parameters"]:
+        problem = f"a study over {names[0]}, and this is one over {names[1]}; {own}"
+    elif there["digest"] != digest(rows[: there["runs"]]):
+        problem = (
+            f"a study of {there['runs']} runs with other values of {names[0]} (another seed, range or order?); {own}"
         )
-    if there["function"] != identity.function:
-        raise StudyError(
-            f"{str(path)!r} holds a study of {there['function']}, and this is one of {identity.function}; "
-            "give each study a folder of its own"
-        )
-    if there["parameters"] != list(identity.rows[0]):
-        raise StudyError(
-            f"{str(path)!r} holds a study over {', '.join(there['parameters'])}, and this is one over "
-            f"{', '.join(identity.rows[0])}; give each study a folder of its own"
-        )
-    if there["digest"] != digest(identity.rows[: there["runs"]]):
-        raise StudyError(
-            f"{str(path)!r} holds a study of {there['runs']} runs with other values of "
-            f"{', '.join(there['parameters'])} "
-            "(another seed, range or order?); give each study a folder of its own"
-        )
-    if there["source"] and identity.source and there["source"] != identity.source:
-        text = f"{identity.function} was edited since the runs in {str(path)!r}; those that are there stay as they are"
-        warnings.warn(text, StudyWarning, stacklevel=4)
+    if problem:
+        raise StudyError(f"{str(path)!r} holds {problem}")
+    if there["source"] and here["source"] and there["source"] != here["source"]:
+        text = f"{here['function']} was edited since the runs in {str(path)!r}; those that are there stay as they are"
+        warnings.warn(text, StudyWarning, stacklevel=5)
+    return int(there["version"])
 
 
-def _records(lines: Iterable[bytes], path: Path, parameters: Sequence[str], *, warn: bool = True) -> list[Record]:
-    """Every line that is a record of a run with such parameters."""
-    records, lost = [], 0
-    for line in lines:
+def _records(content: bytes, path: Path, header: dict[str, Any], rows: Sequence[Row] | None) -> dict[int, Record]:
+    """Returns the last record of each run; lines that are none are counted and reported."""
+    done, lost = {}, 0
+    for line in content.splitlines():
         try:
-            records.append(_record(json.loads(line), parameters))
-        except (ValueError, TypeError, RecursionError):
+            record = _record(json.loads(line), header, rows)
+            done[record.run] = record
+        except (ValueError, TypeError, LookupError, RecursionError):
             lost += bool(line.strip())
-    if lost > 1 and warn:  # one is the mark of a killed study
-        text = f"{lost} lines of {str(path / RUNS)!r} are damaged; the runs that have no other line are done again"
-        warnings.warn(text, StudyWarning, stacklevel=4)
-    return records
+    if lost:
+        text = f"damaged lines in {str(path / RUNS)!r}: {lost}; the runs that have no other line are done again"
+        warnings.warn(text, StudyWarning, stacklevel=5)
+    return done
 
 
-def _record(data: Any, parameters: Sequence[str]) -> Record:
-    """A record as `add` wrote it; ValueError or TypeError for anything else."""
+def _record(data: Any, header: dict[str, Any], rows: Sequence[Row] | None) -> Record:
+    """Returns a record as `add` wrote it; raises ValueError, TypeError or LookupError for anything else."""
+    if data.pop("check", None) != digest(data) and header["version"] > 1:
+        raise ValueError("its checksum is wrong")
     record = Record(**data)
-    if not isinstance(record.run, int) or isinstance(record.run, bool) or record.run < 0:
+    if type(record.run) is not int or record.run < 0:
         raise ValueError("run is a whole number")
     if not isinstance(record.wall_time, int | float) or not isinstance(record.failure, str):
         raise ValueError("wall_time is a number and failure a text")
-    if sorted(record.parameters) != sorted(parameters):
-        raise ValueError("it is of other parameters")
+    if digest(record.parameters) != digest(rows[record.run]) if rows else [*record.parameters] != header["parameters"]:
+        raise ValueError("its parameters are not those of its run")
     values = [*dict(record.parameters).values(), *dict(record.results).values()]
     if not all(isinstance(value, bool | int | float | str) for value in values):
         raise ValueError("tables hold numbers and texts")
@@ -225,7 +203,7 @@ def _record(data: Any, parameters: Sequence[str]) -> Record:
 
 
 def _lock(file: Any, path: Path) -> None:
-    """Keep others out until this process ends, however it ends."""
+    """Keeps others out until this process ends, however it ends."""
     try:
         import fcntl
     except ImportError:  # no such locks on Windows

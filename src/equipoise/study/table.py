@@ -1,26 +1,26 @@
-"""The results of a study as a table: columns of numbers and texts, one row for each run, in one file."""
+"""The results of a study as a table, one row for each run: a data frame of pandas, with a file."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MissingPackageError, missing_package, unknown_name
+from ..errors import MissingPackageError, require_packages, unknown_name
 from ..files import MAX_BYTES, read_arrays, written_whole
-from ..model.html import html_table
 from .parameters import Row, StudyError, Value
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 Array = np.ndarray
-FORMAT = 1  # of the file; one that is higher comes from a later version
+FORMAT = 2  # of the file; a higher one comes from a later version
 KIND = "equipoise table"
 ENDINGS = "", ".npz", ".parquet"  # of a table's file
 INTERRUPTED = "not done: the study was interrupted"  # failure of a run
@@ -46,26 +46,19 @@ class Table:
     int are of float.
 
     Attributes:
-        columns: "run", the parameters, the results, "wall_time" (s), "failure" ("" where there is none).
+        frame: "run", the parameters, the results, "wall_time" (s), "failure" ("" where there is none).
         parameters, results: names of columns.
         function: what was run.
     """
 
-    columns: Mapping[str, Array]
+    frame: DataFrame
     parameters: tuple[str, ...]
     results: tuple[str, ...]
     function: str = ""
 
-    def __post_init__(self) -> None:
-        sealed = {}
-        for name, column in self.columns.items():
-            sealed[name] = np.array(column)
-            sealed[name].flags.writeable = False
-        object.__setattr__(self, "columns", MappingProxyType(sealed))
-
     @classmethod
     def of(cls, records: Sequence[Record], function: str = "") -> Table:
-        """Records as a table, sorted by run."""
+        """Returns records as a table, sorted by run."""
         records = sorted(records, key=lambda record: record.run)
         parameters = tuple(records[0].parameters) if records else ()
         results = tuple(dict.fromkeys(name for record in records for name in record.results))
@@ -74,25 +67,32 @@ class Table:
         columns |= {name: _column([record.results.get(name) for record in records]) for name in results}
         columns["wall_time"] = np.array([record.wall_time for record in records], dtype=float)
         columns["failure"] = np.array([record.failure for record in records], dtype=str)
-        return cls(columns, parameters, results, function)
+        return cls(_pandas().DataFrame(columns), parameters, results, function)
 
     def __len__(self) -> int:
-        return len(self.columns["run"])
+        return len(self.frame)
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self.columns:
-            raise unknown_name("column", name, self.columns)
-        return self.columns[name]
+        if name not in self.frame:
+            raise unknown_name("column", name, self.frame)
+        values = self.frame[name].to_numpy()
+        column = np.array(values, dtype=values.dtype if values.dtype.kind in "biuf" else str)
+        column.flags.writeable = False
+        return column
+
+    @property
+    def columns(self) -> Mapping[str, Array]:
+        """All columns by name."""
+        return MappingProxyType({name: self[name] for name in self.frame})
 
     @property
     def failed(self) -> Array:
         """Which runs failed, (N,) of bool."""
-        return self.columns["failure"] != ""
+        return self["failure"] != ""
 
     def rows(self) -> list[dict[str, Value]]:
-        """Every row as a dictionary."""
-        lists = [column.tolist() for column in self.columns.values()]
-        return [dict(zip(self.columns, values, strict=True)) for values in zip(*lists, strict=True)]
+        """Returns every row as a dictionary."""
+        return self.frame.to_dict("records")
 
     def __repr__(self) -> str:
         failed = int(self.failed.sum())
@@ -102,51 +102,42 @@ class Table:
         )
 
     def _repr_html_(self) -> str:
-        return html_table(
-            repr(self)[1:-1], list(self.columns), zip(*(c.tolist() for c in self.columns.values()), strict=True)
-        )
+        return f"<div><b>{escape(repr(self)[1:-1])}</b>{self.frame.to_html(index=False, max_rows=20)}</div>"
 
     def to_pandas(self) -> DataFrame:
-        """The table as a data frame of pandas, which needs the extra `study`."""
-        try:
-            import pandas
-        except ImportError:
-            raise missing_package("pandas", "study", "a table as a data frame") from None
-        return pandas.DataFrame({name: np.array(column) for name, column in self.columns.items()})
+        """Returns a copy of the table as a data frame of pandas."""
+        return self.frame.copy()
 
     # --- files ----------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
-        """Write the table into one file, whole or not at all: .npz (NumPy, no pickles) or .parquet (needs pyarrow)."""
+        """Writes the table into one file, whole or not at all: .npz (NumPy, no pickles) or .parquet (needs pyarrow)."""
         target = Path(path)
         target = target if target.suffix else target.with_suffix(".npz")
         write = {".npz": self._write_npz, ".parquet": self._write_parquet}.get(target.suffix)
         if write is None:
             raise StudyError(f"{target.name!r}: tables are .npz or .parquet, not {target.suffix}")
-        written_whole(target, write)
-        return target
+        return written_whole(target, write)
 
-    def _header(self) -> str:
-        return json.dumps(
-            {
-                "format": KIND, "version": FORMAT, "columns": list(self.columns), "parameters": list(self.parameters),
-                "results": list(self.results), "function": self.function,
-            }
-        )  # fmt: skip
+    def _header(self) -> bytes:
+        about = {"format": KIND, "version": 1, "columns": list(self.frame), "parameters": list(self.parameters)}
+        return json.dumps(about | {"results": list(self.results), "function": self.function}).encode()
 
     def _write_npz(self, file: Any) -> None:
-        arrays = {f"column {k}": column for k, column in enumerate(self.columns.values())}
-        arrays["header"] = np.frombuffer(self._header().encode(), dtype=np.uint8)
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        arrays = {f"column {k}": self[name] for k, name in enumerate(self.frame)}
+        np.savez_compressed(file, allow_pickle=False, header=np.frombuffer(self._header(), np.uint8), **arrays)
 
     def _write_parquet(self, file: Any) -> None:
-        pyarrow, parquet = _pyarrow()
-        table = pyarrow.table({name: pyarrow.array(column) for name, column in self.columns.items()})
+        require_packages("study", "a table as Parquet", "pyarrow")
+        import pyarrow
+        from pyarrow import parquet
+
+        table = pyarrow.Table.from_pandas(self.frame, preserve_index=False)
         parquet.write_table(table.replace_schema_metadata({"equipoise": self._header()}), file)
 
     @classmethod
     def load(cls, path: str | Path) -> Table:
-        """Read a table from its file, or what a study's folder holds so far."""
+        """Reads a table from its file, or what a study's folder holds so far."""
         path = Path(path)
         if path.is_dir():
             from .store import read_folder
@@ -154,74 +145,50 @@ class Table:
             return read_folder(path)
         if not path.is_file():
             raise StudyError(f"no file {str(path)!r}")
-        read = _read_parquet if path.suffix == ".parquet" else _read_npz
         try:
-            header, columns = read(path)
-            if header.get("format") != KIND:
-                raise ValueError(f"its header says {header.get('format')!r}")
-            version = int(header["version"])
-            if version <= FORMAT:
-                _require_table(header, columns)
+            header, frame = (_read_parquet if path.suffix == ".parquet" else _read_npz)(path)
+            if header.get("format") != KIND or header["version"] > FORMAT:
+                raise ValueError(f"its header says {header.get('format')!r}, format {header.get('version')}")
+            if [frame[name].dtype.kind for name in ("run", "wall_time", "failure")] != ["i", "f", "O"]:
+                raise ValueError("run, wall_time and failure are columns of integers, numbers and texts")
+            names = {part: tuple(frame[header[part]]) for part in ("parameters", "results")}
+            return cls(frame, **names, function=str(header["function"]))
         except MissingPackageError:
             raise
         except Exception as error:  # hostile bytes can end a parser in any way
             raise StudyError(f"{str(path)!r} is damaged or not a table: {type(error).__name__}: {error}") from None
-        if version > FORMAT:
-            raise StudyError(f"{str(path)!r} is of format {version}; this version of Equipoise reads up to {FORMAT}")
-        return cls(columns, tuple(header["parameters"]), tuple(header["results"]), header["function"])
 
 
-def _require_table(header: Mapping[str, Any], columns: Mapping[str, Array]) -> None:
-    """Raise ValueError unless the columns are those of one table."""
-    rows = columns["run"].shape
-    for name, column in columns.items():
-        if column.shape != rows or column.ndim != 1:
-            raise ValueError(f"column {name!r} has shape {column.shape}, and column 'run' {rows}")
-    if (
-        columns["run"].dtype.kind not in "iu"
-        or columns["wall_time"].dtype.kind != "f"
-        or columns["failure"].dtype.kind != "U"
-    ):
-        raise ValueError("run, wall_time and failure are columns of integers, numbers and texts")
-    if not isinstance(header["function"], str):
-        raise ValueError("the name of its function is not a text")
-    for name in (*header["parameters"], *header["results"]):
-        if name not in columns:
-            raise ValueError(f"it has no column {name!r}")
-
-
-def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+def _read_npz(path: Path) -> tuple[dict[str, Any], DataFrame]:
     arrays = read_arrays(path)
     header = json.loads(arrays["header"].tobytes().decode())
-    return header, {str(name): arrays[f"column {k}"] for k, name in enumerate(header["columns"])}
+    columns = {str(name): arrays[f"column {k}"] for k, name in enumerate(header["columns"])}
+    return header, _pandas().DataFrame(columns)
 
 
-def _read_parquet(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    _, parquet = _pyarrow()
+def _read_parquet(path: Path) -> tuple[dict[str, Any], DataFrame]:
+    require_packages("study", "a table as Parquet", "pyarrow")
+    from pyarrow import parquet
+
     about = parquet.ParquetFile(path).metadata
-    unpacked = max(
-        sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups)),
-        8 * about.num_rows * about.num_columns,
-    )  # runs of one value take next to nothing in the file
+    groups = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+    unpacked = max(groups, 8 * about.num_rows * about.num_columns)  # runs of one value take next to nothing in the file
     if unpacked > MAX_BYTES:
         raise ValueError(f"it unpacks to {unpacked:,} bytes; up to {MAX_BYTES:,} are read")
     table = parquet.read_table(path)
     header = json.loads((table.schema.metadata or {})[b"equipoise"])
-    columns = {name: np.asarray(table[name].to_numpy(zero_copy_only=False)) for name in header["columns"]}
-    return header, {name: column.astype(str) if column.dtype == object else column for name, column in columns.items()}
+    return header, table.select(header["columns"]).to_pandas()
 
 
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise missing_package("pyarrow", "study", "a table as Parquet") from None
-    return pyarrow, parquet
+def _pandas() -> Any:
+    require_packages("study", "the table of a study", "pandas")
+    import pandas
+
+    return pandas
 
 
 def _column(values: Sequence[Any]) -> Array:
-    """The narrowest array that holds them; None is NaN or ""."""
+    """Returns the narrowest array that holds the values; None is NaN or ""."""
     present = [value for value in values if value is not None]
     if any(isinstance(value, str) for value in present):
         return np.array(["" if value is None else str(value) for value in values], dtype=str)
