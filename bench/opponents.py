@@ -33,9 +33,9 @@ class HarnessWalker:
 
     def reset(self, model: Any) -> None:
         """Before every run."""
-        from equipoise.convert import mujoco_converter
+        from equipoise.convert import mujoco
 
-        self._like = mujoco_converter(self.walker.robot, model) if self._like is None else self._like
+        self._like = mujoco(self.walker.robot, model) if self._like is None else self._like
         self.walker.forget_commands().reset()
 
     def control(self, t: float, qpos: Array, qvel: Array, sensors: Any, command: Any) -> Array:

@@ -141,7 +141,7 @@ def pinocchio_pair(text, floating: bool, mimic: bool):
 
 def assert_same_poses_pinocchio(robot, pin_model, q) -> None:
     data = pin_model.createData()
-    pin.framesForwardKinematics(pin_model, data, convert.to_pinocchio(robot, pin_model, q))
+    pin.framesForwardKinematics(pin_model, data, convert.pinocchio(robot, pin_model).to_peer(q))
     X_W = link_poses(robot.model, q)
     for name in robot.model.links:
         X = data.oMf[pin_model.getFrameId(name, pin.FrameType.BODY)].homogeneous
@@ -172,10 +172,10 @@ def test_pinocchio_velocity_is_the_derivative_of_its_position(pin_pair):
     robot, pin_model = pin_pair
     q, v = random_state(robot.model, np.random.default_rng(2))
     dt = 1e-5
-    ends = [convert.to_pinocchio(robot, pin_model, moved(robot.model, q, v, s * dt)) for s in (-1, 1)]
-    q_pin, v_pin = convert.to_pinocchio(robot, pin_model, q, v)
+    ends = [convert.pinocchio(robot, pin_model).to_peer(moved(robot.model, q, v, s * dt)) for s in (-1, 1)]
+    q_pin, v_pin = convert.pinocchio(robot, pin_model).to_peer(q, v)
     assert_allclose(pin.difference(pin_model, *ends) / (2 * dt), v_pin, atol=1e-8)
-    assert_allclose(convert.velocity_map_pinocchio(robot, pin_model, q) @ v, v_pin, atol=1e-14)
+    assert_allclose(convert.pinocchio(robot, pin_model).velocity_map(q) @ v, v_pin, atol=1e-14)
     assert_allclose(pin.normalize(pin_model, q_pin), q_pin, atol=1e-14)
 
 
@@ -188,33 +188,35 @@ def test_pinocchio_acceleration_is_the_derivative_of_its_velocity(pin_pair):
     ends = []
     for s in (-dt, dt):
         q_end = moved(robot.model, q, v + a * s / 2, s)
-        ends.append(convert.to_pinocchio(robot, pin_model, q_end, v + a * s)[1])
-    a_pin = convert.acceleration_to_pinocchio(robot, pin_model, q, v, a)
+        ends.append(convert.pinocchio(robot, pin_model).to_peer(q_end, v + a * s)[1])
+    a_pin = convert.pinocchio(robot, pin_model).acceleration_to_peer(q, v, a)
     assert_allclose((ends[1] - ends[0]) / (2 * dt), a_pin, atol=1e-8)
-    state = convert.to_pinocchio(robot, pin_model, q, v)
-    assert_allclose(convert.acceleration_from_pinocchio(robot, pin_model, *state, a_pin), a, atol=1e-13)
+    state = convert.pinocchio(robot, pin_model).to_peer(q, v)
+    assert_allclose(convert.pinocchio(robot, pin_model).acceleration_from_peer(*state, a_pin), a, atol=1e-13)
 
 
 @pytest.mark.parametrize("batch", [(), (3,), (2, 4)])
 def test_pinocchio_round_trip(pin_pair, batch):
     robot, pin_model = pin_pair
     q, v = random_state(robot.model, np.random.default_rng(4), batch)
-    q_pin, v_pin = convert.to_pinocchio(robot, pin_model, q, v)
+    q_pin, v_pin = convert.pinocchio(robot, pin_model).to_peer(q, v)
     assert (q_pin.shape, v_pin.shape) == ((*batch, pin_model.nq), (*batch, pin_model.nv))
-    q_back, v_back = convert.from_pinocchio(robot, pin_model, q_pin, v_pin)
+    q_back, v_back = convert.pinocchio(robot, pin_model).from_peer(q_pin, v_pin)
     assert_same_configuration(robot.model, q_back, q)
     assert_allclose(v_back, v, atol=1e-13)
-    assert_allclose(convert.from_pinocchio(robot, pin_model, q_pin), q_back, atol=0)
+    assert_allclose(convert.pinocchio(robot, pin_model).from_peer(q_pin), q_back, atol=0)
 
 
 def test_a_batch_is_its_states_one_by_one(pin_pair):
     robot, pin_model = pin_pair
     q, v = random_state(robot.model, np.random.default_rng(5), (3,))
-    many = convert.velocity_map_pinocchio(robot, pin_model, q)
-    many_a = convert.acceleration_to_pinocchio(robot, pin_model, q, v, v)
+    converter = convert.pinocchio(robot, pin_model)
+    many, many_a = converter.velocity_map(q), converter.acceleration_to_peer(q, v, v)
     for k in range(3):
-        assert_allclose(many[k], convert.velocity_map_pinocchio(robot, pin_model, q[k]), atol=1e-15)
-        assert_allclose(many_a[k], convert.acceleration_to_pinocchio(robot, pin_model, q[k], v[k], v[k]), atol=1e-14)
+        assert_allclose(many[k], convert.pinocchio(robot, pin_model).velocity_map(q[k]), atol=1e-15)
+        assert_allclose(
+            many_a[k], convert.pinocchio(robot, pin_model).acceleration_to_peer(q[k], v[k], v[k]), atol=1e-14
+        )
 
 
 def test_base_acceleration_of_pinocchio_is_the_true_one():
@@ -225,8 +227,8 @@ def test_base_acceleration_of_pinocchio_is_the_true_one():
     a = rng.normal(size=robot.model.nv)
     data = pin_model.createData()
     pin.forwardKinematics(
-        pin_model, data, *convert.to_pinocchio(robot, pin_model, q, v),
-        convert.acceleration_to_pinocchio(robot, pin_model, q, v, a),
+        pin_model, data, *convert.pinocchio(robot, pin_model).to_peer(q, v),
+        convert.pinocchio(robot, pin_model).acceleration_to_peer(q, v, a),
     )  # fmt: skip
     base = pin.getClassicalAcceleration(pin_model, data, 1, pin.LOCAL_WORLD_ALIGNED)
     assert_allclose(base.vector, a[:6], atol=1e-12)
@@ -241,12 +243,12 @@ def test_ball_joint_in_pinocchio():
                        "z_turn": pin.JointModelRZ(), "follower": pin.JointModelRX()}.items():  # fmt: skip
         pin_model.addJoint(0, kind, pin.SE3.Identity(), name)
     q, v = random_state(robot.model, np.random.default_rng(7))
-    q_pin, v_pin = convert.to_pinocchio(robot, pin_model, q, v)
+    q_pin, v_pin = convert.pinocchio(robot, pin_model).to_peer(q, v)
     ours = robot.model.joints["wheel"]
     place = pin_model.joints[pin_model.getJointId("wheel")].idx_q
     assert_allclose(np.roll(q_pin[place : place + 4], 1), q[ours.q], atol=1e-15)
     dt = 1e-5
-    ends = [convert.to_pinocchio(robot, pin_model, moved(robot.model, q, v, s * dt)) for s in (-1, 1)]
+    ends = [convert.pinocchio(robot, pin_model).to_peer(moved(robot.model, q, v, s * dt)) for s in (-1, 1)]
     assert_allclose(pin.difference(pin_model, *ends) / (2 * dt), v_pin, atol=1e-8)
 
 
@@ -275,7 +277,7 @@ def test_known_robots_stand_as_in_pinocchio(file, floating, mimic):
     robot, pin_model = pinocchio_pair(path, floating, mimic)
     q, v = random_state(robot.model, np.random.default_rng(8))
     assert_same_poses_pinocchio(robot, pin_model, q)
-    q_back, v_back = convert.from_pinocchio(robot, pin_model, *convert.to_pinocchio(robot, pin_model, q, v))
+    q_back, v_back = convert.pinocchio(robot, pin_model).from_peer(*convert.pinocchio(robot, pin_model).to_peer(q, v))
     assert_same_configuration(robot.model, q_back, q)
     assert_allclose(v_back, v, atol=1e-12)
 
@@ -296,12 +298,12 @@ def test_mujoco_velocity_is_the_derivative_of_its_position(mj_pair):
     robot, m = mj_pair
     q, v = random_state(robot.model, np.random.default_rng(9))
     dt = 1e-5
-    ends = [convert.to_mujoco(robot, m, moved(robot.model, q, v, s * dt)) for s in (-1, 1)]
+    ends = [convert.mujoco(robot, m).to_peer(moved(robot.model, q, v, s * dt)) for s in (-1, 1)]
     expected = np.zeros(m.nv)
     mujoco.mj_differentiatePos(m, expected, 2 * dt, *ends)
-    qvel = convert.to_mujoco(robot, m, q, v)[1]
+    qvel = convert.mujoco(robot, m).to_peer(q, v)[1]
     assert_allclose(expected, qvel, atol=1e-7)
-    assert_allclose(convert.velocity_map_mujoco(robot, m, q) @ v, qvel, atol=1e-14)
+    assert_allclose(convert.mujoco(robot, m).velocity_map(q) @ v, qvel, atol=1e-14)
 
 
 def test_mujoco_acceleration_is_the_derivative_of_its_velocity(mj_pair):
@@ -310,20 +312,20 @@ def test_mujoco_acceleration_is_the_derivative_of_its_velocity(mj_pair):
     q, v = random_state(robot.model, rng)
     a = rng.normal(size=robot.model.nv)
     dt = 1e-5
-    ends = [convert.to_mujoco(robot, m, moved(robot.model, q, v + a * s / 2, s), v + a * s)[1] for s in (-dt, dt)]
-    qacc = convert.acceleration_to_mujoco(robot, m, q, v, a)
+    ends = [convert.mujoco(robot, m).to_peer(moved(robot.model, q, v + a * s / 2, s), v + a * s)[1] for s in (-dt, dt)]
+    qacc = convert.mujoco(robot, m).acceleration_to_peer(q, v, a)
     assert_allclose((ends[1] - ends[0]) / (2 * dt), qacc, atol=1e-8)
-    state = convert.to_mujoco(robot, m, q, v)
-    assert_allclose(convert.acceleration_from_mujoco(robot, m, *state, qacc), a, atol=1e-13)
+    state = convert.mujoco(robot, m).to_peer(q, v)
+    assert_allclose(convert.mujoco(robot, m).acceleration_from_peer(*state, qacc), a, atol=1e-13)
 
 
 @pytest.mark.parametrize("batch", [(), (2, 3)])
 def test_mujoco_round_trip(mj_pair, batch):
     robot, m = mj_pair
     q, v = random_state(robot.model, np.random.default_rng(11), batch)
-    state = convert.to_mujoco(robot, m, q, v)
+    state = convert.mujoco(robot, m).to_peer(q, v)
     assert [x.shape for x in state] == [(*batch, m.nq), (*batch, m.nv)]
-    q_back, v_back = convert.from_mujoco(robot, m, *state)
+    q_back, v_back = convert.mujoco(robot, m).from_peer(*state)
     assert_allclose(q_back, q, atol=1e-14)
     assert_allclose(v_back, v, atol=1e-13)
 
@@ -356,17 +358,17 @@ def test_pinocchio_and_mujoco_agree_on_the_dynamics(tmp_path):
     rng = np.random.default_rng(12)
     q, v = random_state(robot.model, rng)
     a = rng.normal(size=robot.model.nv)
-    q_pin, v_pin = convert.to_pinocchio(robot, pin_model, q, v)
+    q_pin, v_pin = convert.pinocchio(robot, pin_model).to_peer(q, v)
     data = mujoco.MjData(m)
-    data.qpos[:], data.qvel[:] = convert.to_mujoco(robot, m, q, v)
-    data.qacc[:] = convert.acceleration_to_mujoco(robot, m, q, v, a)
+    data.qpos[:], data.qvel[:] = convert.mujoco(robot, m).to_peer(q, v)
+    data.qacc[:] = convert.mujoco(robot, m).acceleration_to_peer(q, v, a)
     mujoco.mj_inverse(m, data)
     M_mj = np.zeros((m.nv, m.nv))
     mujoco.mj_fullM(m, data, M_mj)
-    T_mj, T_pin = convert.velocity_map_mujoco(robot, m, q), convert.velocity_map_pinocchio(robot, pin_model, q)
+    T_mj, T_pin = convert.mujoco(robot, m).velocity_map(q), convert.pinocchio(robot, pin_model).velocity_map(q)
     M_pin = pin.crba(pin_model, pin_model.createData(), q_pin)
     assert_allclose(T_mj.T @ M_mj @ T_mj, T_pin.T @ M_pin @ T_pin, atol=1e-11)
-    a_pin = convert.acceleration_to_pinocchio(robot, pin_model, q, v, a)
+    a_pin = convert.pinocchio(robot, pin_model).acceleration_to_peer(q, v, a)
     tau_pin = pin.rnea(pin_model, pin_model.createData(), q_pin, v_pin, a_pin)
     assert_allclose(T_mj.T @ data.qfrc_inverse, T_pin.T @ tau_pin, atol=1e-10)
 
@@ -445,21 +447,21 @@ def test_joints_that_differ_are_listed():
     robot, _ = pinocchio_pair(AXES, True, False)
     _, other = pinocchio_pair(AXES.replace('"arm"', '"leg"'), False, False)
     with pytest.raises(ModelError, match=r"Only here: base, arm\. Only in Pinocchio: leg\. .*floating base"):
-        convert.to_pinocchio(robot, other, np.zeros(robot.model.nq))
+        convert.pinocchio(robot, other).to_peer(np.zeros(robot.model.nq))
 
 
 def test_a_joint_that_follows_only_in_the_peer_is_listed():
     robot = robot_of(read_urdf(AXES.replace('<mimic joint="z_turn" multiplier="-2" offset="0.3"/>', ""), floating=True))
     _, pin_model = pinocchio_pair(AXES, True, True)
     with pytest.raises(ModelError, match=r"Only here: follower\. Only in Pinocchio: none"):
-        convert.to_pinocchio(robot, pin_model, np.zeros(robot.model.nq))
+        convert.pinocchio(robot, pin_model).to_peer(np.zeros(robot.model.nq))
 
 
 def test_joints_of_another_kind_are_refused():
     robot, _ = pinocchio_pair(AXES, True, False)
     _, other = pinocchio_pair(AXES.replace('name="arm" type="revolute"', 'name="arm" type="prismatic"'), True, False)
     with pytest.raises(ModelError, match="joint 'arm' is revolute here and 'length' in Pinocchio"):
-        convert.to_pinocchio(robot, other, np.zeros(robot.model.nq))
+        convert.pinocchio(robot, other).to_peer(np.zeros(robot.model.nq))
 
 
 @pytest.mark.parametrize("place", [{"position": (0, 0, 1)}, {"child_position": (0, 0, 1)}])
@@ -474,26 +476,26 @@ def test_a_body_that_floats_from_elsewhere_is_refused(place):
         return robot_of(builder.joint("kite", "floating", "ground", "kite", **place).model())
 
     q = np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0])
-    assert_allclose(convert.to_mujoco(flying(), peer, q)[:3], q[:3])
+    assert_allclose(convert.mujoco(flying(), peer).to_peer(q)[:3], q[:3])
     with pytest.raises(ModelError, match="'kite' floats from a place other than the world's origin, which MuJoCo"):
-        convert.to_mujoco(flying(**place), peer, q)
+        convert.mujoco(flying(**place), peer).to_peer(q)
 
 
 def test_bad_states_are_refused():
     robot, pin_model = pinocchio_pair(AXES, True, False)
     q, v = random_state(robot.model, np.random.default_rng(15))
     with pytest.raises(ShapeError, match=r"q has shape \(3,\), wanted \(…, 11\)"):
-        convert.to_pinocchio(robot, pin_model, q[:3])
+        convert.pinocchio(robot, pin_model).to_peer(q[:3])
     with pytest.raises(ShapeError, match=r"v of Pinocchio has shape"):
-        convert.from_pinocchio(robot, pin_model, convert.to_pinocchio(robot, pin_model, q), v[:3])
+        convert.pinocchio(robot, pin_model).from_peer(convert.pinocchio(robot, pin_model).to_peer(q), v[:3])
     with pytest.raises(StateError, match="v holds NaN"):
-        convert.to_pinocchio(robot, pin_model, q, v * np.nan)
+        convert.pinocchio(robot, pin_model).to_peer(q, v * np.nan)
     with pytest.raises(StateError, match=r"quaternion of joint 'base' has length 2, wanted 1"):
-        convert.to_pinocchio(robot, pin_model, np.concatenate([q[:3], 2 * q[3:7], q[7:]]))
+        convert.pinocchio(robot, pin_model).to_peer(np.concatenate([q[:3], 2 * q[3:7], q[7:]]))
 
 
 def test_a_nearly_unit_quaternion_is_normalised():
     robot, pin_model = pinocchio_pair(AXES, True, False)
     q, _ = random_state(robot.model, np.random.default_rng(16))
     q[3:7] *= 1 + 5e-7
-    assert_allclose(np.linalg.norm(convert.to_pinocchio(robot, pin_model, q)[3:7]), 1, atol=1e-15)
+    assert_allclose(np.linalg.norm(convert.pinocchio(robot, pin_model).to_peer(q)[3:7]), 1, atol=1e-15)

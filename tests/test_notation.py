@@ -388,7 +388,7 @@ def test_the_table_of_other_libraries(crate):
     pin = pytest.importorskip("pinocchio")
     model = pin.buildModelFromXML(write_urdf(crate.model), pin.JointModelFreeFlyer())
     q, v = crate.random_state(np.random.default_rng(9))
-    q_pin, v_pin = eq.convert.to_pinocchio(crate, model, q, v)
+    q_pin, v_pin = eq.convert.pinocchio(crate, model).to_peer(q, v)
     R = crate.pose(q, "crate")[:3, :3]
     assert_allclose(q_pin, [*q[:3], *q[4:7], q[3]], atol=1e-15)
     assert_allclose(v_pin, [*(R.T @ v[:3]), *(R.T @ v[3:])], atol=1e-14)
@@ -399,7 +399,7 @@ def test_the_row_of_mujoco(crate):
     mujoco = pytest.importorskip("mujoco")
     text = '<mujoco><worldbody><body name="crate"><freejoint name="base"/><geom size="1"/></body></worldbody></mujoco>'
     q, v = crate.random_state(np.random.default_rng(10))
-    q_mj, v_mj = eq.convert.to_mujoco(crate, mujoco.MjModel.from_xml_string(text), q, v)
+    q_mj, v_mj = eq.convert.mujoco(crate, mujoco.MjModel.from_xml_string(text)).to_peer(q, v)
     R = crate.pose(q, "crate")[:3, :3]
     assert_allclose(q_mj, q, atol=1e-15)
     assert_allclose(v_mj, [*v[:3], *(R.T @ v[3:])], atol=1e-14)

@@ -1,8 +1,9 @@
 """States between Equipoise and its peers: Pinocchio, MuJoCo, iDynTree.
 
-`to_…` takes our numbers and gives the peer's, `from_…` the other way round. Joints are matched by name; the base is
-matched whatever it is called. Arrays may have leading dimensions; results are float64. `twist`, `wrench`,
-`acceleration` and `jacobian` carry the motion of a frame between the three representations.
+`convert.pinocchio(robot, model)`, `.mujoco` and `.idyntree` return a `Converter` with `to_peer(q, v)` and
+`from_peer(q, v)`. Joints are matched by name; the base is matched whatever it is called. Arrays may have leading
+dimensions; results are float64. `twist`, `wrench`, `acceleration` and `jacobian` carry the motion of a frame between
+the three representations.
 
 | peer | base position | base velocity | continuous | ball | planar |
 |---|---|---|---|---|---|
@@ -20,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .algebra import rigid
-from .errors import ModelError, ShapeError, StateError
+from .errors import ModelError, ShapeError, StateError, deprecated
 from .forms.representations import acceleration, jacobian, twist, wrench  # noqa: F401  part of this page's face
 from .model.peer_joints import (
     SAME,
@@ -53,8 +54,8 @@ class HasModel(Protocol):
 
 @dataclass(frozen=True)
 class Converter:
-    """A robot and its double in another library, joints matched once. For use in a loop; the functions below make
-    one."""
+    """A robot and its double in another library, joints matched once. `pinocchio`, `mujoco` and
+    `idyntree` make one."""
 
     model: Model
     peer: PeerModel
@@ -69,7 +70,7 @@ class Converter:
         return q_peer if v is None else (q_peer, self._rates_to_peer(q, _checked("v", v, self.model.nv)))
 
     def from_peer(self, q: Array, v: Array | None = None) -> Any:
-        """Our q, or (q, v). What followers do in the peer is not looked at: here they have no say."""
+        """Our q, or (q, v). Mimic joints of the peer are ignored."""
         q_peer = _checked(f"q of {self.peer.name}", q, self.peer.nq)
         q_ours = np.zeros((*q_peer.shape[:-1], self.model.nq))
         for piece in self._leaders():
@@ -164,81 +165,34 @@ def _checked(name: str, values: Any, size: int) -> Array:
     return array
 
 
-# --- Pinocchio -------------------------------------------------------------------------------------------------------
+# --- peers -----------------------------------------------------------------------------------------------------------
 
 
-def pinocchio_converter(robot: HasModel, pin_model: Any) -> Converter:
-    """The match of a robot and a `pinocchio.Model`, to be kept for many conversions."""
-    peer = pinocchio_joints(pin_model)
+def pinocchio(robot: HasModel, model: Any) -> Converter:
+    """Returns the converter between a robot and its `pinocchio.Model`.
+
+    Pinocchio's acceleration is the derivative of the body twist for the base; angles that it writes as cosine and sine
+    come back in (−π, π].
+    """
+    return _matched(robot, pinocchio_joints(model))
+
+
+def mujoco(robot: HasModel, model: Any) -> Converter:
+    """Returns the converter between a robot and its `mujoco.MjModel`: qpos, qvel, qacc."""
+    return _matched(robot, mujoco_joints(model))
+
+
+def idyntree(robot: HasModel, model: Any) -> Converter:
+    """Returns the converter between a robot and its `idyntree.Model`: q is (base position, wxyz, s), v is (mixed base
+    twist, ṡ)."""
+    return _matched(robot, idyntree_joints(model, robot.model.base is not None))
+
+
+def _matched(robot: HasModel, peer: PeerModel) -> Converter:
     return Converter(robot.model, peer, matched(robot.model, peer))
-
-
-def to_pinocchio(robot: HasModel, pin_model: Any, q: Array, v: Array | None = None) -> Any:
-    """q, or (q, v) if v is given, as Pinocchio writes them."""
-    return pinocchio_converter(robot, pin_model).to_peer(q, v)
-
-
-def from_pinocchio(robot: HasModel, pin_model: Any, q: Array, v: Array | None = None) -> Any:
-    """Our q, or (q, v), from Pinocchio's. Angles written as cosine and sine come back in (−π, π]."""
-    return pinocchio_converter(robot, pin_model).from_peer(q, v)
-
-
-def velocity_map_pinocchio(robot: HasModel, pin_model: Any, q: Array) -> Array:
-    """T with v_pin = T v at our q: M = Tᵀ M_pin T, tau = Tᵀ tau_pin. Shape (…, pin_model.nv, nv)."""
-    return pinocchio_converter(robot, pin_model).velocity_map(q)
-
-
-def acceleration_to_pinocchio(robot: HasModel, pin_model: Any, q: Array, v: Array, a: Array) -> Array:
-    """Pinocchio's a, the derivative of the body twist for the base, from our q, v, a."""
-    return pinocchio_converter(robot, pin_model).acceleration_to_peer(q, v, a)
-
-
-def acceleration_from_pinocchio(robot: HasModel, pin_model: Any, q: Array, v: Array, a: Array) -> Array:
-    """Our a, from Pinocchio's q, v, a."""
-    return pinocchio_converter(robot, pin_model).acceleration_from_peer(q, v, a)
-
-
-# --- MuJoCo ----------------------------------------------------------------------------------------------------------
-
-
-def mujoco_converter(robot: HasModel, mj_model: Any) -> Converter:
-    """The match of a robot and a `mujoco.MjModel`, to be kept for many conversions."""
-    peer = mujoco_joints(mj_model)
-    return Converter(robot.model, peer, matched(robot.model, peer))
-
-
-def to_mujoco(robot: HasModel, mj_model: Any, q: Array, v: Array | None = None) -> Any:
-    """qpos, or (qpos, qvel) if v is given."""
-    return mujoco_converter(robot, mj_model).to_peer(q, v)
-
-
-def from_mujoco(robot: HasModel, mj_model: Any, q: Array, v: Array | None = None) -> Any:
-    """Our q, or (q, v), from MuJoCo's qpos and qvel."""
-    return mujoco_converter(robot, mj_model).from_peer(q, v)
-
-
-def velocity_map_mujoco(robot: HasModel, mj_model: Any, q: Array) -> Array:
-    """T with qvel = T v at our q: M = Tᵀ M_mujoco T, tau = Tᵀ qfrc. Shape (…, mj_model.nv, nv)."""
-    return mujoco_converter(robot, mj_model).velocity_map(q)
-
-
-def acceleration_to_mujoco(robot: HasModel, mj_model: Any, q: Array, v: Array, a: Array) -> Array:
-    """qacc, the derivative of qvel, from our q, v, a."""
-    return mujoco_converter(robot, mj_model).acceleration_to_peer(q, v, a)
-
-
-def acceleration_from_mujoco(robot: HasModel, mj_model: Any, q: Array, v: Array, a: Array) -> Array:
-    """Our a, from MuJoCo's qpos, qvel, qacc."""
-    return mujoco_converter(robot, mj_model).acceleration_from_peer(q, v, a)
 
 
 # --- iDynTree --------------------------------------------------------------------------------------------------------
-
-
-def idyntree_converter(robot: HasModel, idyn_model: Any) -> Converter:
-    """The match of a robot and an `idyntree.Model`: its q is (base position, wxyz, s), its v (mixed base twist, ṡ)."""
-    peer = idyntree_joints(idyn_model, robot.model.base is not None)
-    return Converter(robot.model, peer, matched(robot.model, peer))
 
 
 def to_idyntree(robot: HasModel, idyn_model: Any, q: Array, v: Array | None = None) -> tuple[Array, ...]:
@@ -246,7 +200,7 @@ def to_idyntree(robot: HasModel, idyn_model: Any, q: Array, v: Array | None = No
 
     B is iDynTree's default base link: ours, or a link that is rigidly on it. For a fixed base X_WB is constant.
     """
-    converter = idyntree_converter(robot, idyn_model)
+    converter = idyntree(robot, idyn_model)
     X_BL = _default_base(robot.model, idyn_model)
     both = converter.to_peer(q, v)
     q_peer, v_peer = (both, None) if v is None else both
@@ -267,7 +221,7 @@ def from_idyntree(
     """Our q, or (q, v) if the mixed base twist V_WB and the joint rates are given."""
     from scipy.spatial.transform import Rotation
 
-    converter = idyntree_converter(robot, idyn_model)
+    converter = idyntree(robot, idyn_model)
     X_BL = _default_base(robot.model, idyn_model)
     X_WL, s = np.asarray(X_WB, dtype=np.float64), np.asarray(s, dtype=np.float64)
     if X_WL.shape[-2:] != (4, 4):
@@ -315,3 +269,28 @@ def _shifted(V: Array, p: Array) -> Array:
 def _joined(base: Array, joints: Array) -> Array:
     shape = np.broadcast_shapes(base.shape[:-1], joints.shape[:-1])
     return np.concatenate([np.broadcast_to(x, (*shape, x.shape[-1])) for x in (base, joints)], axis=-1)
+
+
+# --- names until 0.4 -------------------------------------------------------------------------------------------------
+
+METHODS = {
+    "to": "to_peer", "from": "from_peer", "velocity_map": "velocity_map", "acceleration_to": "acceleration_to_peer",
+    "acceleration_from": "acceleration_from_peer",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Returns `to_pinocchio(robot, model, q, v)`, `pinocchio_converter` and their like, which 0.2 had."""
+    method, _, library = name.rpartition("_")
+    if name.endswith("_converter") and method in LIBRARIES:
+        deprecated(f"convert.{name}", f"convert.{method}")
+        return LIBRARIES[method]
+    if method not in METHODS or library not in LIBRARIES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    deprecated(f"convert.{name}(robot, model, …)", f"convert.{library}(robot, model).{METHODS[method]}(…)")
+    return lambda robot, model, *state, **named: getattr(LIBRARIES[library](robot, model), METHODS[method])(
+        *state, **named
+    )
+
+
+LIBRARIES = {"pinocchio": pinocchio, "mujoco": mujoco, "idyntree": idyntree}

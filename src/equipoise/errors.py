@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -59,6 +60,16 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
     hint = f" Did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
     shown = ", ".join(names[:40]) + (f", … ({len(names)} in all)" if len(names) > 40 else "")
     return UnknownNameError(f"no {kind} named {name!r}.{hint} There are: {shown or 'none'}.")
+
+
+def deprecated(old: str, new: str, level: int = 3) -> None:
+    """Warns that a name will go with version 0.4.
+
+    Args:
+        old, new: as a user writes them.
+        level: of the caller who wrote the old name, above this function.
+    """
+    warnings.warn(f"{old} will be removed in 0.4; use {new}", DeprecationWarning, stacklevel=level)
 
 
 def require_packages(extra: str, purpose: str, *modules: str) -> None:

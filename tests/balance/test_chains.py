@@ -398,9 +398,9 @@ def test_pinocchio_sees_the_centre_of_mass_at_the_end_of_the_written_chain(name,
     _, serial = in_pinocchio(chain)
     frame = serial.getFrameId("com")
     for q in random_states(robot, rng, 3)[0]:
-        com, J = com_in_pinocchio(pin, original, eq.convert.to_pinocchio(robot, original, q))
-        T, T_chain = (eq.convert.velocity_map_pinocchio(r, m, q) for r, m in ((robot, original), (chain, serial)))
-        data, q_chain = serial.createData(), eq.convert.to_pinocchio(chain, serial, q)
+        com, J = com_in_pinocchio(pin, original, eq.convert.pinocchio(robot, original).to_peer(q))
+        T, T_chain = (eq.convert.pinocchio(r, m).velocity_map(q) for r, m in ((robot, original), (chain, serial)))
+        data, q_chain = serial.createData(), eq.convert.pinocchio(chain, serial).to_peer(q)
         J_chain = pin.computeFrameJacobian(serial, data, q_chain, frame, pin.LOCAL_WORLD_ALIGNED)[:3]
         pin.framesForwardKinematics(serial, data, q_chain)
         assert_allclose(data.oMf[frame].translation, com, rtol=0, atol=EXACT)

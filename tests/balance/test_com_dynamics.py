@@ -142,8 +142,8 @@ def test_gravity_torques_are_those_of_pinocchio(name, rng):
     model = pin.buildModelFromXML(write_urdf(replace(robot.model, links=links)), *root)
     model.gravity.linear = np.array(robot.model.gravity)
     for q in random_states(robot, rng, 3)[0]:
-        theirs = pin.computeGeneralizedGravity(model, model.createData(), eq.convert.to_pinocchio(robot, model, q))
-        T = eq.convert.velocity_map_pinocchio(robot, model, q)
+        theirs = pin.computeGeneralizedGravity(model, model.createData(), eq.convert.pinocchio(robot, model).to_peer(q))
+        T = eq.convert.pinocchio(robot, model).velocity_map(q)
         assert_allclose(gravity_torques(robot, q), T.T @ theirs, rtol=0, atol=1e-11)
 
 
@@ -285,7 +285,7 @@ def test_a_four_bar_linkage_moves_as_in_pinocchio(method, crank):
     models.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, joint, ends[0], 0, ends[1], pin.LOCAL))
     datas.append(models[0].createData())
     pin.initConstraintDynamics(model, data, models, datas)
-    state = eq.convert.to_pinocchio(robot, model, q, v)
+    state = eq.convert.pinocchio(robot, model).to_peer(q, v)
     theirs = pin.constraintDynamics(model, data, *state, tau, models, datas, pin.ProximalSettings(1e-14, 1e-8, 100))
     assert_allclose(ours.acceleration, theirs, rtol=1e-10)
     assert_allclose(ours.multipliers, robot.pose(q, "tool")[:3, :3] @ data.lambda_c, rtol=0, atol=1e-9)

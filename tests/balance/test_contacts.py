@@ -554,7 +554,7 @@ def peer_of(name: str) -> Peer:
     else:
         model = pin.buildModelFromUrdf(str(support.description(name)), pin.JointModelFreeFlyer())
     model.gravity.linear = np.array(robot.model.gravity)
-    return Peer(robot, model, convert.pinocchio_converter(robot, model))
+    return Peer(robot, model, convert.pinocchio(robot, model))
 
 
 @pytest.mark.paper("H4")

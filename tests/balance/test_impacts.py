@@ -169,7 +169,7 @@ def test_impacts_are_those_of_pinocchio(count, e, rng):
     robot, feet = quadruped(), FEET[:count]
     bare = {name: replace(link, visuals=(), collisions=()) for name, link in robot.model.links.items()}
     model = pin.buildModelFromXML(write_urdf(replace(robot.model, links=bare)), pin.JointModelFreeFlyer())
-    converter = convert.pinocchio_converter(robot, model)
+    converter = convert.pinocchio(robot, model)
     for _ in range(3):
         q, v = robot.random_state(rng)
         q_pin, v_pin = converter.to_peer(q, v)

@@ -105,7 +105,7 @@ def test_the_harness_has_all_of_its_command_walked_and_both_maps(tmp_path, monke
     walker = Walker()
     like = SimpleNamespace(from_peer=lambda qpos, qvel: (f"q of {qpos}", f"v of {qvel}"))
     monkeypatch.setattr(opponents, "_walker", lambda folder: walker)
-    monkeypatch.setattr("equipoise.convert.mujoco_converter", lambda robot, model: like)
+    monkeypatch.setattr("equipoise.convert.mujoco", lambda robot, model: like)
     monkeypatch.setitem(sys.modules, "harness", None)  # taken back with what is loaded in its place
     (tmp_path / "harness.py").write_text(HARNESS)
     torque, *maps = opponents.measure(tmp_path, run_their_code=True, directions=3, phases=2)

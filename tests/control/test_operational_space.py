@@ -28,11 +28,11 @@ def test_on_a_fixed_base_the_inertia_is_that_of_pinocchio(rng):
     model = pin.buildModelFromXML(write_urdf(replace(robot.model, links=links)))
     data, frame = model.createData(), model.getFrameId("tool")
     for q, v in zip(*random_states(robot, rng, 3), strict=True):
-        there = eq.convert.to_pinocchio(robot, model, q)
+        there = eq.convert.pinocchio(robot, model).to_peer(q)
         M_inverse = np.array(pin.computeMinverse(model, data, there))
         M_inverse = np.triu(M_inverse) + np.triu(M_inverse, 1).T
         J = pin.computeFrameJacobian(model, data, there, frame, pin.LOCAL_WORLD_ALIGNED)
-        T = eq.convert.velocity_map_pinocchio(robot, model, q)
+        T = eq.convert.pinocchio(robot, model).velocity_map(q)
         space = operational_dynamics(robot, q, v, frame_motion(robot, q, v, "tool", turning=True))
         assert_allclose(
             np.linalg.inv(space.inertia), J @ M_inverse @ J.T, rtol=0, atol=1e-8 * np.abs(space.mobility).max()

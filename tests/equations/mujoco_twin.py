@@ -59,7 +59,7 @@ def twin_of_mjcf(source: Path | str, *, armature: bool) -> Twin:
     else:
         model.dof_armature[:] = 0.0
         model.actuator_armature[:] = 0.0
-    return Twin(robot, model, convert.mujoco_converter(robot, model), list(robot.links)[-1])
+    return Twin(robot, model, convert.mujoco(robot, model), list(robot.links)[-1])
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def twin_of_built_in(robot: eq.Robot) -> Twin:
 def twin_of(robot: eq.Robot, model: pin.Model) -> Twin:
     """The twin in a Pinocchio model."""
     model.gravity.linear = np.array(robot.model.gravity)
-    return Twin(robot, model, convert.pinocchio_converter(robot, model), _two_links(robot))
+    return Twin(robot, model, convert.pinocchio(robot, model), _two_links(robot))
 
 
 def _two_links(robot: eq.Robot) -> tuple[str, str]:

@@ -151,7 +151,7 @@ def test_centroidal_quantities_against_pinocchio(forms):
     robot, eom = forms["quadruped"]
     model = pin.buildModelFromXML(write_urdf(robot.model), pin.JointModelFreeFlyer())
     data = model.createData()
-    q, v = eq.convert.to_pinocchio(robot, model, eom.origin.q, eom.v)
+    q, v = eq.convert.pinocchio(robot, model).to_peer(eom.origin.q, eom.v)
     pin.ccrba(model, data, q, v)
     G = eom.centroidal()
     assert_allclose(G.M[:6, :6], data.Ig.matrix(), atol=1e-12)

@@ -547,7 +547,7 @@ def hard_acceleration(robot: eq.Robot, source: str, q: Array, v: Array, tau: Arr
     off = mujoco.mjtDisableBit
     m.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_LIMIT | off.mjDSBL_ISLAND
     m.opt.jacobian, m.opt.tolerance = mujoco.mjtJacobian.mjJAC_DENSE, 0.0
-    d, converter = mujoco.MjData(m), convert.mujoco_converter(robot, m)
+    d, converter = mujoco.MjData(m), convert.mujoco(robot, m)
     d.qpos[:], d.qvel[:] = converter.to_peer(q, v)
     d.qfrc_applied[:] = np.linalg.solve(converter.velocity_map(q).T, tau)
     for stage in (mujoco.mj_fwdPosition, mujoco.mj_fwdVelocity, mujoco.mj_fwdActuation, mujoco.mj_fwdAcceleration):

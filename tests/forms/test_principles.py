@@ -18,7 +18,7 @@ import equipoise as eq
 from equipoise.algebra import dual_quaternions as dq
 from equipoise.algebra import quaternions
 from equipoise.algebra.rigid import skew
-from equipoise.convert import pinocchio_converter
+from equipoise.convert import pinocchio
 from equipoise.equations import dual_quaternion_kinematics as kinematics
 from equipoise.equations.jacobians import jacobian, jacobian_rate
 from equipoise.equations.kinematics import poses
@@ -125,7 +125,7 @@ def test_every_principle_agrees_with_pinocchio(name, principle, rng):
     root = (pin.JointModelFreeFlyer(),) if robot.floating else ()
     model = pin.buildModelFromXML(write_urdf(replace(robot.model, links=links)), *root)
     model.gravity.linear = np.array(robot.model.gravity)
-    peer = pinocchio_converter(robot, model)
+    peer = pinocchio(robot, model)
     equations = principles.program(robot.tree, principle, "equations")
     for _ in range(3):
         q, v = robot.random_state(rng)

@@ -67,9 +67,9 @@ def test_against_pinocchio(name, rng):
     data = model.createData()
     q, v = robot.random_state(rng)
     a, now = rng.normal(size=robot.nv), ReferenceState(robot, q, v)
-    there = convert.to_pinocchio(robot, model, q, v)
-    T = convert.velocity_map_pinocchio(robot, model, q)
-    force = pin.rnea(model, data, *there, convert.acceleration_to_pinocchio(robot, model, q, v, a))
+    there = convert.pinocchio(robot, model).to_peer(q, v)
+    T = convert.pinocchio(robot, model).velocity_map(q)
+    force = pin.rnea(model, data, *there, convert.pinocchio(robot, model).acceleration_to_peer(q, v, a))
     assert_allclose(now.force(a), T.T @ force, rtol=1e-9, atol=1e-9)
     assert_allclose(now.M, T.T @ pin.crba(model, data, there[0], pin.Convention.WORLD) @ T, rtol=1e-9, atol=1e-9)
 

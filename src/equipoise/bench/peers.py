@@ -89,7 +89,7 @@ class Pinocchio:
         self.model = pin.buildModelFromUrdf(urdf, pin.JointModelFreeFlyer())
         self.model.gravity.linear = np.array(robot.model.gravity)
         self.data = self.model.createData()
-        converter = convert.pinocchio_converter(robot, self.model)
+        converter = convert.pinocchio(robot, self.model)
         self.q, self.v = converter.to_peer(states.q, states.v)
         self.a = converter.acceleration_to_peer(states.q, states.v, states.a)
         # more rows than columns where we reduce mimic joints and Pinocchio does not
@@ -141,7 +141,7 @@ class MuJoCo:
             root.add_freejoint()
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
-        self.q, self.v = convert.mujoco_converter(robot, self.model).to_peer(states.q, states.v)
+        self.q, self.v = convert.mujoco(robot, self.model).to_peer(states.q, states.v)
 
     def block(self, quantity: str) -> Block | None:
         mj, model, data = self.mujoco, self.model, self.data

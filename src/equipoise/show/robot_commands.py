@@ -161,7 +161,7 @@ def _converter(robot: Robot, convention: str) -> Any:
         import mujoco
 
         _require_ending(robot, path, (".xml", ".mjcf"), "MuJoCo orders coordinates by its MJCF file")
-        return convert.mujoco_converter(robot, mujoco.MjModel.from_xml_path(path))
+        return convert.mujoco(robot, mujoco.MjModel.from_xml_path(path))
     require_packages("bench", "states of Pinocchio", "pinocchio")
     import pinocchio
 
@@ -172,7 +172,7 @@ def _converter(robot: Robot, convention: str) -> Any:
         model = pinocchio.buildModelFromUrdf(path, pinocchio.JointModelFreeFlyer())
     else:
         model = pinocchio.buildModelFromUrdf(path)
-    return convert.pinocchio_converter(robot, model)
+    return convert.pinocchio(robot, model)
 
 
 def _require_ending(robot: Robot, path: str, endings: tuple[str, ...], why: str) -> None:
