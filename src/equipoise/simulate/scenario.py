@@ -18,7 +18,7 @@ from ..control import contacts as contact_kinds
 from ..control import tasks as task_kinds
 from ..forms import charts
 from ..geometry import primitives
-from .conditions import Noise, Push
+from .conditions import Fall, Noise, Push
 from .toml_source import (
     Reader,
     ScenarioError,
@@ -320,11 +320,15 @@ def parse_scenario(source: TomlSource, overrides: Mapping[str, Any] | None = Non
     for key, value in (overrides or {}).items():
         _override(data, key.split("."), value, place)
     scenario = table(Scenario)(data, place)
-    if scenario.disturbance.noise:
-        known = [f.name for f in fields(Noise)]
-        for name in scenario.disturbance.noise:
+    checked = (
+        ("disturbance", "noise", scenario.disturbance.noise, Noise),
+        ("plant", "fall", scenario.plant.fall, Fall),
+    )
+    for part, key, given, kind in checked:
+        known = [f.name for f in fields(kind)]
+        for name in given or ():
             if name not in known:
-                place.at("disturbance", "noise", name).unknown("sort of noise", name, known)
+                place.at(part, key, name).unknown(f"key in {part}.{key}:", name, known)
     if scenario.duration is None and not scenario.stance:
         place.fail("without [[stance]] a scenario needs a duration (s)")
     if scenario.duration is not None and scenario.duration > MAX_STEPS * min(scenario.plant.dt, scenario.control.dt):

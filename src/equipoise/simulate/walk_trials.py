@@ -149,4 +149,4 @@ def lateral_drift(run: Run, start: float, end: float, asked: tuple[float, float,
     along = np.array([hx * forward - hy * left, hy * forward + hx * left]) / np.hypot(forward, left)
     rows = np.flatnonzero((run.t >= start) & (run.t < end))
     x, y = run.q[rows[-1], :2] - run.q[rows[0], :2]
-    return abs(float(along[0] * y - along[1] * x)) / float(np.hypot(x, y))
+    return abs(float(along[0] * y - along[1] * x)) / (float(np.hypot(x, y)) or 1.0)
