@@ -422,6 +422,11 @@ def reproduce(
     plots: Annotated[str | None, typer.Option(metavar="FOLDER", help="write pictures like the papers' there")] = None,
     kind: Annotated[str, typer.Option("--format", help="of the pictures: svg or png")] = "svg",
     page: Annotated[str | None, typer.Option("--html", metavar="FILE", help="write all of it as one page")] = None,
+    robot: Annotated[str | None, typer.Option(metavar="PATH", help="run the rows on this robot")] = None,
+    perturb: Annotated[
+        float | None, typer.Option(metavar="SIZE", help="add errors up to this (rad, m, rad/s, m/s) to closed loops")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="draws of these errors")] = 5,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -429,7 +434,9 @@ def reproduce(
     require_new(force, page)
     from .papers.report import reproduce as run
 
-    if not run(console, ids or [], quiet=quiet, plots=plots, kind=kind, page=page):
+    if not run(
+        console, ids or [], quiet=quiet, plots=plots, kind=kind, page=page, robot=robot, perturb=perturb, seeds=seeds
+    ):
         raise typer.Exit(1)
 
 

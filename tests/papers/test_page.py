@@ -12,7 +12,8 @@ from rich.console import Console
 import equipoise as eq
 from equipoise.papers import page, report
 from equipoise.papers.differences import DIFFERENCES
-from equipoise.papers.rows import Figure, Row, all_rows, small
+from equipoise.papers.places import PLACES
+from equipoise.papers.rows import Figure, Row, all_rows, equal, small
 
 pytest.importorskip("matplotlib")
 DOCS = Path(__file__).parents[2] / "docs" / "papers.md"
@@ -79,6 +80,21 @@ def test_a_place_that_will_not_do_is_refused_before_anything_runs(monkeypatch, t
     with pytest.raises(eq.EquipoiseError, match="cannot write"):
         report.reproduce(Console(file=io.StringIO()), [], quiet=True, page=tmp_path / place)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_paper_states_is_marked_apart_from_what_is_ours(monkeypatch, tmp_path):
+    figures = [equal("rank [slide 14]", 3, 3), small("error [Eqs. 2, 10]", 1e-12, 1e-9), small("rest", 0.0, 1e-9)]
+    row = Row("T3", "TPN17", "a title", lambda: iter(figures))
+    _, text = written(monkeypatch, tmp_path / "papers.html", row)
+    (stated, law, rest) = re.findall(r"<tr>(<td>.*?)</tr>", text)
+    assert "<td>rank</td><td>slide 14</td>" in stated
+    assert '<span class="paper">3</span>' in stated
+    assert "<td>error</td><td>Eqs. 2, 10</td><td></td><td>≤ 1e-09</td><td>1.0e-12</td>" in law
+    assert f'<td>rest</td><td class="hint">{PLACES["T3"]}</td><td></td>' in rest
+
+
+def test_every_row_has_its_place_in_the_paper():
+    assert list(PLACES) == list(all_rows())
 
 
 def test_a_row_without_figures_does_not_hold():

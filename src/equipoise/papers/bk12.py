@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..forms import charts
+from ..forms.chart_equations import ChartEquations
 from ..robot import Robot, RobotBuilder, load
 from .reference import ReferenceState, axial, cross_matrix, of_quaternion, path, rate, second_rate, turned
+from .robots import one_of_each_joint
 from .rows import Figure, Row, agree, equal, exactly, largest, shown_by, small
 
 Array = np.ndarray
@@ -40,6 +42,14 @@ def _nine_rows(theta: Any) -> Any:
     """Rᵀ R − 1 as [BK12, Table II] has it, symmetric entries and all."""
     R = theta.reshape(3, 3)
     return R.T @ R - np.eye(3)
+
+
+# [BK12, Table II]; of the nine of a rotation matrix those on and above the diagonal, of RᵀR − 1, row by row
+TABLE_II: dict[str, Callable[[Array], Array]] = {
+    "UnitQuaternion": lambda theta: np.array([theta @ theta - 1]),
+    "RotationMatrix": lambda theta: (theta.reshape(3, 3).T @ theta.reshape(3, 3) - np.eye(3))[np.triu_indices(3)],
+    "RotationMatrix, nine constraints": lambda theta: (theta.reshape(3, 3).T @ theta.reshape(3, 3) - np.eye(3)).ravel(),
+}
 
 
 def _all_charts() -> list[charts.Chart]:
@@ -93,39 +103,71 @@ def _follows(chart: charts.Chart, pose: Callable[[float], Array], V: Array, A: A
     if point.C.size:
         yield small(f"{chart.name}: C, C_θ θ̇ [Eq. 27]", largest(point.C) + largest(point.C_theta @ theta_dot), 1e-8)
         yield small(f"{chart.name}: C_θ θ̈ + Ċ_θ θ̇ [Eq. 30]", largest(point.C_theta @ theta_ddot + point.C_bias), 1e-6)
+        yield from _off_the_constraint(chart, theta)
+
+
+def _off_the_constraint(chart: charts.Chart, theta: Array) -> Iterator[Figure]:
+    """C where it is not zero, and its derivatives along a straight line that leaves it."""
+    along = np.random.default_rng(5).normal(size=chart.dimension) / np.sqrt(chart.dimension)
+    point = chart.at(theta, along)
+    if chart.name in TABLE_II:
+        stated = TABLE_II[chart.name](theta + along / 2)
+        yield agree(f"{chart.name}: C off the constraint [Table II]", chart.at(theta + along / 2).C, stated, 1e-12)
+    slope = constraint_slope(chart, theta)
+    yield agree(f"{chart.name}: C_θ off the constraint, by differences [Eq. 27]", point.C_theta, slope, 1e-9)
+    bend = second_rate(lambda t: chart.at(theta + t * along).C)
+    yield agree(f"{chart.name}: Ċ_θ θ̇ off the constraint, by differences [Eq. 30]", point.C_bias, bend, 1e-8)
+
+
+def constraint_slope(chart: charts.Chart, theta: Array) -> Array:
+    """Returns ∂C/∂θ by differences of C along each parameter, (m, d)."""
+    steps = np.eye(chart.dimension)
+    return np.stack([rate(partial(_constraint_along, chart, theta, step)) for step in steps], axis=-1)
+
+
+def _constraint_along(chart: charts.Chart, theta: Array, step: Array, t: float) -> Array:
+    return chart.at(theta + t * step).C
 
 
 # --- B2 ---------------------------------------------------------------------------------------------------------------
 
 
 def jacobians() -> Iterator[Figure]:
-    """A foot moves as its place says: by differences, while the robot moves under a force."""
+    """A frame moves as its place says: by differences, while the robot moves under a force."""
     robot, now, tau = _state()
+    yield from _frame_moves("a foot", robot, now, tau, FOOT)
+    other, rng = one_of_each_joint(), np.random.default_rng(2)
+    now = ReferenceState(other, *other.random_state(rng))
+    for frame, behind in (
+        ("revolute_link", "a slide, a ball, a plane and a turn"),
+        ("follower", "a slide that follows"),
+    ):
+        yield from _frame_moves(f"a link behind {behind}", other, now, rng.normal(size=other.nv), frame)
+
+
+def _frame_moves(what: str, robot: Robot, now: ReferenceState, tau: Array, frame: str) -> Iterator[Figure]:
+    """A frame's velocity and acceleration in every chart, and the Jacobian of another point of its body."""
+    from ..balance import point_jacobian
+
     q, v, a = now.q, now.v, now.acceleration(tau)
     at = path(robot, q, v, a)
-    p_dot, p_ddot = (f(lambda t: ReferenceState(robot, at(t)).frame(FOOT).p) for f in (rate, second_rate))
-    w = axial(rate(lambda t: ReferenceState(robot, at(t)).frame(FOOT).R) @ now.frame(FOOT).R.T)
-    J, J_dot = robot.jacobian(q, FOOT), robot.jacobian_rate(q, v, FOOT)
-    yield agree("J̇ of a foot by differences", J_dot, rate(lambda t: ReferenceState(robot, at(t)).frame(FOOT).J), 1e-8)
+    p_dot, p_ddot = (f(lambda t: ReferenceState(robot, at(t)).frame(frame).p) for f in (rate, second_rate))
+    w = axial(rate(lambda t: ReferenceState(robot, at(t)).frame(frame).R) @ now.frame(frame).R.T)
+    J, J_dot = robot.jacobian(q, frame), robot.jacobian_rate(q, v, frame)
+    wanted = rate(lambda t: ReferenceState(robot, at(t)).frame(frame).J)
+    yield agree(f"J̇ of {what} by differences", J_dot, wanted, 1e-8)
     for chart in _all_charts():
         form = robot.equations_of_motion(q, v).in_chart(chart)
         y_ddot, J_y = form.acceleration(tau), form.jacobian(J)
-        moved = J_y @ y_ddot + form.jacobian_rate(J, J_dot) @ form.y_dot
-        yield agree(f"{chart.name}: J q̇ of a foot [Eqs. 14, 17]", J_y @ form.y_dot, np.concatenate([p_dot, w]), 1e-8)
-        yield agree(f"{chart.name}: J q̈ + J̇ q̇ of its place", moved[:3], p_ddot, 1e-5)
+        moved, name = J_y @ y_ddot + form.jacobian_rate(J, J_dot) @ form.y_dot, f"{chart.name}, {what}"
+        yield agree(f"{name}: J q̇ [Eqs. 14, 17]", J_y @ form.y_dot, np.concatenate([p_dot, w]), 1e-8)
+        yield agree(f"{name}: J q̈ + J̇ q̇ of its place", moved[:3], p_ddot, 1e-5)
         yield agree(
-            f"{chart.name}: J q̈ + J̇ q̇ of its axes", moved[3:], (now.frame(FOOT).J @ a + now.frame(FOOT).A)[3:], 1e-8
+            f"{name}: J q̈ + J̇ q̇ of its axes", moved[3:], (now.frame(frame).J @ a + now.frame(frame).A)[3:], 1e-8
         )
-    yield from _transport(robot, now)
-
-
-def _transport(robot: Robot, now: ReferenceState) -> Iterator[Figure]:
-    """[BK12, Eq. (19)]: the Jacobian of another point of the same body."""
-    from ..balance import point_jacobian
-
     point = (0.1, -0.05, 0.2)
-    ours = point_jacobian(robot, now.q, FOOT, point)
-    yield agree("transport to another point of the foot [Eq. 19]", ours, now.frame(FOOT, point).J[:3], 1e-11)
+    ours = point_jacobian(robot, q, frame, point)
+    yield agree(f"transport to another point of {what} [Eq. 19]", ours, now.frame(frame, point).J[:3], 1e-11)
 
 
 # --- B3 ---------------------------------------------------------------------------------------------------------------
@@ -158,6 +200,28 @@ def dynamics() -> Iterator[Figure]:
         rank = np.linalg.matrix_rank(form.projector)
         yield exactly(f"{chart.name}: rank of A is the freedoms [Eq. 34]", int(rank), robot.nv)
         yield small(f"{chart.name}: A C_yᵀ", largest([0.0, *(form.projector @ form.C_y.T).ravel()]), 1e-11)
+        if len(form.C_y):
+            yield from _pushed_off(form, chart, tau)
+
+
+def _pushed_off(form: ChartEquations, chart: charts.Chart, tau: Array) -> Iterator[Figure]:
+    """A force off the constraint moves nothing: λ alone bears it, by the gradient of C as differences give it."""
+    theta = slice(0 if chart.whole_pose else 3, (0 if chart.whole_pose else 3) + chart.dimension)
+    slope = np.zeros_like(form.C_y)
+    slope[:, theta] = constraint_slope(chart, form.theta)
+    mu = np.random.default_rng(9).normal(size=len(slope)) * 10
+    push = slope.T @ mu
+    y_ddot, multiplier = form.motion(form.force(tau) + push)
+    what = f"{chart.name}, pushed off the constraint"
+    yield agree(f"{what}: the same acceleration [Eq. 31]", y_ddot, form.acceleration(tau), 1e-8)
+    yield agree(f"{what}: C_yᵀ λ takes the push back [Eq. 33]", slope.T @ multiplier, -push, 1e-8)
+    rest = form.M @ y_ddot + form.N @ form.y_dot + form.g - form.force(tau) - push
+    yield agree(f"{what}: λ [Eq. 33]", multiplier, np.linalg.pinv(slope.T, rcond=1e-6) @ rest, 1e-8)
+    if chart.name == "UnitQuaternion":  # ∂C̃/∂q̈ of Eq. 30 is half of the gradient of Table II's C
+        printed = form.theta @ rest[theta]
+        yield agree(
+            "UnitQuaternion: λ = qᵀ[…] as printed, but for the sign of u [Eq. 33]", 2 * multiplier, [printed], 1e-8
+        )
 
 
 # --- B4 ---------------------------------------------------------------------------------------------------------------
@@ -243,6 +307,8 @@ ROWS = [
         "BK12",
         "motions on feet and hands",
         *(shown_by("bk12_motions", name) for name in ("motion_figures", "pictures")),
+        on=shown_by("bk12_named", "named_figures"),
+        closed_loop=True,
     ),
-    Row("B7", "BK12", "ball joints; robot and free object as one system", ball_joints_and_objects),
+    Row("B7", "BK12", "ball joints; robot and free object as one system", ball_joints_and_objects, closed_loop=True),
 ]

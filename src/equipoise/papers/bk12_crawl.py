@@ -29,6 +29,7 @@ from ..control.stances.planner import Planner
 from ..control.stances.stance import Stance
 from ..geometry.primitives import Plane, Point
 from ..robot import Robot, load
+from .perturbation import measured, start
 from .pictures import draw, sheet
 from .rows import Figure, exactly, small
 
@@ -212,7 +213,8 @@ def crawl(machine: Stances, controller: Any = None, **given: Any) -> Run:
 def crawled() -> tuple[Stances, Run]:
     """The motion with noise of the sensors."""
     machine = crawling()
-    return machine, crawl(machine)
+    q0, v0 = start(machine.robot, machine.q0, np.zeros(machine.robot.nv))
+    return machine, crawl(machine, measured(machine), q0=q0, v0=v0)
 
 
 def bearing(run: Run) -> dict[str, Array]:

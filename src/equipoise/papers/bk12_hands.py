@@ -20,6 +20,8 @@ from ..control.stances.stance import Stance
 from ..forms.charts import UnitQuaternion
 from ..robot import load
 from .bk12_crawl import BRAKING, FEET, HANDS, NOISE, SIDES, TOES, WEIGHTS, above_ground, mirrored, padded
+from .bk12_recorded import Recorded
+from .perturbation import measured, start
 
 if TYPE_CHECKING:
     from ..simulate.run import Run
@@ -86,21 +88,6 @@ def acrobat() -> Stances:
     )
 
 
-class Recorded:
-    """A machine whose commanded accelerations are recorded."""
-
-    def __init__(self, machine: Stances) -> None:
-        self.machine, self.accelerations = machine, list[Array]()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.machine, name)
-
-    def __call__(self, t: float, q: Array, v: Array) -> Any:
-        solution = self.machine(t, q, v)
-        self.accelerations.append(solution.acceleration)
-        return solution
-
-
 def _simulated(controller: Any, duration: float, **more: Any) -> Run:
     from ..simulate.loop import simulate
 
@@ -112,13 +99,11 @@ def _simulated(controller: Any, duration: float, **more: Any) -> Run:
 def on_hands() -> tuple[Stances, Run]:
     """The motion in MuJoCo, with noise of the sensors."""
     machine = acrobat()
-    return machine, _simulated(machine, 1.05 * machine.seconds + 1.0, noise=NOISE)
+    q0, v0 = start(machine.robot, machine.q0, np.zeros(machine.robot.nv))
+    return machine, _simulated(measured(machine), 1.05 * machine.seconds + 1.0, noise=NOISE, q0=q0, v0=v0)
 
 
-def off_command() -> Array:
-    """Returns how far the acceleration of the centre of mass is from the commanded one, m/s², in each step up to the
-    hands alone, without noise."""
+def exact_hands() -> tuple[Recorded, Run]:
+    """The motion up to the hands alone, without noise, and what was commanded."""
     control = Recorded(acrobat())
-    run = _simulated(control, ON_HANDS)
-    off = (np.array(control.accelerations) - run.acceleration)[:-1]
-    return np.linalg.norm(np.einsum("kij,kj->ki", control.robot.com_jacobian(run.q[:-1]), off), axis=1)
+    return control, _simulated(control, ON_HANDS)

@@ -317,12 +317,13 @@ ROWS = [
         "centre-of-mass task first, posture or hand in its null space",
         shown_by("eb98_errors", "balance_first"),
     ),
-    Row("E9", "EB98", "safe ellipse instead of a point", shown_by("eb98_errors", "safe_ellipse")),
+    Row("E9", "EB98", "safe ellipse instead of a point", shown_by("eb98_errors", "safe_ellipse"), closed_loop=True),
     Row(
         "E10",
         "EB98",
         "kinematic control in both priority orders; flower and bird",
         shown_by("eb98_control", "either_order"),
         _pictures("fig-10-flower", "fig-11-bird-at-rest", "fig-12-bird"),
+        closed_loop=True,
     ),
 ]

@@ -24,8 +24,9 @@ from ..control.controller.controller import WholeBodyController
 from ..control.safety.vfi import Gains
 from ..control.tasks import CoMEllipseTask, CoMTask, FrameTask, PostureTask
 from ..robot import Robot, load
+from .perturbation import start
 from .reference import ReferenceState, path, rate, second_rate
-from .rows import Figure, agree, small
+from .rows import Figure, agree, largest, small
 
 Array = np.ndarray
 
@@ -154,23 +155,29 @@ def _at_the_border(robot: Robot, W: Array) -> Iterator[Figure]:
 def _in_the_controller(robot: Robot) -> Iterator[Figure]:
     """A hand that pulls the mass out of the ellipse: by the task it stays near, by the constraint inside, by neither
     outside."""
-    q, dt, rho, W = robot.standing(), 5e-3, 0.01, np.array([[4.0, 0.5], [0.5, 0.6]])
-    start = ReferenceState(robot, q)
-    centre, goal = start.com[:2], start.frame("left_tool").p + np.array([0.25, 0.2, -0.2])
+    dt, rho, W, still = 5e-3, 0.01, np.array([[4.0, 0.5], [0.5, 0.6]]), np.zeros(robot.nv)
+    posture = robot.standing()
+    q, _ = start(robot, posture, still)
+    begin = ReferenceState(robot, q)
+    centre, goal = begin.com[:2], begin.frame("left_tool").p + np.array([0.25, 0.2, -0.2])
     hand = FrameTask("left_tool", target=(goal, np.zeros(3)), axes="position", gain=3.0)
-    penalty = CoMEllipseTask((start.com, np.zeros(3)), radius=rho, shape=W, exponent=8, weight=1e-4, gain=3.0)
+    penalty = CoMEllipseTask((begin.com, np.zeros(3)), radius=rho, shape=W, exponent=8, weight=1e-4, gain=3.0)
     border = CoMInEllipse(centre, radius=rho, shape=W)
-    levels = {}
+    levels, off = {}, {}
     for name, tasks, constraints in (("neither", [], []), ("task", [penalty], []), ("constraint", [], [border])):
-        controller = WholeBodyController(
-            robot, [hand, PostureTask(), *tasks], constraints=constraints, level="velocity", dt=dt
-        )
-        at, seen = q, []
+        items = [hand, PostureTask(posture), *tasks]
+        controller = WholeBodyController(robot, items, constraints=constraints, level="velocity", dt=dt)
+        at, seen, worst = q, [], 0.0
         for k in range(400):
-            at = path(robot, at, controller(k * dt, at, np.zeros(robot.nv)).velocity)(dt)
+            v = controller(k * dt, at, still).velocity
+            now = ReferenceState(robot, at)
+            worst = max(
+                worst, _not_least(now, v, goal, robot.difference(at, posture), now.com[:2] - centre, W, rho, name)
+            )
+            at = path(robot, at, v)(dt)
             e = ReferenceState(robot, at).com[:2] - centre
             seen.append(float(e @ W @ e) / rho**2)
-        levels[name] = max(seen)
+        levels[name], off[name] = max(seen), worst
     listed = ", ".join(f"{name} {V:.2f}" for name, V in levels.items())
     good = levels["neither"] > 3 and 0.4 < levels["task"] < 1.6 and 0.9 < levels["constraint"] < 1 + 1e-6
     yield Figure(
@@ -180,3 +187,24 @@ def _in_the_controller(robot: Robot) -> Iterator[Figure]:
         good,
         "near 1; ≤ 1",
     )
+    for name, worst in off.items():
+        yield small(f"in the controller, by {name}: gradient at the commanded velocity, every step", worst, 1e-4)
+
+
+def _not_least(
+    now: ReferenceState, v: Array, goal: Array, to_posture: Array, e: Array, W: Array, rho: float, name: str
+) -> float:
+    """Returns the gradient of the tasks' squares at a velocity, by its size without one; of the border, beside it.
+
+    Weights and gains are those of `_in_the_controller`, and for the posture those of `PostureTask`.
+    """
+    J, pull = now.frame("left_tool").J[:3], now.com_jacobian[:2].T @ (2 * W @ e / rho**2)
+    V = float(e @ W @ e) / rho**2
+    wanted = 3.0 * (goal - now.frame("left_tool").p)
+    gradient = J.T @ (J @ v - wanted) + 1e-3 * (v - 5.0 * to_posture)
+    if name == "task":  # y = V⁴
+        slope = 4 * V**3 * pull
+        gradient = gradient + 1e-4 * slope * (slope @ v + 3.0 * V**4)
+    if name == "constraint" and V > 0:
+        gradient = gradient - pull * min(0.0, float(pull @ gradient) / float(pull @ pull))
+    return largest(gradient) / largest(J.T @ wanted)

@@ -20,7 +20,8 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; } h3 { fon
 table { border-collapse: collapse; margin: .4rem 0; width: 100%; }
 td, th { padding: .15rem .8rem .15rem 0; text-align: left; vertical-align: top; border-top: 1px solid #e9ecef; }
 th { border-top: none; color: #6c757d; font-weight: 500; }
-td:nth-child(2), td:nth-child(3) { font-variant-numeric: tabular-nums; }
+td:nth-child(n + 3) { font-variant-numeric: tabular-nums; }
+.paper { background: #fff3bf; padding: 0 .3rem; border-radius: 3px; }
 img { max-width: 100%; height: auto; display: block; margin: .6rem 0; }
 nav a { display: inline-block; min-width: 3rem; text-decoration: none; }
 .good { color: #2b8a3e; } .bad { color: #c92a2a; font-weight: 600; } .hint { color: #6c757d; font-size: .9rem; }
@@ -62,9 +63,10 @@ def page(shown: Sequence[Shown]) -> str:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>The papers, reproduced</title><style>{STYLE}</style></head><body>
 <h1>The papers, reproduced</h1>
-<p>{holding} of {len(shown)} rows hold; Equipoise {_text(__version__)}, {minutes:.1f} minutes. The column
-<i>required</i> has the criterion with its tolerance, which is ours; the column <i>paper</i> has only what the paper
-states.</p>
+<p>{holding} of {len(shown)} rows hold; Equipoise {_text(__version__)}, {minutes:.1f} minutes. What a paper itself
+states is <span class="paper">marked like this</span>; where it states no figure, the cell is empty. The criterion with
+its tolerance (<i>required here</i>) and <i>what comes out</i> are ours. <i>Source</i> is the place in the paper; in
+grey it is that of the whole row.</p>
 <nav>{links}</nav>
 {"".join(parts)}
 </body></html>
@@ -78,21 +80,26 @@ def _paper(key: str, shown: Sequence[Shown]) -> str:
 def _row(one: Shown) -> str:
     row, verdict = one.row, "holds" if one.holds else "FAILS"
     command = f"equipoise reproduce {row.id}" + (" --plots figures" if one.pictures else "")
-    lines = "".join(map(_line, one.figures))
+    lines = "".join(_line(figure, row.place) for figure in one.figures)
     drawings = "".join(map(_picture, one.pictures))
-    differs = DIFFERENCES.get(row.id, "")
+    differs = DIFFERENCES.get(row.id.partition(" ")[0], "")
     note = f'<p class="hint">Where it differs from the paper: {_text(differs)}</p>' if differs else ""
     return f"""<section id="{_text(row.id)}">
 <h3>{_text(row.id)} · {_text(row.title)} · <span class="{_mark(one.holds)}">{verdict}</span></h3>
 <p class="hint"><code>{_text(command)}</code>, {one.seconds:.1f} s</p>
-<table><tr><th>what</th><th>paper</th><th>required</th><th>here</th><th></th></tr>{lines}</table>
+<table>
+<tr><th>what</th><th>source</th><th>stated in the paper</th><th>required here</th><th>comes out</th><th></th></tr>
+{lines}</table>
 {note}{drawings}</section>
 """
 
 
-def _line(figure: Figure) -> str:
-    cells = "".join(f"<td>{_text(cell)}</td>" for cell in (figure.what, figure.paper, figure.required, figure.ours))
-    return f'<tr>{cells}<td class="{_mark(figure.good)}">{"✓" if figure.good else "✗"}</td></tr>'
+def _line(figure: Figure, place: str) -> str:
+    source = f"<td>{_text(figure.place)}</td>" if figure.place else f'<td class="hint">{_text(place)}</td>'
+    stated = f'<td><span class="paper">{_text(figure.paper)}</span></td>' if figure.paper else "<td></td>"
+    ours = "".join(f"<td>{_text(cell)}</td>" for cell in (figure.required, figure.ours))
+    mark = f'<td class="{_mark(figure.good)}">{"✓" if figure.good else "✗"}</td>'
+    return f"<tr><td>{_text(figure.words)}</td>{source}{stated}{ours}{mark}</tr>"
 
 
 def _picture(named: tuple[str, bytes]) -> str:

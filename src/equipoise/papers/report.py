@@ -12,6 +12,7 @@ from rich.progress import track
 
 from ..errors import EquipoiseError, unknown_name
 from ..files import require_writable, written_somewhere
+from ..robot import load
 from ..show.tables import table
 from ..simulate.interruption import interruption_deferred
 from .page import Shown, write_page
@@ -27,6 +28,9 @@ def reproduce(
     plots: str | Path | None = None,
     kind: str = "svg",
     page: str | Path | None = None,
+    robot: str | Path | None = None,
+    perturb: float | None = None,
+    seeds: int = 1,
 ) -> bool:
     """Run rows (all, if none is named), print the paper's figure beside ours; whether all that is built holds.
 
@@ -34,8 +38,11 @@ def reproduce(
         plots: folder for pictures like the papers', made if it is not there; no pictures if None.
         kind: of picture, "svg" or "png".
         page: HTML file with all rows, their pictures and commands; none if None.
+        robot: description or name of a robot on which the rows are to run, for rows that take one.
+        perturb: size of uniform errors of joints, base and velocities (rad, m, rad/s, m/s) in closed loops.
+        seeds: how many draws of these errors, each of which runs the row once.
     """
-    chosen = _chosen(ids)
+    chosen = _chosen(ids, robot, perturb, seeds)
     _require_places(plots, kind, page)
     results: list[Shown] = []
     written: list[Path] = []
@@ -81,8 +88,17 @@ def _shown(row: Row, folder: Path | None, kind: str, on_page: bool, written: lis
     return Shown(row, figures, drawings, time.perf_counter() - start)
 
 
-def _chosen(ids: Sequence[str]) -> list[Row]:
-    return list((rows_named(ids) if ids else all_rows()).values())
+def _chosen(ids: Sequence[str], robot: str | Path | None, perturb: float | None, seeds: int) -> list[Row]:
+    rows = list((rows_named(ids) if ids else all_rows()).values())
+    if robot is not None:
+        loaded = load(robot)
+        rows = [row.on_robot(loaded) for row in rows if ids or row.on]
+    if perturb is not None:
+        if not (perturb > 0 and seeds >= 1):
+            raise EquipoiseError(f"errors need a size above 0 and at least one seed; given {perturb:g}, {seeds}")
+        loops = [row for row in rows if ids or row.closed_loop]
+        rows = [row.perturbed(perturb, seed) for row in loops for seed in range(seeds)]
+    return rows
 
 
 def figures_of(row: Row) -> list[Figure]:
@@ -109,8 +125,8 @@ def _print(console: Console, results: Sequence[Shown], written: list[Path]) -> N
     lines = [line for one in results for line in _lines(one)]
     console.print(
         table(
-            "what the papers say, and what comes out here",
-            ["row", "what", "paper", "required", "ours", ""],
+            "what the papers state (empty: no figure of theirs), what is required here, what comes out",
+            ["row", "what", "stated in the paper", "required here", "comes out", ""],
             lines,
             words=2,
         )
@@ -123,12 +139,14 @@ def _print(console: Console, results: Sequence[Shown], written: list[Path]) -> N
     if open_rows:
         console.print(f"not built yet: {', '.join(open_rows)}")
     good = len(results) - len(open_rows) - len(bad)
+    console.print(f"{sum(one.seconds for one in results):.0f} s for {len(results)} rows", highlight=False)
     console.print(f"{good} rows hold" + (f", [bold red]{len(bad)} do not: {', '.join(bad)}[/]" if bad else ""))
 
 
 def _lines(one: Shown) -> list[tuple[str, ...]]:
     verdict = "open" if one.row.show is None else "FAILS" if _bad([one]) else "holds"
-    head = (one.row.id, f"[bold]{one.row.title}[/] ({one.row.paper})", "", "", "", verdict)
+    source = escape(f"{one.row.paper}, {one.row.place}" if one.row.place else one.row.paper)
+    head = (one.row.id, f"[bold]{one.row.title}[/] ({source})", "", "", f"{one.seconds:.1f} s", verdict)
     cells = [
         (figure.what, figure.paper, figure.required, figure.ours, "✓" if figure.good else "✗") for figure in one.figures
     ]

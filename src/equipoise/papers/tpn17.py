@@ -392,6 +392,6 @@ ROWS = [
     Row("T3", "TPN17", "change of base between any frames", change_of_base),
     Row("T4", "TPN17", "compound base E[F]", compound_base),
     Row("T5", "TPN17", "centroidal dynamics by the same change of variables", centroidal),
-    Row("T6", "TPN17", "support link fixed, and switched", fixed_support),
+    Row("T6", "TPN17", "support link fixed, and switched", fixed_support, closed_loop=True),
     Row("T7", "TPN17", "joint numbering does not depend on the base", numbering),
 ]
