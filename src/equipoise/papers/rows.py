@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +106,8 @@ class Row:
     title: str
     show: Callable[[], Iterator[Figure]] | None = None
     plots: Callable[[], Iterator[tuple[str, Any]]] | None = None
-    on: Callable[[Robot], Iterator[Figure]] | None = None
-    closed_loop: bool = False
+    on: Callable[[Robot], Iterator[Figure]] | None = field(default=None, kw_only=True)
+    closed_loop: bool = field(default=False, kw_only=True)
 
     @property
     def place(self) -> str:
