@@ -1,4 +1,4 @@
-"""Runs as MCAP files with Foxglove's JSON schemas, and the way back.
+"""Runs as MCAP files with Foxglove's messages in protobuf, and the way back.
 
 | topic | schema | holds |
 |---|---|---|
@@ -14,19 +14,21 @@ The run itself goes along as an attachment, so that it comes back bit for bit.
 
 from __future__ import annotations
 
+import heapq
 import io
 import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..algebra import quaternions
 from ..algebra.rigid import rotation_to
-from ..errors import EquipoiseError, StateError, missing_package, unknown_name
+from ..errors import EquipoiseError, StateError, require_packages, unknown_name
 from ..files import MAX_BYTES, written_whole
 from .archive import RunError
 
@@ -35,140 +37,123 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 ATTACHMENT = "run.npz"
-TIME = {"type": "object", "properties": {"sec": {"type": "integer"}, "nsec": {"type": "integer"}}}
-NUMBER, TEXT = {"type": "number"}, {"type": "string"}
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties}
-
-
-def _list(items: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": items}
-
-
-VECTOR, TURN = _object(x=NUMBER, y=NUMBER, z=NUMBER), _object(x=NUMBER, y=NUMBER, z=NUMBER, w=NUMBER)
-POSE = _object(position=VECTOR, orientation=TURN)
-COLOUR = _object(r=NUMBER, g=NUMBER, b=NUMBER, a=NUMBER)
-ARROW = _object(
-    pose=POSE, shaft_length=NUMBER, shaft_diameter=NUMBER, head_length=NUMBER, head_diameter=NUMBER, color=COLOUR
-)
-JOINT = _object(name=TEXT, position=NUMBER, velocity=NUMBER, acceleration=NUMBER, effort=NUMBER)
-TRANSFORM = _object(timestamp=TIME, parent_frame_id=TEXT, child_frame_id=TEXT, translation=VECTOR, rotation=TURN)
-ENTITY = _object(
-    timestamp=TIME, frame_id=TEXT, id=TEXT, lifetime=TIME, frame_locked={"type": "boolean"}, arrows=_list(ARROW)
-)
-WRENCH = _object(name=TEXT, frame_id=TEXT, force=VECTOR, torque=VECTOR)
-SCHEMAS = {
-    "foxglove.JointStates": _object(timestamp=TIME, joints=_list(JOINT)),
-    "foxglove.FrameTransforms": _object(transforms=_list(TRANSFORM)),
-    "foxglove.SceneUpdate": _object(deletions=_list(_object()), entities=_list(ENTITY)),
-    "foxglove.Log": _object(timestamp=TIME, level={"type": "integer"}, message=TEXT, name=TEXT),
-    "equipoise.Imu": _object(timestamp=TIME, gyroscope=VECTOR, accelerometer=VECTOR),
-    "equipoise.Wrenches": _object(timestamp=TIME, wrenches=_list(WRENCH)),
-}
-TOPICS = {
-    "/joint_states": "foxglove.JointStates", "/tf": "foxglove.FrameTransforms", "/forces": "foxglove.SceneUpdate",
-    "/imu": "equipoise.Imu", "/wrenches": "equipoise.Wrenches", "/events": "foxglove.Log",
-}  # fmt: skip
+OURS = {"/imu": "equipoise.Imu", "/wrenches": "equipoise.Wrenches"}  # as JSON: Foxglove has no message for them
+Message = tuple[int, str, Any]  # time in ns, topic, and what is logged
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
 def write_mcap(run: Run, path: str | Path, rate: float = 100.0) -> Path:
-    """Write a run; see `Run.to_mcap`."""
+    """Writes a run; see `Run.to_mcap`."""
     if not 0 < rate < math.inf:
         raise StateError(f"rate is a positive number of drawings per second, got {rate!r}")
-    writer_of = _package().writer.Writer
+    foxglove = _foxglove()
 
     def fill(file: Any) -> None:
-        writer = writer_of(file)
-        writer.start(profile="", library="equipoise")
-        channels = {}
-        for topic, name in TOPICS.items():
-            schema = json.dumps({"title": name} | SCHEMAS[name]).encode()
-            channels[topic] = writer.register_channel(
-                topic, "json", writer.register_schema(name=name, encoding="jsonschema", data=schema)
+        context = foxglove.Context()
+        kinds = foxglove.channels
+        json_schema = {"type": "object", "properties": {"timestamp": {"type": "object"}}}
+        with foxglove.open_mcap(file, context=context) as writer:
+            logs = {
+                "/joint_states": kinds.JointStatesChannel("/joint_states", context=context),
+                "/tf": kinds.FrameTransformsChannel("/tf", context=context),
+                "/forces": kinds.SceneUpdateChannel("/forces", context=context),
+                "/events": kinds.LogChannel("/events", context=context),
+            }
+            for topic, title in OURS.items():
+                logs[topic] = foxglove.Channel(topic, schema={"title": title, **json_schema}, context=context)
+            for nanoseconds, topic, message in _messages(run, rate, foxglove.messages):
+                logs[topic].log(message, log_time=nanoseconds)
+            content = io.BytesIO()
+            run.write(content)
+            writer.attach(
+                log_time=0, create_time=0, name=ATTACHMENT, media_type="application/zip", data=content.getvalue()
             )
-        for nanoseconds, topic, message in sorted(_messages(run, rate), key=lambda item: item[0]):
-            data = json.dumps(message, allow_nan=False).encode()
-            writer.add_message(channels[topic], log_time=nanoseconds, publish_time=nanoseconds, data=data)
-        content = io.BytesIO()
-        run.write(content)
-        writer.add_attachment(0, 0, ATTACHMENT, "application/zip", content.getvalue())
-        writer.finish()
 
     return written_whole(Path(path), fill)
 
 
-def _messages(run: Run, rate: float) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """(time in ns, topic, message) of all that a run holds."""
-    yield from _joint_states(run)
+def _messages(run: Run, rate: float, of: Any) -> Iterator[Message]:
+    """Yields time in ns, topic and message of all that a run holds, in the order of time.
+
+    Args:
+        of: Foxglove's message classes.
+    """
     drawn = _drawn(run.t, rate)
-    yield from _transforms(run, drawn)
-    yield from _forces(run, drawn)
+    streams = [_joint_states(run, of), _transforms(run, drawn, of), _forces(run, drawn, of)]
     if "gyroscope" in run.readings:
         rows = zip(run.t, run.readings["gyroscope"], run.readings["accelerometer"], strict=True)
-        for t, turn, force in rows:
-            yield _ns(t), "/imu", {"timestamp": _stamp(t), "gyroscope": _vector(turn), "accelerometer": _vector(force)}
-    for t, text in run.events:
-        yield _ns(t), "/events", {"timestamp": _stamp(t), "level": 2, "message": text, "name": run.robot.name}
+        streams.append(
+            (_ns(t), "/imu", {"timestamp": _json_stamp(t), "gyroscope": _vector(turn), "accelerometer": _vector(force)})
+            for t, turn, force in rows
+        )
+    name, info = run.robot.name, of.LogLevel.Info
+    events = [
+        (_ns(t), "/events", of.Log(timestamp=_stamp(t, of), level=info, message=text, name=name))
+        for t, text in run.events
+    ]
+    return heapq.merge(*streams, sorted(events, key=_time), key=_time)
 
 
-def _joint_states(run: Run) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def _time(message: Message) -> int:
+    return message[0]
+
+
+def _joint_states(run: Run, of: Any) -> Iterator[Message]:
     joints = [
         (name, j.q.start, j.v.start) for name, j in run.robot.joints.items() if j.mimic is None and j.type.nq == 1
     ]
     kinds = {"velocity": run.v, "acceleration": run.acceleration, "effort": run.torque}
     for k, t in enumerate(run.t):
-        states = []
-        for name, at, rate in joints:
-            state: dict[str, Any] = {"name": name, "position": float(run.q[k, at])}
-            states.append(state | {kind: float(x[k, rate]) for kind, x in kinds.items() if math.isfinite(x[k, rate])})
-        yield _ns(t), "/joint_states", {"timestamp": _stamp(t), "joints": states}
+        states = [
+            of.JointState(
+                name=name, position=run.q[k, at],
+                **{kind: x[k, rate] for kind, x in kinds.items() if math.isfinite(x[k, rate])},
+            )
+            for name, at, rate in joints
+        ]  # fmt: skip
+        yield _ns(t), "/joint_states", of.JointStates(timestamp=_stamp(t, of), joints=states)
 
 
-def _transforms(run: Run, rows: Array) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def _transforms(run: Run, rows: Array, of: Any) -> Iterator[Message]:
     poses = {name: run.robot.pose(run.q[rows], name) for name in run.robot.links}
     for i, k in enumerate(rows):
-        stamp, transforms = _stamp(run.t[k]), []
-        for name, X in poses.items():
-            w, x, y, z = quaternions.from_rotation(X[i, :3, :3]).tolist()
-            turn = {"x": x, "y": y, "z": z, "w": w}
-            place = {"parent_frame_id": "world", "child_frame_id": name}
-            transforms.append({"timestamp": stamp, **place, "translation": _vector(X[i, :3, 3]), "rotation": turn})
-        yield _ns(run.t[k]), "/tf", {"transforms": transforms}
+        transforms = [
+            of.FrameTransform(
+                timestamp=_stamp(run.t[k], of), parent_frame_id="world", child_frame_id=name,
+                translation=of.Vector3(**_vector(X[i, :3, 3])), rotation=_turn(X[i, :3, :3], of),
+            )
+            for name, X in poses.items()
+        ]  # fmt: skip
+        yield _ns(run.t[k]), "/tf", of.FrameTransforms(transforms=transforms)
 
 
-def _forces(run: Run, rows: Array) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def _forces(run: Run, rows: Array, of: Any) -> Iterator[Message]:
     """Arrows of a metre for the weight, and the wrenches as numbers."""
     weight = run.robot.mass * float(np.linalg.norm(run.robot.model.gravity)) or 1.0
     for k in rows:
-        stamp, arrows, wrenches = _stamp(run.t[k]), [], []
+        arrows, wrenches = [], []
         for name, measured in run.measured.items():
             wrench = measured[k]
             if not np.isfinite(wrench).all():
                 continue
             frame = run.contacts[name].frame
-            wrenches.append(
-                {"name": name, "frame_id": frame, "force": _vector(wrench[:3]), "torque": _vector(wrench[3:])}
-            )
+            force, torque = _vector(wrench[:3]), _vector(wrench[3:])
+            wrenches.append({"name": name, "frame_id": frame, "force": force, "torque": torque})
             size = float(np.linalg.norm(wrench[:3]))
             if size > 1e-3 * weight:
-                arrows.append(_arrow(run.robot.pose(run.q[k], frame)[:3, 3], wrench[:3] / size, size / weight))
-        entity = {"timestamp": stamp, "frame_id": "world", "id": "contact forces", "lifetime": {"sec": 0, "nsec": 0}}
-        scene = {"deletions": [], "entities": [{**entity, "frame_locked": False, "arrows": arrows}]}
-        yield _ns(run.t[k]), "/forces", scene
-        yield _ns(run.t[k]), "/wrenches", {"timestamp": stamp, "wrenches": wrenches}
+                arrows.append(_arrow(run.robot.pose(run.q[k], frame)[:3, 3], wrench[:3] / size, size / weight, of))
+        entity = of.SceneEntity(timestamp=_stamp(run.t[k], of), frame_id="world", id="contact forces", arrows=arrows)
+        yield _ns(run.t[k]), "/forces", of.SceneUpdate(entities=[entity])
+        yield _ns(run.t[k]), "/wrenches", {"timestamp": _json_stamp(run.t[k]), "wrenches": wrenches}
 
 
-def _arrow(place: Array, along: Array, length: float) -> dict[str, Any]:
+def _arrow(place: Array, along: Array, length: float, of: Any) -> Any:
     to_x = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # carries x to z
-    w, x, y, z = quaternions.from_rotation(rotation_to(along) @ to_x.T).tolist()
-    pose = {"position": _vector(place), "orientation": {"x": x, "y": y, "z": z, "w": w}}
+    pose = of.Pose(position=of.Vector3(**_vector(place)), orientation=_turn(rotation_to(along) @ to_x.T, of))
     sizes = {"shaft_length": 0.8 * length, "shaft_diameter": 0.02, "head_length": 0.2 * length, "head_diameter": 0.04}
-    return {"pose": pose, **sizes, "color": {"r": 0.9, "g": 0.3, "b": 0.2, "a": 1.0}}
+    return of.ArrowPrimitive(pose=pose, **sizes, color=of.Color(r=0.9, g=0.3, b=0.2, a=1.0))
 
 
 def _drawn(t: Array, rate: float) -> Array:
@@ -187,9 +172,17 @@ def _ns(t: float) -> int:
     return round(float(t) * 1e9)
 
 
-def _stamp(t: float) -> dict[str, int]:
-    seconds, rest = divmod(_ns(t), 10**9)
-    return {"sec": seconds, "nsec": rest}
+def _stamp(t: float, of: Any) -> Any:
+    return of.Timestamp(*divmod(_ns(t), 10**9))
+
+
+def _json_stamp(t: float) -> dict[str, int]:
+    return dict(zip(("sec", "nsec"), divmod(_ns(t), 10**9), strict=True))
+
+
+def _turn(R: Array, of: Any) -> Any:
+    w, x, y, z = quaternions.from_rotation(R).tolist()
+    return of.Quaternion(x=x, y=y, z=z, w=w)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -212,26 +205,36 @@ class JointLog(NamedTuple):
 
 
 def read_joint_states(path: str | Path, topic: str = "/joint_states") -> JointLog:
-    """The joint states of an MCAP file, whoever wrote it (JSON encoding)."""
+    """Returns the joint states of an MCAP file, whoever wrote it, in JSON or protobuf."""
     with _reader(path) as reader:
         summary = reader.get_summary()
         known = sorted({channel.topic for channel in summary.channels.values()}) if summary else []
         if topic not in known:
             raise unknown_name("topic", topic, known)
-        found = [(message.log_time, json.loads(message.data)) for _, _, message in reader.iter_messages(topics=[topic])]
-    names = tuple(dict.fromkeys(joint["name"] for _, message in found for joint in message["joints"]))
+        found = [
+            (message.log_time, decoded["joints"] if isinstance(decoded, dict) else decoded.joints)
+            for _, _, message, decoded in reader.iter_decoded_messages(topics=[topic])
+        ]
+    names = tuple(dict.fromkeys(_entry(joint, "name") for _, joints in found for joint in joints))
     at = {name: i for i, name in enumerate(names)}
     values = {kind: np.full((len(found), len(names)), np.nan) for kind in ("position", "velocity", "effort")}
-    for k, (_, message) in enumerate(found):
-        for joint in message["joints"]:
+    for k, (_, joints) in enumerate(found):
+        for joint in joints:
             for kind, array in values.items():
-                array[k, at[joint["name"]]] = joint.get(kind, math.nan)
+                array[k, at[_entry(joint, "name")]] = _entry(joint, kind)
     t = np.array([nanoseconds for nanoseconds, _ in found], dtype=float) / 1e9
     return JointLog(t, names, values["position"], values["velocity"], values["effort"])
 
 
+def _entry(joint: Any, key: str) -> Any:
+    """Returns an entry of a joint's message; NaN where it has none."""
+    if isinstance(joint, dict):
+        return joint.get(key, math.nan)
+    return getattr(joint, key) if key == "name" or joint.HasField(key) else math.nan
+
+
 def attached_run(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """The bytes of the run in an MCAP file that `write_mcap` wrote."""
+    """Returns the bytes of the run in an MCAP file that `write_mcap` wrote."""
     with _reader(path, max_bytes) as reader:
         for attachment in reader.iter_attachments():
             if attachment.name == ATTACHMENT:
@@ -242,12 +245,16 @@ def attached_run(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
 @contextmanager
 def _reader(path: str | Path, max_bytes: int = MAX_BYTES) -> Iterator[Any]:
     """A reader of an MCAP file; one that is damaged or unpacks to too much is refused with the reason."""
-    package = _package()
+    require_packages("logs", "an MCAP file", "mcap", "mcap_protobuf")
+    from mcap.reader import make_reader
+    from mcap_protobuf.decoder import DecoderFactory
+
+    json_too = SimpleNamespace(decoder_for=lambda encoding, schema: json.loads if encoding == "json" else None)
     if not Path(path).is_file():
         raise RunError(f"no file {str(path)!r}")
     with Path(path).open("rb") as file:
         try:
-            reader = package.reader.make_reader(file)
+            reader = make_reader(file, decoder_factories=[DecoderFactory(), json_too])
             summary = reader.get_summary()
             unpacked = sum(chunk.uncompressed_size for chunk in summary.chunk_indexes) if summary else 0
             if max(Path(path).stat().st_size, unpacked) > max_bytes:
@@ -259,12 +266,10 @@ def _reader(path: str | Path, max_bytes: int = MAX_BYTES) -> Iterator[Any]:
             raise RunError(f"{str(path)!r} is damaged or no MCAP file: {type(error).__name__}: {error}") from None
 
 
-def _package() -> Any:
-    try:
-        import mcap
-        import mcap.exceptions
-        import mcap.reader
-        import mcap.writer
-    except ImportError:
-        raise missing_package("mcap", "logs", "an MCAP file") from None
-    return mcap
+def _foxglove() -> Any:
+    require_packages("logs", "an MCAP file", "foxglove")
+    import foxglove
+    import foxglove.channels
+    import foxglove.messages
+
+    return foxglove

@@ -143,7 +143,7 @@ class Run(FrozenData):
         """Write an MCAP file that Foxglove shows: joint states, frames, contact forces, IMU, events; and the run
         itself.
 
-        Needs the package mcap: pip install 'equipoise[logs]'. `Run.load` reads it back, bit for bit.
+        Needs foxglove-sdk: pip install 'equipoise[logs]'. `Run.load` reads it back, bit for bit.
 
         Args:
             rate: Hz at which frames and forces are drawn; joint states and IMU are there with every row.
