@@ -37,6 +37,7 @@ class Scene(NamedTuple):
     controller: eq.WholeBodyController
     states: list[tuple[Array, Array]]
     changes: dict[int, Callable[[eq.WholeBodyController], Any]] = {}
+    step: float = 0.01  # s from call to call
 
 
 def wave(k: int, n: int, size: float) -> Array:
@@ -257,11 +258,25 @@ def contradiction() -> Scene:
     })  # fmt: skip
 
 
+def outweighed() -> Scene:
+    """A task that never gets what it asks for, watched for more than a second; and a contact that slips away."""
+    robot = tripod()
+    q, X = standing(robot), standing_pose("foot_0")
+    tasks = [eq.FrameTask("foot_0", name="lift", axes="z", target=X, weight=1e-2), eq.PostureTask(weight=3.0)]
+    tasks.append(eq.FrameTask("foot_0", name="stay", axes="z", target=robot.pose(q, "foot_0")))
+    controller = eq.WholeBodyController(
+        robot, tasks, [eq.PointContact(FEET[1])], (), "acceleration", slip_limit=0.01, hold_damping=4.0
+    )
+    other = robot.integrate(q, wave(0, robot.nv, 0.2))
+    states = [(q, np.zeros(robot.nv))] * 9 + [(robot.integrate(q, wave(k, robot.nv, 0.1)), q[1:]) for k in range(4)]
+    return Scene(controller, states, {8: lambda c: (c.set("lift", weight=0.0), c.set_target("posture", other))}, 0.11)
+
+
 SCENES: dict[str, Callable[[], Scene]] = {
     made.__name__: made
     for made in (
         tripod_torque, tripod_strict, tripod_acceleration, tripod_velocity, monopod_torque, monopod_sliding, charted,
-        wheeled, contradiction,
+        wheeled, contradiction, outweighed,
     )
 }  # fmt: skip
 
@@ -275,11 +290,11 @@ def calls(scene: Scene) -> Iterator[Solution]:
     for k, (q, v) in enumerate(scene.states):
         if k in scene.changes:
             scene.changes[k](c)
-        yield c(0.01 * k, q, v)
+        yield c(scene.step * k, q, v)
     q, v = scene.states[0]
-    yield c(1.0, q, np.full_like(v, np.nan))
-    yield c(1.1, 1.01 * q if c.robot.floating else q[:-1], v)
-    yield c(1.2, q, v)
+    yield c(2.0, q, np.full_like(v, np.nan))
+    yield c(2.1, 1.01 * q if c.robot.floating else q[:-1], v)
+    yield c(2.2, q, v)
 
 
 def told(solution: Solution) -> list[str]:
@@ -288,10 +303,13 @@ def told(solution: Solution) -> list[str]:
     return [re.sub(r"\d(\.\d+)?e-[123]\d", "0", line) for line in lines]
 
 
-def recorded(solution: Solution) -> dict[str, Any]:
-    """All that a solution says."""
+def recorded(solution: Solution, before: dict[str, Any]) -> dict[str, Any]:
+    """All that a solution says; `before` keeps the last command to joint drives."""
     command = solution.joint_command(30.0, 2.0)
+    some = dict(list(zip(solution.step.structure.layout.context.robot.joints, (5.0, 6.0, 7.0), strict=False)))
+    before["command"] = on = solution.joint_command(some, 1.5, previous=before.get("command"), leak=4.0)
     return {
+        "position that goes on": on.position, "rate that goes on": on.velocity, "gains": [on.kp, on.kd], 
         "status": solution.status.name, "told": told(solution), "shown": repr(solution),
         "torque": solution.torque, "acceleration": solution.acceleration, "velocity": solution.velocity,
         "x": solution.x, "forces": dict(solution.forces), "active": list(solution.active),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 import records
 from bodies import FEET, monopod, standing, tripod
 from support import load
@@ -16,6 +17,7 @@ from support import load
 import equipoise as eq
 from equipoise.control import (
     AbsoluteCone,
+    BarrierConstraint,
     CoMEllipseTask,
     CoMInEllipse,
     Context,
@@ -438,3 +440,19 @@ def test_recorded_refusals_of_items():
 
 def test_recorded_refusals_of_programs_and_bounds():
     records.check("refusals_control", {name: records.answer(call) for name, call in OTHERS.items()}, atol=1e-9)
+
+
+OWN = {
+    eq.Task: {"here": 2, "reference": 1, "terms": 2},
+    eq.Contact: {"size": 0, "points": 0, "cone": 0, "wrench_map": 1, "terms": 2},
+    eq.Constraint: {"rows": 2, "here": 2},
+    BarrierConstraint: {"barrier": 2},
+}
+
+
+@pytest.mark.parametrize("base", OWN)
+def test_what_an_own_item_lacks_is_said_by_its_name(base):
+    item = type("Own", (base,), {})(**({"frame": "trunk"} if base is eq.Contact else {}))
+    for member, arguments in OWN[base].items():
+        with pytest.raises(NotImplementedError, match=rf"^Own has no {member}\b"):
+            getattr(item, member)(*[None] * arguments)
