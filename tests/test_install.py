@@ -85,7 +85,7 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS)
 def test_calls_name_the_extra(call):
     package, extra = CALLS[call]
-    hide = "from equipoise.model import library; library._example_robots_folder = lambda: None\n"
+    hide = "from equipoise.model import installed; installed.example_robots_folder = lambda: None\n"
     done = python(f"import equipoise as eq\n{hide}{call}", package)
     assert f"pip install 'equipoise[{extra}]'" in done.stderr, done.stderr
     assert "MissingPackageError" in done.stderr

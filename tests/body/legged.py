@@ -12,7 +12,7 @@ import pytest
 import support
 
 import equipoise as eq
-from equipoise.model import library
+from equipoise.model import installed, library
 
 FOUR = ("left front foot", "right front foot", "left hind foot", "right hind foot")
 TWO = ("left foot", "right foot")
@@ -143,7 +143,7 @@ def robot(name: str) -> eq.Robot:
     known = ALL.get(name)
     source: str | Path = name if known is None or name in NAMED else known.source
     if name in FILES:
-        folder = library._example_robots_folder()
+        folder = installed.example_robots_folder()
         source = Path("missing") if folder is None else folder / FILES[name].source
     if name in OTHERS:
         source = support.robots_folder() / OTHERS[name].source

@@ -8,7 +8,7 @@ import pytest
 import support
 
 import equipoise as eq
-from equipoise.model import library
+from equipoise.model import installed
 from equipoise.model.urdf import write_urdf
 
 FIXED = [
@@ -51,7 +51,8 @@ def test_robots_that_stand_drive_or_fly_float(name):
 
 
 def test_every_robot_of_the_packages_is_in_the_table():
-    assert {*FIXED, *FLOATING} >= library._package_robots().keys()
+    found = installed.by_package()
+    assert {*FIXED, *FLOATING} >= found["example-robot-data"].keys() | found["jvrc_description"].keys()
 
 
 def test_an_arm_does_not_fly_to_a_target_that_it_cannot_reach():

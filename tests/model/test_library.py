@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path
 
@@ -177,6 +178,7 @@ def package(folder, monkeypatch, name, **files):
     for file, text in {"__init__.py": "raise AssertionError('imported')", **files}.items():
         (place / file.replace("_py", ".py").replace("_json", ".json")).write_text(text)
     monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, name, raising=False)  # another test may have imported the real one
 
 
 def test_cached_descriptions_are_found_without_a_download(no_caches, monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import equipoise as eq
-from equipoise.model import library
+from equipoise.model import installed
 from equipoise.model.xacro_files import expanded
 
 xacro = pytest.importorskip("xacro")
@@ -36,7 +36,7 @@ def written(path: Path, inside: str) -> Path:
 @pytest.mark.parametrize("robot", ["hector", "thormang3"])
 def test_xacro_of_real_robots_expands_as_xacro_does(robot):
     if robot == "hector":
-        folder = library._example_robots_folder()
+        folder = installed.example_robots_folder()
         paths = [] if folder is None else sorted((folder / "hector_description").rglob("*.urdf.xacro"))
     else:
         folder = (

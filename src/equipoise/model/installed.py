@@ -132,12 +132,19 @@ def _not_downloaded(name: str, package: str, command: str) -> ModelError:
     return ModelError(f"robot {name!r} is known to {package} and is not on this machine; this downloads it: {command}")
 
 
-def _example_robots() -> dict[str, Path]:
-    """The wheel installs into a prefix of its own, conda and ROS into theirs."""
+def example_robots_folder() -> Path | None:
+    """Returns the robots' folder of example-robot-data, None where it is not installed.
+
+    The wheel installs into a prefix of its own, conda and ROS into theirs.
+    """
     prefixes = [*(Path(entry) / "cmeel.prefix" for entry in sys.path), Path(sys.prefix)]
     prefixes += [Path(entry) for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
     folders = (prefix / "share" / "example-robot-data" / "robots" for prefix in prefixes)
-    folder = next((folder for folder in folders if folder.is_dir()), None)
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def _example_robots() -> dict[str, Path]:
+    folder = example_robots_folder()
     return {} if folder is None else _existing({name: folder / path for name, path in EXAMPLE_ROBOTS.items()})
 
 
