@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import socket
 import time
+import urllib.request
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from equipoise.algebra.quaternions import from_rotation
 from equipoise.body import Finding
 from equipoise.show import command, who
 from equipoise.show import live as live_module
-from equipoise.show.live import Live, LivePanels, OwnAccelerations, draggable, set_target
+from equipoise.show.live import Live, LivePanels, OwnAccelerations, add_handles, draggable, set_target
 from equipoise.show.moments import Moment
 from equipoise.show.scene import RobotScene, quiet_viser, server
 from equipoise.show.viewer import Viewer
@@ -400,3 +401,37 @@ def test_commands_view_and_report(tmp_path):
         viewer = command.open_viewer(console, source, host="127.0.0.1", port=0, browser=False, quiet=True, wait=False)
         assert viewer.url in shown.getvalue()
         viewer.close()
+
+
+def test_handles_and_ghosts_are_different_nodes(opened):
+    """Both are called after the task; the handle was gone as soon as the controller ran and a ghost was drawn."""
+    robot, q = samples.human(), samples.human().standing()
+    X = robot.pose(q, "left_hand")
+    X[:3, 3] += 0.3
+    task = SimpleNamespace(name="left_hand", frame="left_hand", target=X)
+    scene = RobotScene(opened, robot)
+    live = Live(scene, lambda t, q, v: SimpleNamespace(), None, q, np.zeros(robot.nv), 1e-2)
+    handle = add_handles(opened, live, [task])["left_hand"]
+    live.references["left_hand"] = X
+    live.step()
+    assert scene._ghosts["left_hand"].name != handle.name
+    assert handle.name in opened.scene._handle_from_node_name
+
+
+def test_a_standing_robot_has_handles_at_its_hands():
+    standing = eq.Standing(eq.load("human"))
+    with eq.view(standing.robot, standing, port=0) as viewer:
+        assert set(viewer.handles) == set(standing.body.hands)
+        goal = viewer.handles["left hand"].position + np.array([0.1, 0.0, 0.05])
+        standing.set_target("left hand", goal)
+        assert standing.waiting
+
+
+def test_the_tab_has_the_name_of_the_robot():
+    with eq.view(eq.load("arm6"), port=0) as viewer:
+        for encoding in ("identity", "gzip, deflate, br"):
+            request = urllib.request.Request(viewer.url, headers={"Accept-Encoding": encoding})
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                page = answer.read()
+            assert len(page) == int(answer.headers["Content-Length"])
+            assert b"<title>arm6 \xc2\xb7 Equipoise</title>" in page

@@ -220,6 +220,15 @@ class StandingController(LoopedController):
         return self._ask(hand, goal, at, seconds, in_world=target is not None)
 
     @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks of the hands, which a viewer lets a person drag."""
+        return tuple(task for task in self.controller.items.tasks if task.label in self.body.hands)
+
+    def set_target(self, hand: str, target: Array) -> None:
+        """Reaches for a place (3 numbers, m) or the position of a pose (4, 4) with a hand."""
+        self.reach(hand, target[:3, 3] if np.shape(target) == (4, 4) else target)
+
+    @property
     def waiting(self) -> bool:
         """Whether commands were given whose time has not come."""
         return bool(self._commands)

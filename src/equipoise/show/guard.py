@@ -12,6 +12,7 @@ import ipaddress
 import secrets
 import socket
 from collections.abc import Callable
+from html import escape
 from http import HTTPStatus
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -32,7 +33,10 @@ class Guard:
     Attributes:
         secret: first step of every path.
         names: hosts by which browsers may call the server, beside addresses in numbers.
+        title: of the page, on the browser's tab.
     """
+
+    title = "Equipoise"
 
     def __init__(self, host: str) -> None:
         self.secret = secrets.token_urlsafe(SECRET_BYTES)
@@ -59,6 +63,14 @@ class Guard:
             return name.lower() in self.names
         return True
 
+    def _titled(self, response: Any) -> Any:
+        """Returns viser's page under our title; any other answer, such as that to a WebSocket, as it is."""
+        if response is not None and response.status_code == HTTPStatus.OK:
+            response.body = response.body.replace(b"<title>Viser<", f"<title>{escape(self.title)}<".encode(), 1)
+            del response.headers["Content-Length"]
+            response.headers["Content-Length"] = str(len(response.body))
+        return response
+
     def serve(self, handler: Any, *place: Any, process_request: Callable[..., Any], **options: Any) -> Any:
         """`websockets.asyncio.server.serve` with every request checked before its own `process_request` sees it."""
         from websockets.asyncio.server import serve
@@ -68,7 +80,12 @@ class Guard:
             reason = self.reason_against(request.path, request.headers)
             if reason is not None:
                 return connection.respond(HTTPStatus.FORBIDDEN, f"This viewer refuses the request: {reason}.\n")
-            return process_request(connection, Request(request.path[1 + len(self.secret) :] or "/", request.headers))
+            path = request.path[1 + len(self.secret) :] or "/"
+            if path.split("?")[0] != "/":
+                return process_request(connection, Request(path, request.headers))
+            if "Accept-Encoding" in request.headers:
+                del request.headers["Accept-Encoding"]  # the page comes as it is, to get its title
+            return self._titled(process_request(connection, Request(path, request.headers)))
 
         return serve(handler, *place, process_request=checked, **options)
 

@@ -284,7 +284,7 @@ def add_handles(server: Any, live: Live, tasks: Sequence[DraggedTarget]) -> dict
         elif np.shape(target) == (3,):
             X = rigid.pose(X[:3, :3], np.asarray(target, dtype=float))
         handle = server.scene.add_transform_controls(
-            f"/targets/{_node(name_of(task))}", scale=0.25 * live.scene.size, depth_test=False,
+            f"/handles/{_node(name_of(task))}", scale=0.25 * live.scene.size, depth_test=False,
             position=X[:3, 3], wxyz=quaternions.from_rotation(X[:3, :3]),
         )  # fmt: skip
         handle.on_update(_on_drag(live, task))

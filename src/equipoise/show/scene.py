@@ -133,6 +133,8 @@ class RobotScene:
         self.size = max(
             0.2, *(float(np.linalg.norm(X[:3, 3] - first.com)) for X in first.poses.values() if X is not None)
         )
+        if guard := getattr(server, "guard", None):
+            guard.title = f"{robot.name} · Equipoise"
         self.set_dark(False)
         self._make_robot(progress)
         self._make_marks()

@@ -249,7 +249,7 @@ def _reader(path: str | Path, max_bytes: int = MAX_BYTES) -> Iterator[Any]:
     from mcap.reader import make_reader
     from mcap_protobuf.decoder import DecoderFactory
 
-    json_too = SimpleNamespace(decoder_for=lambda encoding, schema: json.loads if encoding == "json" else None)
+    json_too: Any = SimpleNamespace(decoder_for=lambda encoding, schema: json.loads if encoding == "json" else None)
     if not Path(path).is_file():
         raise RunError(f"no file {str(path)!r}")
     with Path(path).open("rb") as file:
