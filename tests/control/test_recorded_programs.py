@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -274,3 +275,18 @@ def test_recorded_batch():
         },
         rtol=1e-6, atol=1e-7,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("spoilt", ["NaN in H", "rows that cross", "too far", "not convex"])
+def test_daqp_starts_cold_after_a_failure(spoilt):
+    row = np.array([[1.0, 1.0]])
+    good = QuadraticProgram(np.eye(2), [1.0, 2.0], row, [1.0], [4.0], x_lower=[0.0, 0.0], x_upper=[1.0, 1.0])
+    bad = special()[spoilt]
+    bad = replace(bad, A=row, lower=bad.lower if len(bad.A) else [0.0], upper=bad.upper if len(bad.A) else [1.0],
+                  names=(), classes=None)  # fmt: skip
+    cold, solver = DaqpSolver().solve(good), DaqpSolver()
+    solver.solve(good)
+    warm = solver.solve(good)
+    assert warm.solved and warm.iterations < cold.iterations
+    assert not solver.solve(bad).usable
+    assert solver.solve(good).iterations == cold.iterations

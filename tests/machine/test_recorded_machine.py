@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from synthetic import random_program
 
 from equipoise.machine import cache, cached, cpu, sources, threads
 from equipoise.machine.buffers import Buffers
+from equipoise.machine.kernel import Kernel
 from equipoise.machine.program import OPERATIONS, Program
 from equipoise.machine.registers import Registers
 from equipoise.machine.source.export import names_of
@@ -168,6 +170,27 @@ def program_with(**changes: Any) -> Callable[[], Any]:
     return call
 
 
+def batches(count: int, streams: bool, limit: int = 2, dtype: str = "float64") -> Callable[[], Any]:
+    """Blocks of states that a call of a kernel runs, and whether their results go past the caches."""
+
+    def call() -> Any:
+        log: list[str] = []
+        target = SimpleNamespace(width=4, streams_anywhere=streams)
+
+        def blocks(places: Any, start: int, number: int, *, stream: bool) -> int:
+            log.append(f"{start} {number} {stream} {[row for _, row in places]}")
+            return 0
+
+        kernel = Kernel(random_program(3, instructions=900, outputs=((40, 30),)), lambda program, target: b"")
+        kernel.code = lambda dtype, batch: SimpleNamespace(target=target, blocks=blocks)  # type: ignore[assignment]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(threads, "_limit", limit)
+            kernel(np.zeros((count, 7), dtype), np.zeros((count, 6), dtype))
+        return sorted(log)
+
+    return call
+
+
 CALLS: dict[str, Callable[[], Any]] = {
     "folder": folder(),
     "folder of XDG": folder(XDG_CACHE_HOME="/var/x"),
@@ -267,6 +290,11 @@ CALLS: dict[str, Callable[[], Any]] = {
     "quaternion": program_with(quaternions=((0, 4),)),
     "quaternion inside": program_with(quaternions=((0, 3),)),
 }
+
+
+CALLS |= {f"batch of {n}": batches(n, True) for n in (0, 3, 4, 5, 164, 168, 172, 173, 873, 874, 900)}
+CALLS |= {"batch to anywhere": batches(900, False), "batch by one": batches(900, True, 1)}
+CALLS["batch in single precision"] = batches(900, True, dtype="float32")
 
 
 def test_recorded_machine():
