@@ -10,7 +10,7 @@ READY  := $(VENV)/.ready
 # modules are compiled when they are first imported: most of what is installed never is
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: demo test test-all lint types unit delicate slow docs package bench accuracy setup clean
+.PHONY: demo test test-all lint types unit delicate slow docs package bench accuracy mistakes setup clean
 
 demo: $(READY)
 	@$(BIN)/equipoise demo
@@ -56,6 +56,10 @@ bench: $(READY)
 # benches of whole behaviours and of others' files: make bench-commands, make bench-courses ARGS="--folder …"
 bench-%: $(READY)
 	@$(BIN)/python -m bench $* $(ARGS)
+
+# a random change of one line at a time: make mistakes ARGS="--seed 7 --count 6 --in papers/qo21 -- equipoise reproduce Q3"
+mistakes: $(READY)
+	@$(BIN)/python tools/mistakes.py $(ARGS)
 
 accuracy: $(READY)
 	@$(BIN)/python tests/equations/accuracy.py
