@@ -14,7 +14,17 @@ from rich.console import Console
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError, MissingPackageError, UnknownNameError
-from equipoise.papers import eb98_pictures, eth19_contact, pictures, qo21_models, qo21_pictures, report
+from equipoise.control.stances.attempts import Kind
+from equipoise.papers import (
+    eb98_pictures,
+    eth19_contact,
+    pictures,
+    qo21_collision,
+    qo21_contacts,
+    qo21_models,
+    qo21_pictures,
+    report,
+)
 from equipoise.papers.rows import Row, all_rows, small
 
 pytest.importorskip("matplotlib")
@@ -176,6 +186,25 @@ def test_waveforms_show_least_most_and_middle(rng):
     ]
 
 
+@pytest.mark.paper("Q4")
+def test_fig_4_1_has_the_object_within_the_safe_distance_in_the_first_two_cases():
+    flights = {case: qo21_collision.fly(case, 6.0, 1e-2) for case in qo21_collision.CASES}
+    seen = []
+    for axes in qo21_collision.postures(flights).axes:
+        lines = axes.get_lines()
+        (spot,), circle = [np.transpose(line.get_data()) for line in lines[-2:]]
+        seen.append(float(np.linalg.norm(spot - circle[:-1].mean(axis=0))))
+    assert seen[0] < seen[1] < qo21_collision.SAFE
+    assert seen[1] < seen[2]
+
+
+@pytest.mark.slow
+@pytest.mark.paper("Q8")
+def test_fig_6_17_has_all_four_attempts():
+    titles = [axes.get_title(loc="left") for axes in qo21_contacts._postures("wall", "6.17").axes]
+    assert [title.split(":")[0] for title in titles] == [str(kind) for kind in Kind]
+
+
 def test_rows_with_pictures():
     assert {"Q4", "Q11", "H3", "E3", "E4", "E10"} <= {row.id for row in all_rows().values() if row.plots is not None}
 
@@ -185,7 +214,7 @@ def test_every_picture_is_written(tmp_path):
     chosen = [row.id for row in all_rows().values() if row.plots is not None]
     assert report.reproduce(Console(quiet=True), chosen, quiet=True, plots=tmp_path)
     names = {path.stem for path in tmp_path.iterdir()}
-    figures = ("4.2", "6.2", "6.3", "6.4", "6.5", "6.10", "6.12", "6.20", "6.21", "6.24")
+    figures = ("4.1", "4.2", "6.2", "6.3", "6.4", "6.5", "6.10", "6.12", "6.17", "6.20", "6.21", "6.24")
     wanted = [
         *(f"QO21-fig-{k}" for k in figures),
         "QO21-table-6.4",

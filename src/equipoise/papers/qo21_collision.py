@@ -21,7 +21,7 @@ from ..control.safety.vfi import Clearance, Gains, second_order_bound, squared_v
 from ..geometry.distances import distance
 from ..geometry.primitives import Point
 from ..robot import Robot, load
-from .pictures import LIMIT, sheet
+from .pictures import LIMIT, draw, sheet
 from .qo21_points import SCENES, points
 from .rows import Figure, equal, exactly, small
 
@@ -167,5 +167,22 @@ def figure(flights: Mapping[str, FlightCase]) -> Any:
     return picture
 
 
+def postures(flights: Mapping[str, FlightCase]) -> Any:
+    """Returns the arm where the object comes nearest in each case, from above [QO21, Fig. 4.1]."""
+    panels = [f"case {case}: {flight.least:.2f} m" for case, flight in flights.items()]
+    picture, axes = sheet("[QO21, Fig. 4.1] tool and moving object, from above", panels)
+    turn = np.linspace(0, 2 * np.pi, 60)
+    for one, flight in zip(axes, flights.values(), strict=True):
+        q = flight.q[int(np.argmin(flight.distance))]
+        draw(one, load("arm6"), q, view=((1, 0, 0), (0, 1, 0)), mass=False)
+        x, y, _ = np.array([object_motion(t)[0] for t in flight.t]).T
+        one.plot(x, y, color="#2f9e44", lw=0.8, linestyle=":")
+        one.plot(x[np.argmin(flight.distance)], y[np.argmin(flight.distance)], "o", color="#2f9e44", markersize=5)
+        tool = load("arm6").pose(q, "tool")[:2, 3]
+        one.plot(*(tool[:, None] + SAFE * np.array([np.cos(turn), np.sin(turn)])), **LIMIT)
+    return picture
+
+
 def pictures() -> Iterator[tuple[str, Any]]:
+    yield "fig-4.1-postures", postures(three_cases())
     yield "fig-4.2-three-cases", figure(three_cases())

@@ -289,8 +289,8 @@ def pictures() -> Iterator[tuple[str, Any]]:
 
 
 def _postures(name: str, number: str) -> Any:
-    run, place = touched(name), PLACES[name]
-    panels = [f"{attempt.name}: {attempt.reason}" for attempt in run.report.attempts]
+    run, place = touched(name, thoroughly=number == "6.17"), PLACES[name]  # Fig. 6.17 has all four attempts
+    panels = [f"{attempt.name}: {attempt.error:.3f} m" for attempt in run.report.attempts]
     picture, axes = sheet(f"[QO21, Fig. {number}] {name}", panels, columns=4, size=(3.2, 3.4))
     for one, end in zip(axes, run.ends, strict=True):
         k = min(int(np.searchsorted(run.report.t, end)), len(run.report.path) - 1)
