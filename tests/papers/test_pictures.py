@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 from rich.console import Console
 
 import equipoise as eq
-from equipoise.errors import EquipoiseError, MissingPackageError, UnknownNameError
 from equipoise.control.stances.attempts import Kind
+from equipoise.errors import EquipoiseError, MissingPackageError, UnknownNameError
 from equipoise.papers import (
     eb98_pictures,
     eth19_contact,
