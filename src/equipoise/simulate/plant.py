@@ -128,7 +128,8 @@ def make_plant(name: str, robot: Robot, contacts: Any = (), **options: Any) -> P
 def _options_of(made: Any) -> list[str]:
     import inspect
 
-    return [name for name in inspect.signature(made).parameters if name not in ("robot", "contacts")]
+    every = [one for part in made.__mro__[:-1] for one in inspect.signature(part).parameters.values()]
+    return list(dict.fromkeys(one.name for one in every if one.kind is one.KEYWORD_ONLY))
 
 
 PLANTS = {
