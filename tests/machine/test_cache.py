@@ -216,9 +216,9 @@ UNUSABLE = {
     open_to_all: "others may write to .*Delete its contents.*rm -rf .* mkdir -m 700",
     open_to_the_group: "others may write to .*Delete its contents.*rm -rf .* mkdir -m 700",
     a_link: "not a folder of its own",
-    a_dangling_link: "cannot be made",
-    a_file: "cannot be made",
-    below_a_file: "cannot be made",
+    a_dangling_link: "cannot be created",
+    a_file: "cannot be created",
+    below_a_file: "cannot be created",
 }
 
 

@@ -185,7 +185,7 @@ def test_a_file_with_other_stages_is_refused():
     program = program_of(9)
     assert Program.from_bytes(program.to_bytes()).columns
     for case, columns in other_stages().items():
-        with pytest.raises(CompileError, match="columns have other sizes"):
+        with pytest.raises(CompileError, match="sizes of its column programs do not fit"):
             pytest.fail(f"{case}: {Program.from_bytes(replace(program, columns=columns).to_bytes())}")
 
 

@@ -162,7 +162,7 @@ def test_a_process_whose_source_changed_after_its_start_gets_no_digest(watched, 
     assert sources.digest(frozenset(["small.main:root"])) is not None and sources.unchanged()
     sources._files.cache_clear()
     monkeypatch.setattr(sources, "_STARTED", (watched / "tools.py").stat().st_ctime_ns - 1)
-    with pytest.warns(CacheWarning, match="changed after this process had started"):
+    with pytest.warns(CacheWarning, match="changed after this process started, so it caches nothing"):
         assert sources.digest(frozenset(["small.main:root"])) is None
     assert not sources.unchanged()
 

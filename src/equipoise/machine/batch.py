@@ -1,6 +1,7 @@
-"""`@run` for batches: rows of the user's arrays into lanes, through the sections of the body, and back into rows.
+"""Emits `@run` for batches: loads rows of the user's arrays into lanes, runs the sections, stores lanes as rows.
 
-A few blocks of W states go together: all are loaded, then each section works on all of them, then all are stored.
+A few blocks of W states are processed together: all are loaded, then each section runs on all of them, then all are
+stored.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from .target import Target, compact_slots
 
 
 class BatchRun:
-    """Writes `i32 @run(inputs…, outputs…, blocks, scratch, stream)`, and how many numbers of scratch memory it needs.
+    """Writes `i32 @run(inputs…, outputs…, blocks, scratch, stream)` and the size of its scratch memory.
 
-    Of each block the scratch memory holds inputs, results (each once) and what waits between the sections. Behind all
-    blocks, where columns come second, come the shared numbers and right sides of one block, row by row, and the solved
-    matrices of one state.
+    For each block the scratch memory holds inputs, results (each once) and the values passed between sections. A
+    program with columns has more behind the blocks: the shared numbers and right-hand sides of one block, row by
+    row, and the solved matrices of one state.
     """
 
     def __init__(self, program: Program, target: Target, body: SectionedBody) -> None:
         self.p, self.t, self.body = program, target, body
-        self.first = body.p  # of two stages, or all of it
+        self.first = body.p  # the first of two stages, or the whole program
         self.values = len(compact_slots(self.first)[0]) + 1
         wide = program.n_inputs + self.values + body.waiting
-        self.region = wide + 1 - wide % 2  # odd: blocks do not compete for the same lines of the cache
-        self.streamed: dict[int, bool] = {}  # outputs that have entries → whether they can be streamed
+        self.region = wide + 1 - wide % 2  # odd, so that blocks do not map to the same cache lines
+        self.streamed: dict[int, bool] = {}  # outputs that have entries → whether they can use non-temporal stores
 
     def lines(self) -> list[str]:
         movers = self._movers()
@@ -66,7 +67,9 @@ class BatchRun:
         ]
 
     def _over(self, name: str, before: str, after: str, body: list[str]) -> Iterator[str]:
-        """A loop over the blocks that go together: `%NAME_b` is the block, `%NAME_in`, … its parts of the scratch."""
+        """Emits a loop over the blocks processed together. `%NAME_b` is the block; `%NAME_in`, `%NAME_values` and
+        `%NAME_memory` are its parts of the scratch memory.
+        """
         V, inputs = self.t.value, self.p.n_inputs
         yield from (
             f"{name}:",
@@ -96,15 +99,15 @@ class BatchRun:
         ]
 
     def _movers(self) -> list[str]:
-        """Functions that load inputs and store outputs.
+        """Emits functions that load inputs and store outputs.
 
-        What the first of two stages has done already goes between the columns of the whole program.
+        Results that the first of two stages has finished are stored between the columns of the whole program.
         """
         T, W = self.t.scalar, self.t.width
         strides = {1: self.p.outputs[0].size} if self.p.columns else {}
         parts = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
         for k, (output, table) in enumerate(zip(self.first.outputs, compact_slots(self.first)[1], strict=True)):
-            if not output.size:  # nothing to store, and no table to look it up in
+            if not output.size:  # an empty output needs no store function and no table
                 continue
             parts.append(table_ir(f"table{k}", table.tolist(), W, self.t.itemsize))
             parts.append(store_rows_ir(f"store{k}", f"table{k}", output.size, W, T, strides.get(k)))
@@ -116,7 +119,7 @@ class BatchRun:
         return parts + [load_rows_ir(f"load{k}", argument.size, W, T) for k, argument in enumerate(self.p.inputs)]
 
     def _loads(self) -> list[str]:
-        """W rows of every input into the lanes of the scratch memory."""
+        """Emits the loads of W rows of every input into the lanes of the scratch memory."""
         lines, offset = [], 0
         for k, argument in enumerate(self.p.inputs):
             lines += [
@@ -129,7 +132,7 @@ class BatchRun:
         return lines
 
     def _either_store(self) -> list[str]:
-        """Past the caches where the caller says so."""
+        """Emits both ways to store, non-temporal and normal; the caller chooses at run time."""
         stores = self._column_stores if self.p.columns else self._stores
         return [
             "  br i1 %streaming, label %streamed, label %plain",
@@ -143,7 +146,7 @@ class BatchRun:
         ]
 
     def _stores(self, functions: dict[int, str], tag: str) -> list[str]:
-        """W rows of every output from the lanes."""
+        """Emits the stores of W rows of every output from the lanes."""
         lines = []
         for k, function in functions.items():
             lines += [
@@ -154,7 +157,7 @@ class BatchRun:
         return lines
 
     def _column_stores(self, functions: dict[int, str], tag: str) -> list[str]:
-        """Of W states: what the first stage has done; then the columns of one state after the other."""
+        """Emits the stores of W states: results of the first stage, then the columns of one state after the other."""
         T, W = self.t.scalar, self.t.width
         row, done = (output.size for output in self.first.outputs)
         size = self.p.outputs[0].size

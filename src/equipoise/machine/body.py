@@ -1,7 +1,7 @@
-"""The instructions of a program as one LLVM function: a single state, or W states in the lanes of vector registers.
+"""Emits the instructions of a program as one LLVM function, for one state or for W states in the lanes of vectors.
 
-The code is cut into blocks of moderate size with a branch in between that is never taken. LLVM works block by block, so
-its time grows linearly with the program, and it cannot stretch the lives of values across the whole of it.
+The code is cut into blocks of moderate size, with a branch in between that is never taken. LLVM works block by
+block, so its time grows linearly with the program, and it cannot stretch live ranges across the whole program.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .program import NAMES, OPERATIONS, Program
 from .registers import Registers
 from .target import FLAGS, NOT_FINITE, NOT_UNIT, QUATERNION_TOLERANCE, Target, compact_slots
 
-BLOCK = 192  # instructions in one block
-MAX_STACK = 2 << 20  # bytes; threads may have no more than a few megabytes
+BLOCK = 192  # instructions per block
+MAX_STACK = 2 << 20  # bytes; the stack of a thread may be limited to a few megabytes
 
 
 class FunctionBody(Operations):
-    """Writes one program as the function `name`. Use once: `lines()`."""
+    """Writes one program as the function `name`. Call `lines()` once."""
 
     operands: list[list[int]]
     p: Program
@@ -52,7 +52,7 @@ class FunctionBody(Operations):
         self.sources = self._input_places()
 
     def lines(self) -> list[str]:
-        """The whole function."""
+        """Returns the lines of the whole function."""
         self._instructions()
         return [
             *self.constants.definitions(self.name),
@@ -83,12 +83,12 @@ class FunctionBody(Operations):
         pointer = "%o0" if self.t.width == 1 else "%out"
         return [
             *self._memory(),
-            f"  %here = icmp ne ptr {pointer}, null",  # always true, which LLVM cannot know
+            f"  %here = icmp ne ptr {pointer}, null",  # always true, but LLVM cannot know
             *self.constants.address(self.name),
         ]
 
     def _memory(self) -> list[str]:
-        """Where values wait that are not in registers: on the stack."""
+        """Emits the stack memory of spilled values."""
         if self.registers.slot_count * self.t.alignment > MAX_STACK:
             raise CompileError(
                 f"{self.p.name}: too many intermediate results to keep on the stack; ask for smaller quantities"
@@ -96,15 +96,15 @@ class FunctionBody(Operations):
         return [f"  %memory = alloca [{max(self.registers.slot_count, 1)} x {self.V}], align 64"]
 
     def _cut(self) -> None:
-        """End a block of code."""
+        """Ends a block of code."""
         self.text += [f"  br i1 %here, label %block{self.now}, label %leave", f"block{self.now}:"]
 
     # --- order --------------------------------------------------------------------------------------------------
 
     def _order(self) -> list[int | list[int]]:
-        """Steps: instructions by number, and lists of angles whose sines and cosines are taken together.
+        """Returns the steps: instructions by number, and lists of angles whose sines and cosines are computed together.
 
-        Angles that depend on inputs alone come first: many at once, while few registers are in use.
+        Angles that depend only on inputs come first: many can be computed together while few registers are in use.
         """
         p = self.p
         is_trig = np.isin(p.code, [NAMES.index("sin"), NAMES.index("cos")])
@@ -128,11 +128,11 @@ class FunctionBody(Operations):
         return steps
 
     def _sequence(self) -> Sequence[int]:
-        """Instructions, counted from 0, before sines and cosines are taken together."""
+        """Returns the order of instructions, counted from 0, before sines and cosines are grouped."""
         return range(len(self.p))
 
     def _trig_instructions(self) -> dict[int, list[tuple[int, str]]]:
-        """Angle → the instructions that want its sine or cosine."""
+        """Returns angle → the instructions that need its sine or cosine."""
         wanted: dict[int, list[tuple[int, str]]] = {}
         for k, code in enumerate(self.p.code.tolist()):
             if NAMES[code] in ("sin", "cos"):
@@ -146,7 +146,7 @@ class FunctionBody(Operations):
         return self.operands[k]
 
     def _depends_on(self, marked: np.ndarray) -> np.ndarray:
-        """For every value: does it depend on a marked instruction?"""
+        """Returns for every value whether it depends on a marked instruction."""
         p = self.p
         depends = [False] * (p.first_instruction + len(p))
         for k, (a, b) in enumerate(zip(p.left.tolist(), p.right.tolist(), strict=True)):
@@ -154,7 +154,7 @@ class FunctionBody(Operations):
         return np.array(depends)
 
     def _needed_for(self, numbers: list[int]) -> list[int]:
-        """Instructions that lead to these values, in order."""
+        """Returns the instructions that these values depend on, in order."""
         needed: set[int] = set()
         front = list(numbers)
         while front:
@@ -176,7 +176,7 @@ class FunctionBody(Operations):
         return one if self.t.width == 1 else self.in_all_lanes(one)
 
     def operand(self, number: int) -> str:
-        """The name of a value; what is not in a register is loaded where it is used."""
+        """Returns the name of a value; a value that is not in a register is loaded where it is used."""
         if self.p.n_inputs <= number < self.p.first_instruction:
             return self.constant(float(self.p.constants[number - self.p.n_inputs]))
         return self.registers.names.get(number) or self._loaded(number)
@@ -192,7 +192,7 @@ class FunctionBody(Operations):
         return name
 
     def _input_places(self) -> list[tuple[str, int, int]]:
-        """Input number → (pointer, offset, alignment)."""
+        """Returns for every input number its (pointer, offset, alignment)."""
         if self.t.width > 1:
             return [("%in", number, self.t.alignment) for number in range(self.p.n_inputs)]
         return [
@@ -200,7 +200,7 @@ class FunctionBody(Operations):
         ]
 
     def _define(self, number: int, name: str) -> None:
-        """A new value: written out if it is a result, kept in a register if it is used again."""
+        """Stores a new value if it is a result, and keeps it in a register if it is used again."""
         self._store(number, name)
         for value, leaving in self.registers.hold(number, name, self.now):
             self._to_memory(value, leaving)
@@ -212,7 +212,7 @@ class FunctionBody(Operations):
             self.text.append(f"  store {self.V} {name}, ptr {address}, align {self.t.alignment}")
 
     def _output_places(self) -> dict[int, list[tuple[int, int]]]:
-        """Value → where it goes: (output, entry)."""
+        """Returns value → (output, entry) of each place that it is written to."""
         places: dict[int, list[tuple[int, int]]] = {}
         for k, output in enumerate(self.p.outputs):
             for entry, number in enumerate(output.values.tolist()):
@@ -220,7 +220,7 @@ class FunctionBody(Operations):
         return places
 
     def _store(self, number: int, name: str) -> None:
-        """Write a result out as soon as it is there."""
+        """Stores a result as soon as it is computed."""
         if number not in self.slot_of:
             return
         targets = [("%out", self.slot_of[number])]
@@ -232,7 +232,7 @@ class FunctionBody(Operations):
             self.text.append(f"  store {self.V} {name}, ptr {address}, align {self.t.alignment}")
 
     def _zeros(self) -> None:
-        """Entries that are zero for every state."""
+        """Stores the entries that are zero for every state."""
         targets = [("%out", 0)]
         if self.t.width == 1:
             targets = [(f"%o{k}", entry) for k, entry in self.places.get(-1, [])]
@@ -262,11 +262,13 @@ class FunctionBody(Operations):
     # --- checks -------------------------------------------------------------------------------------------------
 
     def _checks(self) -> None:
-        """Status: x · 0 summed over all inputs is zero unless one is not finite; squared lengths of quaternions."""
+        """Emits the checks of the state: x · 0 summed over all inputs is NaN if an input is not finite; quaternions
+        must have unit length.
+        """
         V, zero = self.V, self.constant(0.0)
         fma = f"@llvm.fma.{self.suffix}"
         self.declarations.add(f"declare {V} {fma}({V}, {V}, {V})")
-        sums = [zero] * 4  # four chains, so that they do not wait for each other
+        sums = [zero] * 4  # four independent sums hide the latency of each addition
         for number in range(self.p.n_inputs):
             name, x = self.fresh(), self._loaded(number)
             self.text.append(f"  {name} = call {V} {fma}({V} {x}, {V} {zero}, {V} {sums[number % 4]})")
@@ -306,7 +308,7 @@ class FunctionBody(Operations):
         return name
 
     def _flag(self, condition: str, bit: int) -> str:
-        """`bit` if the condition holds, in any lane."""
+        """Emits `bit` if the condition holds in any lane, else 0."""
         if self.t.width > 1:
             function, some = f"@llvm.vector.reduce.or.v{self.t.width}i1", self.fresh()
             self.declarations.add(f"declare i1 {function}({self.B})")

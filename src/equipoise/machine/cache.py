@@ -1,15 +1,13 @@
-"""Programs and machine code on disk, so that a robot's second start compiles nothing.
+"""Caches programs and machine code on disk, so that a robot's second start compiles nothing.
 
-Machine code can do whatever its reader may. A cached file is used only if
-
+Machine code can do whatever its reader may. A cached file is therefore used only if
   - the folder and the file belong to this user, nobody else may write to them, and the file is a plain file with one
     name;
-  - its header holds its own name and a digest of its content under a secret key that lies in the folder (HMAC-SHA256),
-    so that a file which somebody planted while the folder was open to others is not taken for ours, whoever owns it
-    now.
+  - its header holds its own name and a digest of its content under a secret key that lies in the folder (HMAC-SHA256).
+    So a file that somebody planted while the folder was open to others is rejected, whoever owns it now.
 
-Files are written whole or not at all. Whatever does not pass is made anew. What was not used for `MAX_AGE`, and beyond
-`MAX_BYTES` what was used longest ago, is deleted.
+A file is written completely or not at all. A file that fails a check is created anew. Files unused for `MAX_AGE` are
+deleted, and beyond `MAX_BYTES` the least recently used ones.
 """
 
 from __future__ import annotations
@@ -28,27 +26,30 @@ from collections.abc import Callable
 from pathlib import Path
 
 MAGIC = b"EQCACHE2"
-KEY_FILE, KEY_BYTES, KEY_TRIES = ".key", 32, 10
-PARTIAL = ".writing-"  # how the names of files begin that are being written
-MAX_FILE = 2**28  # bytes; the largest object of a robot has some ten million
-MAX_BYTES = 2**31  # of all files together
+KEY_FILE = ".key"  # name of the file with the secret key
+KEY_BYTES = 32
+KEY_TRIES = 10  # attempts to read a key that another process is writing
+PARTIAL = ".writing-"  # prefix of the names of files that are being written
+MAX_FILE = 2**28  # bytes; the largest object of a robot has about ten million
+MAX_BYTES = 2**31  # bytes of all files together
 MAX_AGE = 90 * 86_400.0  # s since a file was last used
-PARTIAL_AGE = 3_600.0  # s after which a partial file is nobody's any more
-TOUCH_AGE = 86_400.0  # s; a file that is used gets a new date once a day, since many file systems keep none of reading
-PRUNE_EVERY = 64  # writes of a process between two looks at the whole folder
+PARTIAL_AGE = 3_600.0  # s after which a partial file is considered abandoned
+TOUCH_AGE = 86_400.0  # s; a file that is used gets a new date once a day, since many file systems do not record reads
+PRUNE_EVERY = 64  # writes of a process between two checks of the whole folder
 
 
 class CacheWarning(UserWarning):
-    """The cache cannot be used; everything works, only each start compiles again."""
+    """Warns that the cache cannot be used. Everything works, but each start compiles again."""
 
 
 def default_folder() -> Path:
-    """$EQUIPOISE_CACHE, or the user's cache folder."""
+    """Returns $EQUIPOISE_CACHE, or the user's cache folder."""
     if chosen := os.environ.get("EQUIPOISE_CACHE"):
         return Path(chosen)
     try:
         home = Path.home()
-    except RuntimeError:  # a user without one, as in some containers; whose the folder is will be checked
+    except RuntimeError:
+        # Some users have no home, for example in containers. The owner of the folder is checked later.
         return Path(tempfile.gettempdir()) / f"equipoise-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "equipoise" / "cache"
@@ -58,7 +59,7 @@ def default_folder() -> Path:
 
 
 def key(*parts: object) -> str:
-    """A name for content: the digest of the parts."""
+    """Returns a name for content: the digest of the parts."""
     text = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else repr(part).encode()
@@ -68,7 +69,7 @@ def key(*parts: object) -> str:
 
 
 class Cache:
-    """Bytes by key."""
+    """A folder of cached bytes by name."""
 
     folder: Path
     max_bytes: int
@@ -80,7 +81,7 @@ class Cache:
         self._writes = 0
 
     def get(self, name: str, make: Callable[[], bytes]) -> bytes:
-        """The bytes of that name; made and cached if they are not there or do not check out."""
+        """Returns the bytes of that name; calls `make` and caches its result if there are none or they fail a check."""
         data = self.read(name)
         if data is None:
             data = make()
@@ -88,7 +89,7 @@ class Cache:
         return data
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of that name, or None if there are none that can be trusted."""
+        """Returns the bytes of that name, or None if there are none that can be trusted."""
         if not self.usable:
             return None
         content = _trusted_bytes(self.folder / name)
@@ -100,7 +101,7 @@ class Cache:
         return payload if hmac.compare_digest(content[len(header) : start], self._digest(name, payload)) else None
 
     def write(self, name: str, payload: bytes) -> None:
-        """Cache bytes under a name: written aside, then moved into place in one step."""
+        """Caches bytes under a name: writes a temporary file and moves it into place in one step."""
         if not self.usable:
             return
         try:
@@ -112,11 +113,11 @@ class Cache:
             self.prune()
 
     def holds(self, name: str) -> bool:
-        """Whether a file of that name is there; whether it can be trusted shows when it is read."""
+        """Returns whether a file of that name exists; whether it can be trusted is checked when it is read."""
         return self.usable and (self.folder / name).is_file()
 
     def prune(self) -> None:
-        """Delete what is too old, then the longest unused beyond `max_bytes`, and left-over partial files."""
+        """Deletes files that are too old, the least recently used beyond `max_bytes`, and abandoned partial files."""
         now, total = time.time(), 0
         for entry, status in sorted(self._files(), key=lambda found: -found[1].st_mtime):
             partial = entry.name.startswith(PARTIAL)
@@ -127,7 +128,7 @@ class Cache:
                     os.unlink(entry.path)
 
     def _files(self) -> list[tuple[os.DirEntry[str], os.stat_result]]:
-        """Entries and partial files of this cache; neither its key nor what others put here."""
+        """Returns entries and partial files of this cache, without its key and files of others."""
         found = []
         with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
@@ -141,7 +142,9 @@ class Cache:
 
     @functools.cached_property
     def _key(self) -> bytes:
-        """The secret of this folder, made once. One that is not ours is replaced, which makes all files worthless."""
+        """The secret key of this folder, created once. A key that others could have written is replaced, which
+        invalidates all files.
+        """
         path = self.folder / KEY_FILE
         for _ in range(KEY_TRIES):
             found = _trusted_bytes(path)
@@ -156,13 +159,14 @@ class Cache:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
             os.write(descriptor, fresh)
             os.close(descriptor)
-        except OSError:  # another process was faster, or nothing can be written: good for this process alone
+        except OSError:
+            # Another process was faster, or the folder is read-only: then the key serves this process only.
             return _trusted_bytes(path) or fresh
         return fresh
 
     @property
     def usable(self) -> bool:
-        """Whether the folder is there and nobody else can write to it."""
+        """Whether the folder exists and nobody else can write to it."""
         if self._usable is None:
             problem = self._problem()
             self._usable = problem is None
@@ -175,7 +179,7 @@ class Cache:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             status = os.lstat(self.folder)
         except OSError as error:
-            return f"the folder {self.folder} cannot be made ({error})"
+            return f"the folder {self.folder} cannot be created ({error})"
         if not stat.S_ISDIR(status.st_mode):
             return f"{self.folder} is not a folder of its own (a link or a file)"
         if hasattr(os, "getuid"):
@@ -190,7 +194,7 @@ class Cache:
 
 
 def shared_cache() -> Cache:
-    """The cache of this process, in the folder that the environment names."""
+    """Returns the cache of this process, in the folder that the environment names."""
     return _cache_in(default_folder())
 
 
@@ -200,7 +204,7 @@ def _cache_in(folder: Path) -> Cache:
 
 
 def _limit() -> int:
-    """$EQUIPOISE_CACHE_SIZE in MiB, as bytes."""
+    """Returns $EQUIPOISE_CACHE_SIZE, given in MiB, in bytes."""
     given = os.environ.get("EQUIPOISE_CACHE_SIZE", "")
     if not given:
         return MAX_BYTES
@@ -213,7 +217,9 @@ def _limit() -> int:
 
 
 def _trusted_bytes(path: Path) -> bytes | None:
-    """The content of a plain file that is ours alone; None for anything else. Never waits, as a FIFO would let it."""
+    """Returns the content of a plain file that only this user can write, or None. Never blocks, as opening a FIFO
+    would.
+    """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
@@ -235,14 +241,14 @@ def _trusted_bytes(path: Path) -> bytes | None:
 
 
 def _ours_alone(status: os.stat_result) -> bool:
-    """Whether it is a plain file under one name, belongs to this user, and nobody else may write to it."""
+    """Returns whether it is a plain file under one name, belongs to this user, and nobody else may write to it."""
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         return False
     return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Write aside, then move into place in one step."""
+    """Writes a temporary file, then moves it into place in one step."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL)
     try:
         with os.fdopen(descriptor, "wb") as file:

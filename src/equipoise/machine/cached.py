@@ -1,4 +1,9 @@
-"""`cached(function, *inputs)`: the result of a function, computed once for its source and its inputs.
+"""`cached(function, *inputs)`: the result of a function, computed once for its source and its inputs. The name of a
+cached result is a digest of the function's source with everything it calls (`sources`), of the inputs, and of their
+classes. So a change of code needs no version number, and no input can be missing from the name. Inputs are plain
+data: numbers, texts, arrays, containers and dataclasses of them, and classes and functions of this package. Any
+other object of this package gives its identity by the property `identity`. Objects of foreign classes have no
+identity: results that depend on them are computed each time.
 
 The name of a result is the digest of the function's source with all that it calls (`sources`), of its inputs, and of
 the classes of these. So nothing has to be remembered when code changes, and nothing that a function is given can be
@@ -24,7 +29,7 @@ from .program import Program
 
 Result = TypeVar("Result", Program, np.ndarray, bytes, str, list[int])
 PACKAGE = __name__.split(".")[0]
-SHORT = 64  # bytes; longer ones are named by their digest
+SHORT = 64  # bytes; a longer value is identified by its digest
 
 
 class UncacheableError(Exception):
@@ -32,7 +37,7 @@ class UncacheableError(Exception):
 
 
 def cached(function: Callable[..., Result], *inputs: Any, on: object = None) -> Result:
-    """`function(*inputs)`, from the cache where possible.
+    """Returns `function(*inputs)`, from the cache where possible.
 
     Args:
         function: at the top level of a module of this package; what it returns depends on its inputs alone.
@@ -51,13 +56,13 @@ def cached(function: Callable[..., Result], *inputs: Any, on: object = None) -> 
 
 
 def is_cached(function: Callable[..., Any], *inputs: Any, on: object = None) -> bool:
-    """Whether a file is there from which `cached` would take the result."""
+    """Returns whether a file exists from which `cached` would read the result."""
     name = _name(function, inputs, on)
     return name is not None and shared_cache().holds(name)
 
 
 def _name(function: Callable[..., Any], inputs: tuple[Any, ...], on: object) -> str | None:
-    """The name of a result; None where it cannot be cached."""
+    """Returns the name of a result in the cache, or None if it cannot be cached."""
     kinds: set[str] = set()
     if not shared_cache().usable:
         return None
@@ -70,7 +75,7 @@ def _name(function: Callable[..., Any], inputs: tuple[Any, ...], on: object) -> 
 
 
 def identity(x: Any, kinds: set[str]) -> object:
-    """A value as data that is equal for equal values only.
+    """Returns a value as data that is equal for equal values only.
 
     Args:
         x: the value.
@@ -99,8 +104,8 @@ def identity(x: Any, kinds: set[str]) -> object:
 
 
 def _place(x: Any, kinds: set[str]) -> str:
-    """ "module:name" of a class or function of ours, which is noted."""
-    if x.__module__.split(".")[0] != PACKAGE or "<" in x.__qualname__:  # another's, or made inside a function
+    """Returns "module:name" of a class or function of this package and adds it to `kinds`."""
+    if x.__module__.split(".")[0] != PACKAGE or "<" in x.__qualname__:  # foreign, or defined inside a function
         raise UncacheableError(repr(x))
     kinds.add(f"{x.__module__}:{x.__qualname__.split('.')[0]}")
     return f"{x.__module__}:{x.__qualname__}"

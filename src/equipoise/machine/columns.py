@@ -1,8 +1,8 @@
-"""The second stage of a program with `ColumnPrograms`, as LLVM IR: the same instructions for eight columns of a state
-at once.
+"""Emits the second stage of a program with `ColumnPrograms` as LLVM IR: eight columns of one state at once.
 
-Where W states lie side by side, every number of a large matrix is a vector, and the matrices of a block of states no
-longer fit the caches; nor does straight-line code for every entry. Eight columns side by side need an eighth of either.
+With W states side by side, every entry of a large matrix is a vector, and the matrices of a block of states no
+longer fit the caches; nor does straight-line code for every entry. Eight columns side by side need an eighth of
+both.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from .program import LANES, ColumnPrograms, Program
 from .rows import CACHE_LINE
 from .target import Target
 
-# Cores slow down for wide products, and stay slow for a millisecond: worth it for a batch, not for a single state.
+# Cores lower their clock for wide products, and recover only after a millisecond. That pays off for a batch, not for a
+# single state.
 NARROW = '"prefer-vector-width"="256" "min-legal-vector-width"="256"'
 
 
 def columns_ir(program: Program, columns: ColumnPrograms, target: Target) -> str:
-    """`void @columns(ptr row, ptr out)` from shared numbers and right sides to matrices, and what goes around it."""
+    """Emits `void @columns(ptr row, ptr out)`, from shared numbers and right-hand sides to matrices, with its helper
+    functions.
+    """
     parts = [line for g in range(len(columns.groups)) for line in _group(program, columns, target, g)]
     parts += _calls(columns, target)
     if target.width == 1:
@@ -34,7 +37,7 @@ def _group(program: Program, columns: ColumnPrograms, target: Target, g: int) ->
 
 
 def _calls(columns: ColumnPrograms, target: Target) -> list[str]:
-    """Group after group."""
+    """Emits the function that calls the programs of all groups in turn."""
     lines, at = ["define internal void @columns(ptr %row, ptr %out) noinline nounwind {"], columns.shared
     for g, group in enumerate(columns.groups):
         lines += [
@@ -47,7 +50,7 @@ def _calls(columns: ColumnPrograms, target: Target) -> list[str]:
 
 
 def _run(program: Program, columns: ColumnPrograms, target: Target) -> list[str]:
-    """Single states: `@run` as other programs have it."""
+    """Emits `@run` for single states, with the same signature as for other programs."""
     T, inputs = target.scalar, [f"ptr %i{k}" for k in range(len(program.inputs))]
     row, done = (output.size for output in columns.first.outputs)
     return [
@@ -62,9 +65,10 @@ def _run(program: Program, columns: ColumnPrograms, target: Target) -> list[str]
 
 
 class ColumnBody(FunctionBody):
-    """The program of one group: shared numbers in all lanes, columns in their own, results to the rows of the matrices.
+    """Emits the program of one group: shared numbers are copied to all lanes, each column has its own lane.
 
-    All matrices go together: a single one would wait, because each number of a solution needs the one before.
+    All matrices are solved together. A single one would stall, because each number of a solution needs the previous
+    one.
     """
 
     rows: int
@@ -84,14 +88,14 @@ class ColumnBody(FunctionBody):
         _, self.rows, self.n = program.outputs[0].shape
         self.group, self.matrices, self.shared = group, columns.matrices, columns.shared
         self.name, self.attributes = f"group{group}", NARROW if target.width == 1 else ""
-        self.filled = min(self.n - group * LANES, LANES)  # lanes of this group that are columns
+        self.filled = min(self.n - group * LANES, LANES)  # lanes of this group that hold a column
 
     def _head(self) -> str:
         pointers = "ptr noalias %in, ptr noalias %right, ptr noalias %out"
         return f"define internal i32 @{self.name}({pointers}) noinline nounwind {self.attributes} {{"
 
     def _checks(self) -> None:
-        self.text.append("  %status = or i32 0, 0")  # the first stage looks at the state
+        self.text.append("  %status = or i32 0, 0")  # the first stage has checked the state
 
     def _loaded(self, number: int) -> str:
         if number >= self.p.n_inputs:
@@ -127,8 +131,9 @@ class ColumnBody(FunctionBody):
 
 
 def _flow(count: int, target: Target) -> list[str]:
-    """`void @flow(ptr from, ptr to)`: `count` numbers past the caches in whole lines; those before and behind one by
-    one."""
+    """Emits `void @flow(ptr from, ptr to)`: writes `count` numbers by non-temporal stores in whole cache lines; numbers
+    before the first and after the last whole line are written one by one.
+    """
     T, V = target.scalar, target.value
     line = [f"  %lines_x = load {V}, ptr %lines_a, align {target.itemsize}"]
     line += [f"  store {V} %lines_x, ptr %lines_b, align {CACHE_LINE}, !nontemporal !0"]
@@ -153,7 +158,9 @@ def _flow(count: int, target: Target) -> list[str]:
 
 
 def _moving(name: str, start: str, bound: str, step: int, following: str, T: str, body: list[str]) -> list[str]:
-    """A loop over `step` numbers at a time, as long as they end no later than `bound`: from `%name_a` to `%name_b`."""
+    """Emits a loop that moves `step` numbers at a time from `%name_a` to `%name_b` while they end no later than
+    `bound`.
+    """
     return [
         f"{name}:",
         f"  %{name}_j = phi i64 {start}, [%{name}_next, %{name}_body]",

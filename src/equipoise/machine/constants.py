@@ -1,8 +1,8 @@
-"""Constants of a function, in one table that it reaches through one register.
+"""The table of a function's constants, addressed through one register.
 
-Compiled code may lie farther from its data than an instruction can say, so LLVM puts the full address of every constant
-into the code: ten bytes and an instruction each time, a tenth of a humanoid's inverse dynamics. The address of a table
-costs that once. It is read from a variable: were it known, LLVM would write the sum of address and offset again.
+Compiled code may lie too far from its data for a relative address, so LLVM writes the full address of every constant
+into the code: ten bytes and one instruction each, a tenth of a humanoid's inverse dynamics. The address of a table
+costs this once. The code reads it from a variable, because LLVM would otherwise fold address and offset again.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ INLINE = frozenset((0.0, 1.0, -1.0, 2.0))  # LLVM has shorter instructions for t
 
 
 def double(x: float) -> str:
-    """A double as IR writes it, exactly."""
+    """Returns a double as an exact hexadecimal literal of LLVM IR."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
 class ConstantTable:
-    """Collects the constants of one function; `scalar` is their type in IR."""
+    """Collects the constants of one function; `scalar` is their type in LLVM IR."""
 
     def __init__(self, scalar: str) -> None:
         self.scalar = scalar
         self._places: dict[str, int] = {}
 
     def literal(self, value: float) -> str:
-        """A constant as IR writes it; a float as the double of the same value."""
+        """Returns a constant as an LLVM literal; float constants are rounded and written as doubles."""
         return double(value if self.scalar == "double" else struct.unpack("<f", struct.pack("<f", value))[0])
 
     def place(self, value: float) -> int:
-        """Where in the table a constant is."""
+        """Returns the index of a constant in the table; adds it if it is new."""
         return self._places.setdefault(self.literal(value), len(self._places))
 
     def definitions(self, function: str) -> list[str]:
-        """The table of a function, and the variable with its address."""
+        """Returns the definitions of the table and of the variable that holds its address."""
         if not self._places:
             return []
         entries = ", ".join(f"{self.scalar} {literal}" for literal in self._places)
@@ -44,5 +44,5 @@ class ConstantTable:
         ]
 
     def address(self, function: str) -> list[str]:
-        """The line that a function begins with."""
+        """Returns the first line of the function, which loads the address of the table."""
         return [f"  {POINTER} = load ptr, ptr @{function}_constants_at"] if self._places else []

@@ -1,4 +1,4 @@
-"""LLVM: from IR to an object file, and from an object file to addresses."""
+"""Compiles LLVM IR to an object file, and loads object files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 from ..errors import CompileError
 from .target import Target
 
-# What $EQUIPOISE_CPU may ask for instead of the host's own processor: LLVM's name, and the bytes of a vector register.
+# Names that $EQUIPOISE_CPU accepts instead of the host's own processor: LLVM's name, and the bytes of a vector
+# register.
 NAMED = {"sse": ("x86-64-v2", 16), "avx2": ("x86-64-v3", 32), "avx512": ("x86-64-v4", 64)}
 
 
@@ -26,16 +27,16 @@ def _llvm() -> Any:
 
 @functools.cache
 def _named() -> tuple[str, int] | None:
-    """The processor that $EQUIPOISE_CPU asks for; None for the host's own."""
+    """Returns the processor that $EQUIPOISE_CPU selects, or None for the host's own."""
     name = os.environ.get("EQUIPOISE_CPU", "")
     if name and name not in NAMED:
-        raise CompileError(f"EQUIPOISE_CPU={name!r} is no processor that is known here; choose from {', '.join(NAMED)}")
+        raise CompileError(f"EQUIPOISE_CPU={name!r} is unknown; choose from {', '.join(NAMED)}")
     return NAMED[name] if name else None
 
 
 @functools.cache
 def host() -> tuple[str, str, str]:
-    """(triple, processor, features) that code is made for: this machine's, or those of $EQUIPOISE_CPU."""
+    """Returns (triple, processor, features) that code is compiled for: this machine's, or those of $EQUIPOISE_CPU."""
     llvm, named = _llvm(), _named()
     if named is not None:
         return llvm.get_process_triple(), named[0], ""
@@ -44,7 +45,7 @@ def host() -> tuple[str, str, str]:
 
 @functools.cache
 def vector_bytes() -> int:
-    """Width of a vector register."""
+    """Returns the width of a vector register in bytes."""
     if (named := _named()) is not None:
         return named[1]
     features = f",{host()[2]},"
@@ -54,15 +55,15 @@ def vector_bytes() -> int:
 
 
 def target_for(dtype: str, batch: bool) -> Target:
-    """How to emit for this machine."""
+    """Returns the target for code on this machine."""
     register = vector_bytes()
     width = register // (8 if dtype == "float64" else 4) if batch else 1
-    registers = 28 if register == 64 else 13  # of 32 and 16: a few are needed for intermediate results
+    registers = 28 if register == 64 else 13  # of 32 and 16; a few are reserved for intermediate results
     return Target(dtype, width, register // 8, streams_anywhere=register == 64, registers=registers)
 
 
 def fingerprint() -> str:
-    """Names everything outside a program that its machine code depends on."""
+    """Returns a text that identifies everything outside a program that its machine code depends on."""
     import llvmlite
 
     return "|".join([*host(), llvmlite.__version__, ".".join(map(str, _llvm().llvm_version_info)), platform.machine()])
@@ -78,7 +79,9 @@ def _target_machine() -> Any:
 
 
 def compile_ir(text: str) -> bytes:
-    """An object file from IR. The program is already optimised: no passes run over the IR, only code generation."""
+    """Compiles IR to an object file. The program is already optimised: no passes run over the IR, only code
+    generation.
+    """
     llvm = _llvm()
     triple = host()[0]
     module = llvm.parse_assembly(f'target triple = "{triple}"\n' + text)
@@ -96,14 +99,14 @@ class LoadedCode:
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        """Where a function or global of the object is."""
+        """Returns the address of a function or global of the object."""
         found = self._engine.get_function_address(name) or self._engine.get_global_value_address(name)
         if not found:
             raise CompileError(f"the compiled object has no symbol {name!r}")
         return found
 
     def function(self, name: str, *argument_types: Any, release_lock: bool) -> Any:
-        """A function of the object as a Python callable that returns an int and keeps the code alive."""
+        """Returns a function of the object as a Python callable that returns an int and keeps the code alive."""
         make = ctypes.CFUNCTYPE if release_lock else ctypes.PYFUNCTYPE
         function = make(ctypes.c_int32, *argument_types)(self.address(name))
         function.code = self  # type: ignore[attr-defined]
@@ -111,7 +114,7 @@ class LoadedCode:
 
 
 def _new_target_machine() -> Any:
-    """An engine takes its target machine over, so each gets its own."""
+    """Returns a new target machine; each engine needs its own, because it takes ownership."""
     llvm = _llvm()
     triple, cpu, features = host()
     return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=2, jit=True)

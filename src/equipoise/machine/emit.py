@@ -17,7 +17,7 @@ from .target import Target
 
 
 def emit(program: Program, target: Target) -> str:
-    """The whole module."""
+    """Returns the LLVM IR of the whole module."""
     first = program.columns.first if program.columns else program
     if target.width > 1:
         body: FunctionBody = (sections := SectionedBody(with_reciprocals(first), target))
@@ -30,6 +30,7 @@ def emit(program: Program, target: Target) -> str:
     if program.columns:
         parts += [columns_ir(program, program.columns, target)]
     lines = "\n".join([*parts, *body.declarations, *function]).splitlines()
-    declarations = {line for line in lines if line.startswith("declare")}  # parts may need the same intrinsics
+    # Two parts may declare the same intrinsic; LLVM accepts each declaration once.
+    declarations = {line for line in lines if line.startswith("declare")}
     definitions = [line for line in lines if not line.startswith("declare")]
     return "\n".join([*sorted(declarations), *definitions, "!0 = !{i32 1}"])

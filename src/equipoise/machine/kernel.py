@@ -23,19 +23,19 @@ from .threads import run_in_parts, thread_count
 
 Array = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
-_SMALL = 150_000  # instructions below which a second thread costs more than it brings
-_STREAM_BYTES = 8 << 20  # results larger than the inner caches are written past them
+_SMALL = 150_000  # instructions times states; below, a second thread costs more time than it saves
+_STREAM_BYTES = 8 << 20  # larger results are written with non-temporal stores, past the caches
 
 
 class Kernel:
-    """Call it with arrays; leading dimensions are batches. float32 in, float32 out.
+    """A compiled program; call it with arrays. Leading dimensions are batches; float32 inputs give float32 results.
 
-    NumPy arrays run on the processor; arrays of CuPy, PyTorch or JAX that are on a GPU run there (`on_gpu`).
+    NumPy arrays are processed on the CPU; arrays of CuPy, PyTorch or JAX on a GPU are processed there (`on_gpu`).
 
     Args:
-        program: what to compute.
-        objects: gives the machine code of a program for a target (compiled, or from the cache).
-        strict: refuse states that are not finite or whose quaternions are not of unit length.
+        program: the program to run.
+        objects: returns the machine code of a program for a target (compiled, or from the cache).
+        strict: reject states that are not finite or whose quaternions do not have unit length.
     """
 
     program: Program
@@ -54,41 +54,43 @@ class Kernel:
         return self._general(arrays, out)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its program: the machine code is compiled, or taken from the cache, where it is used."""
+        """Pickles the kernel as its program: machine code is compiled, or read from the cache, where it is used."""
         return _restored, (self.program.to_bytes(), self.strict)
 
     def _first_call(self, *arrays: Any) -> None:
-        """Compile for single states when the first one comes; batches never need it."""
+        """Compiles the code for single states at the first call with one; batches never need it."""
         if arrays and isinstance(arrays[0], np.ndarray) and arrays[0].ndim == 1:
             self._fast = self.code("float64", batch=False).fast
         return None
 
     def code(self, dtype: str, *, batch: bool) -> _Code:
-        """The machine code for this kind of call, made when first wanted."""
+        """Returns the machine code for this kind of call; compiles it at the first use."""
         if (dtype, batch) not in self._code:
             target = cpu.target_for(dtype, batch)
             made = _Code(self.program, target, self._objects(self.program, target))
-            self._code.setdefault((dtype, batch), made)  # never replaced: another thread may be running what is there
+            # never replaced, because another thread may be running the present code
+            self._code.setdefault((dtype, batch), made)
         return self._code[dtype, batch]
 
     def bound(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[[], int]:
-        """A call without arguments, for control loops: always from these arrays to those, contiguous float64, which it
-        keeps alive. It returns the status: zero where all numbers were as they should be."""
+        """Returns a call without arguments for control loops, with fixed input and output arrays (contiguous float64),
+        which it keeps alive. The call returns the status: zero if all numbers pass the checks.
+        """
         run = self.code("float64", batch=False).run
         return _BoundCall(run, *(x.ctypes.data for x in (*inputs, *outputs))).holding(self, inputs, outputs)
 
     @functools.cached_property
     def on_gpu(self) -> DeviceKernel:
-        """The same program for arrays on a GPU."""
+        """The same program as a kernel for arrays on a GPU."""
         return DeviceKernel(self.program)
 
     def export(
         self, path: str | Path, *, dtype: str = "float64", function: str | None = None, notes: Sequence[str] = ()
     ) -> Path:
-        """Write the program as one C99 (.c) or CUDA (.cu) file that needs nothing else, with a header beside it.
+        """Writes the program as one C99 (.c) or CUDA (.cu) file without dependencies, with a header beside it.
 
         Args:
-            function: name of the C function; None: that of the program.
+            function: name of the C function; None uses the program's name.
             notes: lines for the comment at the top.
         """
         from .source.export import export
@@ -96,7 +98,7 @@ class Kernel:
         return export(self.program, path, dtype=dtype, function=function, notes=notes)
 
     def _general(self, arrays: tuple[Any, ...], out: Array | None) -> Any:
-        """Any shape, stride and kind."""
+        """Runs the kernel on arrays of any shape, stride and dtype."""
         prepared = self._plain(arrays)
         if prepared is None:
             if common_kind((*arrays, out)):
@@ -117,7 +119,7 @@ class Kernel:
         return results[0] if len(results) == 1 else tuple(results)
 
     def _plain(self, arrays: tuple[Any, ...]) -> tuple[list[Array], tuple[int, ...], str] | None:
-        """The usual case, recognised quickly: float64 arrays of one batch shape."""
+        """Recognises the usual case quickly: float64 arrays of one batch shape."""
         if len(arrays) != len(self.program.inputs):
             return None
         batch = None
@@ -159,7 +161,8 @@ class Kernel:
             raise ShapeError(
                 f"{self.program.name}: out must be a writable {dtype} array of shape {shapes[0]}, got {_described(out)}"
             )
-        direct = out.flags.carray and not any(np.may_share_memory(out, x) for x in flat)  # inputs are read till the end
+        # inputs are read until the end
+        direct = out.flags.carray and not any(np.may_share_memory(out, x) for x in flat)
         return [out if direct else np.empty(shapes[0], dtype)]
 
     def _batched(self, flat: list[Array], results: list[Array], dtype: str) -> int:
@@ -168,7 +171,7 @@ class Kernel:
             return 0
         code = self.code(dtype, batch=True)
         width = code.target.width
-        if n < width:  # fill up one block with copies of the first state
+        if n < width:  # pad one block with copies of the first state
             padded = [np.concatenate([x, np.repeat(x[:1], width - n, axis=0)]) for x in flat]
             wide = [np.empty((width, *output.shape), dtype) for output in self.program.outputs]
             status = code.blocks([(x.ctypes.data, 0) for x in (*padded, *wide)], 0, 1, stream=False)
@@ -187,12 +190,12 @@ class Kernel:
         whole = n // width
         small = _SMALL // (width * max(len(self.program), 1))  # blocks
         status = run_in_parts(work, whole, -(-small // 4)) if whole > small and thread_count() > 1 else work(0, whole)
-        if n % width:  # the last block overlaps the one before it and computes some states again
+        if n % width:  # the last block overlaps the previous one and computes some states again
             status |= code.blocks(places, n - width, 1, stream=False)
         return status
 
     def _explain(self, inputs: list[Array]) -> None:
-        """Say which number of which state is wrong."""
+        """Raises an error that names the invalid number and its state."""
         for argument, x in zip(self.program.inputs, inputs, strict=True):
             bad = np.argwhere(~np.isfinite(x))
             if len(bad):
@@ -229,12 +232,12 @@ class _BoundCall(functools.partial):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its kernel and the arrays, which have other addresses after that."""
+        """Pickles the call as its kernel and arrays, because addresses change."""
         return Kernel.bound, (self.kernel, *self.arrays)
 
 
 class _Code:
-    """Machine code of one program for one target, loaded."""
+    """Loaded machine code of one program for one target."""
 
     program: Program
     target: Target
@@ -254,7 +257,7 @@ class _Code:
 
     @functools.cached_property
     def fast(self) -> Callable[..., Any]:
-        """The entry point in Python's own convention; returns None for what it does not take."""
+        """The entry point in CPython's calling convention; it returns None for arguments that it does not accept."""
         if not pycall.available():
             return lambda *arrays: None
         return pycall.bind(self._loaded, self.target.dtype)
@@ -263,10 +266,11 @@ class _Code:
         return self.run(*(x.ctypes.data for x in inputs), *(y.ctypes.data for y in outputs))
 
     def blocks(self, places: list[tuple[int, int]], start: int, count: int, *, stream: bool) -> int:
-        """Run `count` blocks of states from state `start` on; `places` are address and row size of inputs and
-        outputs."""
+        """Runs `count` blocks of states from state `start` on; `places` holds address and row size of inputs and
+        outputs.
+        """
         try:
-            scratch = self._scratch.pop()  # list operations are atomic: each thread gets scratch memory of its own
+            scratch = self._scratch.pop()  # list operations are atomic, so each thread gets scratch memory of its own
         except IndexError:
             scratch = _aligned(self._scratch_size, self.target.dtype)
         pointers = [address + start * row for address, row in places]
@@ -276,7 +280,7 @@ class _Code:
 
 
 def object_code(program: Program, target: Target) -> bytes:
-    """Compile a program for a target of this machine."""
+    """Compiles a program for a target of this machine."""
     text = emit(program, target)
     if target.width == 1:
         text = text + "\n" + pycall.entry_ir(program, target)
@@ -300,7 +304,7 @@ def _described(out: Any) -> str:
 
 
 def _rows(x: Array, batch: tuple[int, ...]) -> Array:
-    """One row for each state, contiguous; as it is where that is so already."""
+    """Returns the array with one contiguous row for each state; without a copy if it has this form already."""
     if x.shape[:-1] != batch:
         x = np.broadcast_to(x, (*batch, x.shape[-1]))
     return np.ascontiguousarray(x.reshape(math.prod(batch), x.shape[-1]))
@@ -314,7 +318,7 @@ def _wrong_length(function: str, name: str, size: int, shape: tuple[int, ...]) -
 
 
 def _aligned(size: int, dtype: str) -> Array:
-    """Zeros that start on a cache line."""
+    """Returns zeros that start on a cache line."""
     itemsize = np.dtype(dtype).itemsize
     raw = np.zeros(size + 64 // itemsize, dtype)
     skip = (-raw.ctypes.data % 64) // itemsize

@@ -1,9 +1,9 @@
-"""Small dense loops as machine code: a few words in which linear algebra reads as on paper.
+"""Compiles small dense loops to machine code, from linear algebra written in Python.
 
-Programs are straight-line code for one robot; a solver loops, and its sizes come with the call. A `Function` is written
-by running Python once: `with f.loop(0, n) as i:` makes a loop of machine code, `a[i] = b[i] * c` a load, a product and
-a store. Rows are worked on eight numbers at a time, so arrays that are written end on a multiple of eight (`padded`),
-and whatever is read past the end of a row meets a zero on the other side of the product.
+Programs are straight-line code for one robot; a solver needs loops, and its sizes are arguments of the call. A
+`Function` is written by running Python once: `with f.loop(0, n) as i:` emits a loop, `a[i] = b[i] * c` a load, a
+product and a store. Rows are processed eight numbers at a time. Therefore arrays that are written are padded to a
+multiple of eight (`padded`), and numbers read past the end of a row are multiplied by zeros.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from contextlib import contextmanager
 from typing import Any
 
 LANES = 8
-FUSED = ("contract",)  # a product and a sum may be one operation
-TALL = 4 * LANES  # rows of a product of a matrix and a vector that are worked on together
+FUSED = ("contract",)  # allow LLVM to fuse a product and a sum
+TALL = 4 * LANES  # rows that a matrix-vector product processes together
 
 
 def padded(n: int, block: int = LANES) -> int:
-    """The next multiple of the lanes, or of another block."""
+    """Returns the next multiple of the lanes, or of another block."""
     return -(-n // block) * block
 
 
 class Function:
-    """A function under construction: `arguments` by name are "array" (of float64), "indices" (of int64) or
-    "integer"."""
+    """A function under construction: the kinds of `arguments` are "array" (of float64), "indices" (of int64) and
+    "integer".
+    """
 
     ir: Any
     real: Any
@@ -46,7 +47,7 @@ class Function:
         self.b = ir.IRBuilder(body)
         self._end_of_entry = lambda: self.entry.branch(body)
         self.arguments: dict[str, Any] = {}
-        self._ends: list[Any] = []  # where the loops go on that are open now, innermost last
+        self._ends: list[Any] = []  # blocks that follow the loops now open, innermost last
         for (key, kind), value in zip(arguments.items(), self.function.args, strict=True):
             if kind != "integer":
                 value.add_attribute("noalias")
@@ -61,7 +62,7 @@ class Function:
         return self.arguments[name]
 
     def number(self, x: Any) -> Number:
-        """A constant, or the number itself."""
+        """Returns a constant as a `Number`, or the number itself."""
         if isinstance(x, Number):
             return x
         return Number(
@@ -69,12 +70,12 @@ class Function:
         )
 
     def variable(self, value: Any) -> Variable:
-        """A number that changes: `.value`."""
+        """Returns a number that can be changed: assign to `.value`."""
         return Variable(self, self.number(value))
 
     @contextmanager
     def loop(self, start: Any, stop: Any, step: int = 1, *, down: bool = False) -> Iterator[Number]:
-        """The body once for each i from start up to, not including, stop; or from stop − 1 down to start."""
+        """Emits a loop over i from start up to, not including, stop; with `down`, from stop − 1 down to start."""
         start, stop = self.number(start), self.number(stop)
         at = self.variable(stop - step if down else start)
         head, body, after = (self.function.append_basic_block(word) for word in ("head", "loop", "after"))
@@ -93,12 +94,12 @@ class Function:
         self.b.position_at_end(after)
 
     def leave(self) -> None:
-        """Go on behind the innermost loop."""
+        """Emits a jump out of the innermost loop."""
         self.b.branch(self._ends[-1])
 
     @contextmanager
     def when(self, condition: Number) -> Iterator[None]:
-        """The body if the condition holds."""
+        """Emits the body as a branch that is taken if the condition holds."""
         yes, after = self.function.append_basic_block("yes"), self.function.append_basic_block("after")
         self.b.cbranch(condition.v, yes, after)
         self.b.position_at_end(yes)
@@ -109,16 +110,18 @@ class Function:
 
     @contextmanager
     def unless(self, condition: Number) -> Iterator[None]:
-        """The body if the condition does not hold."""
+        """Emits the body as a branch that is taken if the condition does not hold."""
         with self.when(~condition):
             yield
 
     def answer(self, status: Any) -> None:
-        """Return from here."""
+        """Emits a return from the function."""
         self.b.ret(self.b.trunc(self.number(status).v, self.ir.IntType(32)))
 
     def call(self, other: Function, **values: Any) -> Number:
-        """What another function of the module answers; it gets the arguments of the same name, and `values`."""
+        """Emits a call of another function of the module and returns its result. It gets the arguments of the same
+        name, and `values`.
+        """
         arguments = [self.number(values[name]) if name in values else self.arguments[name] for name in other.arguments]
         if "noinline" not in other.function.attributes:
             other.function.attributes.add("noinline")
@@ -127,7 +130,9 @@ class Function:
         return Number(self, self.b.sext(made, self.integer))
 
     def call_with(self, other: Function, table: ArrayView) -> Number:
-        """What another function answers whose arguments, numbers and addresses, lie in a table."""
+        """Emits a call of another function whose arguments, numbers and addresses, lie in a table; returns its
+        result.
+        """
         values = []
         for k, argument in enumerate(other.function.args):
             value = table[k].v
@@ -135,7 +140,7 @@ class Function:
         return Number(self, self.b.sext(self.b.call(other.function, values), self.integer))
 
     def finish(self, status: Any) -> None:
-        """The end of the function."""
+        """Ends the function."""
         self.answer(status)
         self._end_of_entry()
 
@@ -148,7 +153,7 @@ class Function:
         return Number(self, self.b.call(function, [x.v for x in values]))
 
     def as_real(self, i: Number) -> Number:
-        """An integer as a real number."""
+        """Converts an integer to a real number."""
         return Number(self, self.b.sitofp(i.v, self.real))
 
     def sqrt(self, x: Number) -> Number:
@@ -158,13 +163,13 @@ class Function:
         return self._intrinsic("llvm.fabs", x)
 
     def larger(self, a: Any, b: Any) -> Number:
-        """The larger; NaN if any is."""
+        """Returns the larger number; NaN if either is NaN."""
         return self._intrinsic("llvm.maximum", self.number(a), self.number(b))
 
     # --- rows, eight numbers at a time --------------------------------------------------------------------------------
 
     def _lanes(self, x: Any) -> Any:
-        """The same number in all lanes."""
+        """Returns a vector with the same number in all lanes."""
         b, none = self.b, self.ir.Constant(self.vector, self.ir.Undefined)
         one = b.insert_element(none, self.number(x).v, self.ir.Constant(self.ir.IntType(32), 0))
         zeros = self.ir.Constant(self.ir.VectorType(self.ir.IntType(32), LANES), [0] * LANES)
@@ -175,7 +180,7 @@ class Function:
         return load
 
     def add(self, to: ArrayView, x: Any, row: ArrayView, start: Any, stop: Any) -> None:
-        """to += x · row, from the block that holds `start`."""
+        """Emits to += x · row, from the block of lanes that contains `start`."""
         factor = self._lanes(x)
         with self.loop(self.block(start), stop, LANES) as j:
             product = self.b.fmul(factor, self._load(row, j), flags=FUSED)
@@ -183,13 +188,13 @@ class Function:
             self.b.store(total, to.at(j).v, align=8)
 
     def scale(self, row: ArrayView, x: Any, start: Any, stop: Any) -> None:
-        """row *= x, from the block that holds `start`."""
+        """Emits row *= x, from the block of lanes that contains `start`."""
         factor = self._lanes(x)
         with self.loop(self.block(start), stop, LANES) as j:
             self.b.store(self.b.fmul(factor, self._load(row, j)), row.at(j).v, align=8)
 
     def copy(self, to: ArrayView, row: ArrayView, start: Any, stop: Any) -> None:
-        """to = row, from the block that holds `start`."""
+        """Emits to = row, from the block of lanes that contains `start`."""
         with self.loop(self.block(start), stop, LANES) as j:
             self.b.store(self._load(row, j), to.at(j).v, align=8)
 
@@ -199,7 +204,9 @@ class Function:
             self.b.store(value, row.at(j).v, align=8)
 
     def dot(self, a: ArrayView, b: ArrayView, start: Any, stop: Any) -> Number:
-        """Σ a b, from the block that holds `start`; what lies around must be zero in one of the two."""
+        """Emits Σ a b, from the block of lanes that contains `start`; outside the range, one of the two must be
+        zero.
+        """
         slot = self.entry.alloca(self.vector)
         self.b.store(self._lanes(0.0), slot)
         with self.loop(self.block(start), stop, LANES) as j:
@@ -211,8 +218,9 @@ class Function:
         return Number(self, self.b.call(function, [zero, self.b.load(slot, typ=self.vector)], fastmath=("reassoc",)))
 
     def times(self, to: ArrayView, columns: ArrayView, vector: ArrayView, n: Any, m: Any) -> None:
-        """to = Σ vector_j column_j for n columns, which lie TALL-wise padded one behind the other; no sums across
-        lanes."""
+        """Emits to = Σ vector_j column_j for n columns, each padded to a multiple of TALL, contiguous; without sums
+        across lanes.
+        """
         b, zeros, stride = self.b, self._lanes(0.0), self.tall(self.number(m))
         slots = [self.entry.alloca(self.vector) for _ in range(TALL // LANES)]
         with self.loop(0, m, TALL) as i:
@@ -227,11 +235,11 @@ class Function:
                 b.store(b.load(slot, typ=self.vector), to.at(i + k * LANES).v, align=8)
 
     def padded(self, n: Number) -> Number:
-        """The next multiple of the lanes."""
+        """Returns the next multiple of the lanes."""
         return self.block(n + (LANES - 1))
 
     def tall(self, m: Number) -> Number:
-        """The next multiple of TALL."""
+        """Returns the next multiple of TALL."""
         return Number(self, self.b.and_((m + (TALL - 1)).v, self.ir.Constant(self.integer, -TALL)))
 
     def block(self, start: Any) -> Number:
@@ -315,7 +323,7 @@ class Number:
 
 
 class Variable:
-    """A number that changes."""
+    """A number in memory that can be changed."""
 
     slot: Any
     f: Function
@@ -336,7 +344,7 @@ class Variable:
 
 
 class ArrayView:
-    """An array, or what is left of one from some place on."""
+    """An array, or the rest of an array from some entry on."""
 
     f: Function
     v: Any
@@ -346,7 +354,7 @@ class ArrayView:
         self.f, self.v, self.kind = f, v, kind
 
     def at(self, i: Any) -> ArrayView:
-        """The same memory from entry i on."""
+        """Returns a view of the same memory from entry i on."""
         return ArrayView(self.f, self.f.b.gep(self.v, [self.f.number(i).v], source_etype=self.kind), self.kind)
 
     def __getitem__(self, i: Any) -> Number:
@@ -357,7 +365,9 @@ class ArrayView:
 
 
 def optimised_object(module: Any) -> bytes:
-    """The object file of a module of loops; unlike programs, which come optimised, loops profit from LLVM's passes."""
+    """Returns the object file of a module of loops. Programs are optimised already, but loops profit from LLVM's
+    passes.
+    """
     from . import cpu
 
     llvm, machine = cpu._llvm(), cpu._target_machine()

@@ -1,4 +1,4 @@
-"""Single operations of a program as LLVM IR."""
+"""Emits single operations of a program as LLVM IR."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Operations:
 
     @property
     def suffix(self) -> str:
-        """As intrinsics call the type."""
+        """Suffix of LLVM intrinsics for this type."""
         kind = f"f{self.t.itemsize * 8}"
         return kind if self.t.width == 1 else f"v{self.t.width}{kind}"
 
     def fresh(self) -> str:
-        """A new name."""
+        """Returns an unused name."""
         self._temporaries += 1
         return f"%t{self._temporaries}"
 
@@ -39,7 +39,7 @@ class Operations:
         raise NotImplementedError
 
     def compute(self, name: str, x: list[str]) -> str:
-        """One operation on named operands."""
+        """Emits one operation on named operands and returns the name of the result."""
         if name in _ARITHMETIC:
             return self._line(f"{_ARITHMETIC[name]} {FLAGS} {self.V} {x[0]}, {x[1]}")
         if name == "neg":
@@ -62,7 +62,7 @@ class Operations:
         return name
 
     def in_all_lanes(self, one: str) -> str:
-        """A vector of the same number."""
+        """Emits a vector that has the same number in all lanes."""
         first = self._line(f"insertelement {self.V} poison, {self.t.scalar} {one}, i32 0")
         return self._line(f"shufflevector {self.V} {first}, {self.V} poison, <{self.t.width} x i32> zeroinitializer")
 
@@ -70,7 +70,7 @@ class Operations:
         return self._line(f"select {self.B} {flag}, {self.V} {self.constant(yes)}, {self.V} {self.constant(no)}")
 
     def _logic(self, name: str, x: list[str]) -> str:
-        """Truth is a number other than zero."""
+        """Emits a logical operation; any number other than zero is true."""
         zero = self.constant(0.0)
         first = self._line(f"fcmp une {self.V} {x[0]}, {zero}")
         if name == "select":
@@ -81,14 +81,14 @@ class Operations:
         return self._choice(self._line(f"{name} {self.B} {first}, {second}"), 1.0, 0.0)
 
     def _sign(self, x: str) -> str:
-        """−1, 0 or 1; zero and NaN stay what they are."""
+        """Emits the sign: −1, 0 or 1; zero and NaN are returned unchanged."""
         low = self._line(f"fcmp olt {self.V} {x}, {self.constant(0.0)}")
         high = self._line(f"fcmp ogt {self.V} {x}, {self.constant(0.0)}")
         upper = self._line(f"select {self.B} {high}, {self.V} {self.constant(1.0)}, {self.V} {x}")
         return self._line(f"select {self.B} {low}, {self.V} {self.constant(-1.0)}, {self.V} {upper}")
 
     def _library(self, name: str, x: list[str]) -> str:
-        """Functions that robots rarely need go to the C library, lane by lane."""
+        """Emits calls of the C library lane by lane, for functions that robots rarely need."""
         T = self.t.scalar
         function = f"@{name}" + ("f" if T == "float" else "")
         self.declarations.add(f"declare {T} {function}({', '.join([T] * len(x))})")
@@ -104,7 +104,7 @@ class Operations:
     # --- sines and cosines --------------------------------------------------------------------------------------
 
     def sincos(self, x: list[str]) -> tuple[list[str], list[str]]:
-        """Sines and cosines of several single values gathered in one vector, or of vector values."""
+        """Emits sines and cosines: of several single values gathered in one vector, or of vector values."""
         self.uses_sincos = True
         return self._sincos_of_singles(x) if self.t.width == 1 else self._sincos_of_vectors(x)
 
@@ -143,7 +143,7 @@ class Operations:
         return sines, cosines
 
     def _call_sincos(self, vectors: list[str]) -> list[tuple[str, str]]:
-        """(sine, cosine) of one or two vectors."""
+        """Emits (sine, cosine) of one or two vectors."""
         D, count = f"<{self.t.sincos_lanes} x double>", len(vectors)
         results = f"{{{', '.join([D] * 2 * count)}}}"
         made = self._line(f"call {results} @sincos{count}({', '.join(f'{D} {x}' for x in vectors)})")

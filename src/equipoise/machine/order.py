@@ -1,9 +1,9 @@
-"""An order of instructions that keeps few values alive.
+"""Orders instructions so that few values are live at a time.
 
-A traced program comes level by level: all bodies outwards, then all inwards, with hundreds of values waiting. A
-processor with registers for each of thousands of threads has no room for them. The order is free as long as operands
-come first, so list scheduling takes what was made ready most recently, which walks the robot branch by branch, or what
-ends the most lives.
+A traced program proceeds level by level: all bodies outwards, then all inwards, with hundreds of live values. A
+processor whose registers are shared by thousands of threads has no room for them. Any order is valid if operands
+come first. So list scheduling takes the instruction that became ready last, which walks the robot branch by branch,
+or the one that ends the most live ranges.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from .program import Program
 from .registers import Registers
 
-Priority = Callable[[int, int, int], tuple[int, int, int]]  # (change of values alive, time made ready, instruction)
+# of (change of the number of live values, time made ready, instruction)
+Priority = Callable[[int, int, int], tuple[int, int, int]]
 
 _PRIORITIES: tuple[Priority, ...] = (
     lambda change, ready, k: (change, -ready, k),
@@ -25,17 +26,18 @@ _PRIORITIES: tuple[Priority, ...] = (
 
 @functools.lru_cache(maxsize=16)
 def compact_order(program: Program) -> tuple[int, ...]:
-    """Instructions (counted from 0) in the best order found; the program's own if none is better."""
+    """Returns instructions (counted from 0) in the best order found; the program's own if none is better."""
     graph = _Graph(program)
     orders: list[Sequence[int]] = [range(len(program)), *(graph.scheduled(priority) for priority in _PRIORITIES)]
     return tuple(min(orders, key=graph.most_alive))
 
 
 def batch_order(program: Program, registers: int, together: int) -> Sequence[int]:
-    """The order for W states side by side: the compact one where it goes to memory less often.
+    """Returns the order for W states side by side: the compact one where it needs fewer memory accesses.
 
-    Neighbours in the program's own order depend less on each other, so more of them are executed at once. Where blocks
-    go one by one, that weighs more (measured on humanoids), unless the compact order halves what waits.
+    Neighbours in the program's own order depend less on each other, so more of them are executed in parallel. If
+    blocks are processed one at a time, this matters more (measured on humanoids), unless the compact order halves
+    the number of live values.
     """
     graph, compact, own = _Graph(program), compact_order(program), range(len(program))
     if together == 1 and 2 * graph.most_alive(compact) > graph.most_alive(own):
@@ -44,12 +46,12 @@ def batch_order(program: Program, registers: int, together: int) -> Sequence[int
 
 
 def most_alive(program: Program, order: Sequence[int] | None = None) -> int:
-    """How many results wait for a later instruction at the worst moment of an order (of the best one found)."""
+    """Returns the largest number of live values in an order (default: the best one found)."""
     return _Graph(program).most_alive(compact_order(program) if order is None else order)
 
 
 class _Graph:
-    """Who needs whom."""
+    """Operands and users of every instruction."""
 
     def __init__(self, program: Program) -> None:
         first = program.first_instruction
@@ -72,7 +74,7 @@ class _Graph:
         return most
 
     def accesses(self, order: Sequence[int], capacity: int) -> int:
-        """How often a result goes to memory or comes from there."""
+        """Returns the number of stores and loads of spilled values."""
         registers = Registers(capacity, [self.operands[k] for k in order])
         count = 0
         for now, k in enumerate(order):
@@ -85,7 +87,9 @@ class _Graph:
         return count
 
     def scheduled(self, priority: Priority) -> list[int]:
-        """Greedy: of the instructions whose operands are there, always the one of least priority value."""
+        """Returns a greedy order: of the instructions whose operands are ready, always the one of least priority
+        value.
+        """
         missing = [len(operands) for operands in self.operands]
         waiting = [len(users) for users in self.users]
         ready_at = [0] * len(missing)
@@ -100,7 +104,7 @@ class _Graph:
         order: list[int] = []
         while heap:
             value, k = heapq.heappop(heap)
-            if done[k] or value != rank(k):  # an old entry; the right one is in the heap too
+            if done[k] or value != rank(k):  # an outdated entry; the heap contains the present one too
                 continue
             done[k] = True
             order.append(k)

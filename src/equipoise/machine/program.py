@@ -1,7 +1,8 @@
 """A program: straight-line arithmetic as plain data.
 
-Values are numbered: first the inputs, then the constants, then one value for each instruction. A program knows nothing
-of CasADi or LLVM; it is saved as one small file, runs on NumPy as it is (`evaluate`), and is emitted for CPU or GPU.
+Values are numbered: first the inputs, then the constants, then one value for each instruction. A program depends on
+neither CasADi nor LLVM: it is saved as one small file, NumPy can evaluate it (`evaluate`), and code is emitted from
+it for CPU or GPU.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from ..errors import CompileError
 
 Array = np.ndarray
 MAGIC = b"EQPROG01"
-LANES = 8  # columns side by side in `ColumnPrograms`
+LANES = 8  # columns solved side by side in `ColumnPrograms`
 
-# Instructions and how many operands each has. The position in this table is the code on disk.
+# Operations and their number of operands. The position in this table is the operation's code on disk.
 OPERATIONS: dict[str, int] = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "sqrt": 1, "sin": 1, "cos": 1, "abs": 1, "min": 2, "max": 2,
     "lt": 2, "le": 2, "eq": 2, "ne": 2, "not": 1, "and": 2, "or": 2, "select": 2, "floor": 1, "ceil": 1, "sign": 1,
@@ -54,7 +55,7 @@ class Output:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Inputs, constants, instructions, outputs."""
+    """A straight-line program: inputs, constants, instructions, outputs."""
 
     name: str
     inputs: tuple[Argument, ...]
@@ -64,7 +65,7 @@ class Program:
     right: Array  # int32, number of the second, or −1
     outputs: tuple[Output, ...]
     quaternions: tuple[tuple[int, int], ...] = ()  # (input, offset) of unit quaternions among the inputs
-    columns: ColumnPrograms | None = None  # a faster way to the same result, for processors
+    columns: ColumnPrograms | None = None  # the same result in two stages, which is faster on a CPU
 
     @functools.cached_property
     def n_inputs(self) -> int:
@@ -78,11 +79,13 @@ class Program:
         return len(self.code)
 
     def counts(self) -> dict[str, int]:
-        """How often each operation occurs."""
+        """Returns how often each operation occurs."""
         return {NAMES[code]: int(n) for code, n in zip(*np.unique(self.code, return_counts=True), strict=True)}
 
     def evaluate(self, *arrays: Array) -> Any:
-        """Run on NumPy, one instruction after the other: slow, plain, and the reference for every other back end."""
+        """Evaluates the program in NumPy, one instruction after the other: slow and simple, the reference for every
+        back end.
+        """
         batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in arrays))
         dtype = np.result_type(*arrays, np.float32)
         table: list[Any] = []
@@ -103,11 +106,11 @@ class Program:
 
     @property
     def identity(self) -> bytes:
-        """Returns its identity in the cache."""
+        """Returns the identity of the program in the cache."""
         return self.to_bytes()
 
     def to_bytes(self) -> bytes:
-        """One small file: a header in JSON, then the arrays."""
+        """Serialises the program: a header in JSON, then the arrays."""
         header = {
             "name": self.name,
             "inputs": [[argument.name, argument.size] for argument in self.inputs],
@@ -131,7 +134,7 @@ class Program:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Program:
-        """Read `to_bytes` back; anything else is a CompileError."""
+        """Reads the result of `to_bytes`; raises a CompileError for anything else."""
         if data[:8] != MAGIC:
             raise CompileError("these bytes are not an Equipoise program")
         try:
@@ -143,10 +146,10 @@ class Program:
         return program
 
     def _problem(self) -> str | None:
-        """What keeps these numbers from being a program; None if nothing does."""
+        """Returns the reason why these numbers are not a valid program, or None."""
         first, total = self.first_instruction, self.first_instruction + len(self.code)
         if total > np.iinfo(np.int32).max or not self.inputs or not self.outputs:
-            return "it has no inputs, no outputs, or too many values"
+            return "the program has no inputs, no outputs, or too many values"
         if (self.code >= len(NAMES)).any():
             return f"operation {self.code.max()} is unknown"
         own, binary = np.arange(first, total), _COUNTS[self.code] == 2
@@ -159,24 +162,24 @@ class Program:
         if any(not 0 <= k <= self.inputs[i].size - 4 for i, k in self.quaternions):
             return "a quaternion is not among the inputs"
         if self.columns and not self.columns.fits(self):
-            return "its columns have other sizes"
+            return "the sizes of its column programs do not fit"
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnPrograms:
-    """The result of a program, matrices that stand on top of each other, in two stages.
+    """Two stages that compute the result of a program: matrices on top of each other, solved column by column.
 
-    What is solved for many right sides is the same arithmetic for every column, so a processor does it for `LANES` of
-    them at once, with the vectors of one state in its inner cache. `first` gives (the numbers that all columns share
-    followed by the right sides; the last matrices, done). The other matrices have one program for each group of
-    columns: from (shared numbers, rows of the right side that are not zero in the whole group) to all rows of the
-    result. Right sides come group by group, row by row, matrix by matrix.
+    A solve with many right-hand sides runs the same arithmetic for every column, so a processor does it for `LANES`
+    columns at once, with the vectors of one state in its L1 cache. `first` gives (the numbers that all columns
+    share, followed by the right-hand sides; the last matrices, finished). Each group of columns of the other
+    matrices has a program, from (shared numbers, rows of the right-hand side that are not zero in the whole group)
+    to all rows of the result. Right-hand sides are ordered by group, then row, then matrix.
     """
 
     first: Program
     groups: tuple[Program, ...]
-    matrices: int  # that are solved
+    matrices: int  # number of matrices that are solved by columns
 
     @property
     def programs(self) -> tuple[Program, ...]:
@@ -184,16 +187,16 @@ class ColumnPrograms:
 
     @property
     def shared(self) -> int:
-        """How many numbers all columns share."""
+        """Number of values that all columns share."""
         return self.groups[0].inputs[0].size
 
     @property
     def right(self) -> int:
-        """Numbers of the right side of one matrix."""
+        """Number of values of the right-hand side of one matrix."""
         return LANES * sum(group.inputs[1].size for group in self.groups)
 
     def fits(self, program: Program) -> bool:
-        """Whether the stages go together, and with the program they belong to."""
+        """Returns whether the stages fit each other and the program they belong to."""
         forms = {(len(group.inputs), len(group.outputs)) for group in self.groups}
         if (
             forms != {(2, 1)}
@@ -214,7 +217,9 @@ class ColumnPrograms:
 
 
 def _parts(data: bytes) -> tuple[Any, ...]:
-    """The fields of the program in a file, each of the right kind and length; else one of Python's own errors."""
+    """Parses a file into the fields of a program; raises one of Python's built-in errors if a field has a wrong type or
+    length.
+    """
     size = int.from_bytes(data[8:16], "little")
     header, at = json.loads(data[16 : 16 + size]), 16 + size
 

@@ -1,9 +1,8 @@
-"""A way from Python into a kernel that costs a tenth of a microsecond, as LLVM IR.
+"""Calls a kernel from Python within a tenth of a microsecond, as LLVM IR.
 
-The kernel gets an entry point in CPython's own calling convention. It looks into the NumPy arrays it is given (their
-layout is part of NumPy's stable interface), makes the result array, and runs. Whatever is not a plain contiguous array
-of the right length and kind makes it return None, and the general path takes over; so does a state that fails the
-checks.
+The kernel gets an entry point in CPython's own calling convention. It reads the NumPy arrays directly (their layout
+is part of NumPy's stable interface), creates the result array, and runs. If an argument is not a plain contiguous
+array of the right length and dtype, or the state fails the checks, it returns None, and the general call takes over.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ import numpy as np
 from .program import Program
 from .target import Target
 
-# Offsets in NumPy's PyArrayObject_fields and places in its table of functions.
+# Offsets of fields in NumPy's PyArrayObject_fields, bytes.
 _TYPE, _DATA, _NDIM, _SHAPE, _STRIDES, _DESCR = 8, 16, 24, 32, 40, 56
-_PYARRAY_NEW = 93
-_METH_FASTCALL = 0x80
+_PYARRAY_NEW = 93  # index of PyArray_New in NumPy's table of C functions
+_METH_FASTCALL = 0x80  # CPython's flag of the calling convention
 
 
 @functools.cache
 def available() -> bool:
-    """Whether this interpreter lays objects out as the entry point expects; looked up on a live array."""
+    """Returns whether this interpreter lays objects out as the entry point expects, tested on a live array."""
     if (
         sys.implementation.name != "cpython"
         or sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -52,7 +51,7 @@ def available() -> bool:
 
 
 def entry_ir(program: Program, target: Target) -> str:
-    """`ptr @call(ptr self, ptr arguments, i64 count)` around `@run`."""
+    """Emits `ptr @call(ptr self, ptr arguments, i64 count)`, which calls `@run`."""
     n = len(program.inputs)
     lines = [
         "@context = global [6 x i64] zeroinitializer",  # ndarray, dtype, None, PyArray_New, Py_IncRef, Py_DecRef
@@ -85,7 +84,7 @@ def entry_ir(program: Program, target: Target) -> str:
 
 
 def _call_of_run(program: Program) -> list[str]:
-    """From the data of arguments and results to a status; results are dropped where it is not zero."""
+    """Emits the call of `@run` on the data of arguments and results; results are released if the status is not zero."""
     n = len(program.outputs)
     pointers = [f"ptr %data{k}" for k in range(len(program.inputs))] + [f"ptr %result{k}" for k in range(n)]
     lines = ["run:"]
@@ -122,7 +121,9 @@ def _field(k: int, name: str, offset: int, kind: str = "ptr") -> list[str]:
 
 
 def _checked_argument(k: int, size: int, itemsize: int, following: str) -> list[str]:
-    """An exact ndarray of the right dtype, one axis, the right length, contiguous and aligned."""
+    """Emits the test that an argument is exactly an ndarray: right dtype, one axis, right length, contiguous and
+    aligned.
+    """
     return [
         f"argument{k}:",
         f"  %slot{k} = getelementptr ptr, ptr %arguments, i64 {k}",
@@ -181,8 +182,11 @@ def _returned(count: int) -> list[str]:
 
 
 class _MethodDef(ctypes.Structure):
-    """A function's definition in CPython's own layout. As the function's `self` it lives until CPython has read it for
-    the last time, and so does the machine code that it holds."""
+    """A function definition in CPython's layout.
+
+    It is also the `self` of the function. So it lives, with the machine code it refers to, until CPython has read it
+    for the last time.
+    """
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -193,7 +197,7 @@ class _MethodDef(ctypes.Structure):
 
 
 def bind(code: Any, dtype: str) -> Any:
-    """The entry point of loaded code as a Python callable, which keeps the code alive."""
+    """Returns the entry point of loaded code as a Python callable, which keeps the code alive."""
     api = ctypes.pythonapi
     functions = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (api.Py_IncRef, api.Py_DecRef)]
     context = (ctypes.c_int64 * 6).from_address(code.address("context"))

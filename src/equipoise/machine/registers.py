@@ -1,8 +1,8 @@
-"""Which values stay in registers, which wait in memory.
+"""Decides which values stay in registers and which are spilled to memory.
 
-The order of a program is known in full, so the best choice is too: when registers run out, the value whose next use is
-furthest away goes to memory (Bélády). Inputs are there already. What LLVM then gets fits its registers: its own
-allocator, whose effort grows faster than the program, has nothing left to decide.
+The order of a program is known in full, so the best choice is too: when registers run out, the value whose next use
+is furthest away is spilled (Bélády's algorithm). Inputs are in memory anyway. The code then fits the registers, so
+LLVM's own allocator, whose time grows faster than the program, has nothing left to decide.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ NEVER = 1 << 60
 
 
 class Registers:
-    """Keeps track while a program is written out, step by step.
+    """Register allocation of a program that is written out step by step.
 
     Args:
         capacity: values that may be in registers at once.
@@ -34,14 +34,14 @@ class Registers:
                 self._uses.setdefault(value, []).append(step)  # last use first: the next one is at the end
 
     def next_use(self, value: int, now: int) -> int:
-        """The first step after `now` that uses the value."""
+        """Returns the first step after `now` that uses the value."""
         uses = self._uses.get(value, [])
         while uses and uses[-1] <= now:
             uses.pop()
         return uses[-1] if uses else NEVER
 
     def hold(self, value: int, name: str, now: int) -> list[tuple[int, str]]:
-        """Keep a value that is used later; returns (value, name) of those that leave their registers for it."""
+        """Puts a value that is used later into a register; returns (value, name) of those that are spilled for it."""
         if self.next_use(value, now) == NEVER:
             return []
         self.names[value] = name
@@ -52,13 +52,13 @@ class Registers:
         return leaving
 
     def clear(self, now: int) -> list[tuple[int, str]]:
-        """Give up all registers; returns (value, name) of those that the step `now` or a later one uses."""
+        """Frees all registers; returns (value, name) of those that the step `now` or a later one uses."""
         leaving = [(value, name) for value, name in self.names.items() if self.next_use(value, now - 1) != NEVER]
         self.names.clear()
         return leaving
 
     def slot(self, value: int) -> int:
-        """A place in memory for a value."""
+        """Assigns a place in memory to a value and returns it."""
         if self._free:
             self.slots[value] = self._free.pop()
         else:
@@ -67,7 +67,7 @@ class Registers:
         return self.slots[value]
 
     def release(self, values: Sequence[int], now: int) -> None:
-        """Forget values that no later step uses."""
+        """Forgets values that no later step uses."""
         for value in values:
             if self.next_use(value, now) == NEVER:
                 self.names.pop(value, None)

@@ -1,8 +1,8 @@
-"""Between the user's arrays and the lanes of the processor, as LLVM IR.
+"""Emits LLVM IR that moves data between the user's arrays and the lanes of the processor.
 
-A batch comes as rows, one state after the other; a lane wants the same number of W states side by side. Blocks of W×W
-numbers are transposed in registers. Large results are streamed past the caches: every row is shifted in registers to
-whole cache lines, which writes memory once instead of reading it first.
+A batch is an array of rows, one per state; vector code needs the same entry of W states side by side. Blocks of W×W
+numbers are transposed in registers. Large results bypass the caches by non-temporal stores: every row is shifted in
+registers to whole cache lines, so that memory is written without being read first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ CACHE_LINE = 64
 
 
 def transposed(vectors: list[str], lanes: int, V: str, tag: str) -> tuple[list[str], list[str]]:
-    """(names of the W columns, IR): a butterfly of two-source shuffles, log₂ W deep."""
+    """Transposes W vectors by a butterfly of two-source shuffles, log₂ W deep; returns (names of the W columns, IR)."""
     lines, step = [], 1
     while step < lanes:
         result = list(vectors)
@@ -37,7 +37,7 @@ def _row_pointers(base: str, tag: str, row: int, lanes: int, T: str) -> list[str
 
 
 def load_rows_ir(name: str, size: int, lanes: int, T: str) -> str:
-    """`void @name(ptr rows, ptr lanes_out)`: W rows of `size` numbers to `size` vectors."""
+    """Emits `void @name(ptr rows, ptr lanes_out)`: W rows of `size` numbers to `size` vectors."""
     V, whole = f"<{lanes} x {T}>", size // lanes * lanes
     bytes_each = 8 if T == "double" else 4
     lines = [f"define internal void @{name}(ptr %rows, ptr noalias %out) noinline nounwind {{", "entry:"]
@@ -71,7 +71,7 @@ def load_rows_ir(name: str, size: int, lanes: int, T: str) -> str:
 
 
 def _fetch(table: str, group: str, lanes: int, V: str, align: int) -> list[str]:
-    """Load the vectors of W consecutive entries of a row, from where the table says."""
+    """Emits loads of the vectors of W consecutive entries of a row, from the offsets in the table."""
     lines = []
     for k in range(lanes):
         lines += [
@@ -86,7 +86,7 @@ def _fetch(table: str, group: str, lanes: int, V: str, align: int) -> list[str]:
 
 
 def _tail(columns: list[str], rest: int, V: str, T: str, bytes_each: int, place: str) -> list[str]:
-    """The last `rest` < W numbers of each row, by way of the stack."""
+    """Emits the stores of the last `rest` < W numbers of each row, through a vector on the stack."""
     lines = []
     for k, column in enumerate(columns):
         lines += [
@@ -98,16 +98,18 @@ def _tail(columns: list[str], rest: int, V: str, T: str, bytes_each: int, place:
 
 
 def table_ir(name: str, slots: Sequence[int], lanes: int, bytes_each: int) -> str:
-    """`@name`: for every entry of a row, filled up to whole vectors, how many bytes behind `values` its vector lies."""
+    """Emits the table `@name`: for every entry of a row, padded to whole vectors, the offset of its vector from
+    `values` in bytes.
+    """
     padded = [*slots, *[0] * (-len(slots) % lanes)]
     entries = ", ".join(f"i32 {slot * lanes * bytes_each}" for slot in padded)
     return f"@{name} = internal constant [{len(padded)} x i32] [{entries}], align {CACHE_LINE}"
 
 
 def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: int | None = None) -> str:
-    """`void @name(ptr values, ptr rows)`: W rows of `size` numbers, by the table of their entries.
+    """Emits `void @name(ptr values, ptr rows)`: W rows of `size` numbers, by the table of their entries.
 
-    The rows lie behind each other, or `stride` numbers apart.
+    Rows are contiguous, or `stride` numbers apart.
     """
     V, whole, rest = f"<{lanes} x {T}>", size // lanes * lanes, size % lanes
     bytes_each = 8 if T == "double" else 4
@@ -142,13 +144,15 @@ def store_rows_ir(name: str, table: str, size: int, lanes: int, T: str, stride: 
 def stream_rows_ir(
     name: str, table: str, size: int, lanes: int, T: str, stride: int | None = None, *, aligned: bool
 ) -> str:
-    """Like `store_rows_ir`, with whole vectors written past the caches. For size ≥ 2 W only.
+    """Emits the same function as `store_rows_ir` with non-temporal stores of whole vectors. Requires size ≥ 2 W.
 
-    Row k starts `head` numbers before a place where a vector may be written so. Its head goes out alone; then each
-    vector is put together from the last one and this one; what is left behind the last goes out alone again.
+    Row k starts `head` numbers before an address that such a store may use. Its head is stored by a masked store;
+    then each vector is combined from the previous and the present one; the numbers after the last whole line are
+    stored by a masked store again.
 
     Args:
-        aligned: the first of the W rows begins at such a place, so heads are known. If not, they are found at run time,
+        aligned: the first of the W rows starts at such an address, so heads are known at compile time. Otherwise
+            they are found at run time, which needs instructions of AVX-512.
             which only AVX-512 has instructions for.
     """
     writer = _AlignedStream if aligned else _Stream
@@ -156,7 +160,7 @@ def stream_rows_ir(
 
 
 class _Stream:
-    """Writes `stream_rows_ir`, section by section, for rows that begin anywhere."""
+    """Writes `stream_rows_ir` section by section, for rows that start at any address."""
 
     def __init__(self, table: str, size: int, lanes: int, T: str, stride: int) -> None:
         self.table, self.size, self.lanes, self.T, self.stride = table, size, lanes, T, stride
@@ -217,7 +221,9 @@ class _Stream:
         return [self._masked(f"%c{k}", f"%row{k}", f"%before{k}")]
 
     def _shift(self, k: int) -> list[str]:
-        """How many numbers of row k come before its first whole cache line, as a number, as indices, and as a mask."""
+        """Emits the count of numbers of row k before its first whole cache line, as a number, as indices, and as a
+        mask.
+        """
         count = ", ".join(f"{self.integer} {lane}" for lane in range(self.lanes))
         narrow = f"add i64 %head{k}, 0" if self.integer == "i64" else f"trunc i64 %head{k} to i32"
         return [
@@ -241,7 +247,7 @@ class _Stream:
         ]
 
     def _end(self, k: int) -> list[str]:
-        """What of the last whole vector lies behind the last whole line."""
+        """Emits the store of the part of the last whole vector that lies after the last whole line."""
         return [
             f"  %after{k} = xor {self.M} %before{k}, splat (i1 true)",
             f"  %end{k} = getelementptr {self.T}, ptr %row{k}, i64 {self.whole - self.lanes}",
@@ -249,7 +255,7 @@ class _Stream:
         ]
 
     def _rest(self) -> list[str]:
-        """The numbers behind the last whole vector."""
+        """Emits the stores of the numbers after the last whole vector."""
         rest = self.size - self.whole
         if not rest:
             return []
@@ -263,7 +269,9 @@ class _Stream:
 
 
 class _AlignedStream(_Stream):
-    """The same for rows of which the first begins on a cache line: W rows end on a whole vector again."""
+    """Writes `stream_rows_ir` for blocks of rows whose first row starts on a cache line; so does the first row of the
+    next W rows.
+    """
 
     def _permutation(self) -> list[str]:
         return []
@@ -272,7 +280,7 @@ class _AlignedStream(_Stream):
         return []
 
     def _before(self, k: int) -> int:
-        """Numbers of row k before its first whole vector."""
+        """Returns the count of numbers of row k before its first whole vector."""
         return -k * self.stride % self.lanes
 
     def _mask(self, lanes: range) -> str:

@@ -1,8 +1,8 @@
-"""The instructions of a program for W states side by side, as several functions that follow each other.
+"""Splits the code for W states side by side into functions that fit the instruction cache.
 
-The code of a humanoid does not fit the cache for instructions; fetching it for every block costs a tenth of the time.
-So it is cut into sections that do, and each section goes over a few blocks of states before the next one is fetched.
-What later sections need waits in memory, block by block.
+The code of a humanoid does not fit the instruction cache; fetching it for every block costs a tenth of the time.
+Therefore it is cut into sections that fit, and each section processes a few blocks of states before the next one is
+fetched. Values that a later section needs are stored in scratch memory, separately for every block.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from .order import batch_order
 from .program import Program
 from .target import Target
 
-SECTION = 2 * BLOCK  # instructions: some 3 KB of code
+SECTION = 2 * BLOCK  # instructions per section, about 3 KB of code
 
 
 class SectionedBody(FunctionBody):
-    """Writes `i32 @body0(ptr in, ptr out, ptr memory)`, `@body1`, …: inputs and results in lanes, and what waits.
+    """Writes the sections `i32 @body0(ptr in, ptr out, ptr memory)`, `@body1`, …; inputs and results are in lanes.
 
-    Where blocks go one by one, all is one function and what waits is on its stack.
+    If blocks are processed one at a time, there is a single function and spilled values are on its stack.
     """
 
     count: int
@@ -32,7 +32,7 @@ class SectionedBody(FunctionBody):
 
     @property
     def waiting(self) -> int:
-        """Vectors of memory that the sections of a block share."""
+        """Number of vectors of scratch memory that the sections of a block share."""
         return 0 if self.t.together == 1 else self.registers.slot_count
 
     def lines(self) -> list[str]:
@@ -57,7 +57,7 @@ class SectionedBody(FunctionBody):
             f"define internal i32 @{self.name}{self.count}({pointers}) noinline nounwind {{",
             *self._frame(),
             *self.text,
-            f"  ret i32 {'0' if self.count else '%status'}",  # the first section looks at the state
+            f"  ret i32 {'0' if self.count else '%status'}",  # only the first section checks the state
             "leave:",
             "  ret i32 0",
             "}",

@@ -1,8 +1,9 @@
-"""Sine and cosine of several angles at once, as LLVM IR.
+"""Emits sine and cosine of several angles at once as LLVM IR.
 
-Reduction by multiples of π/2 held in three parts with fused multiply-add; the first difference is exact, so the reduced
-angle is good to the last bit for |x| up to 2²⁰. Polynomials fitted at Chebyshev points of [0, (π/4)²]; their errors,
-2e-17 and 1e-18, are below the rounding. Larger angles go to the C library, lane by lane.
+The angle is reduced by multiples of π/2, which is held in three parts, with fused multiply-add. The first difference
+is exact, so the reduced angle is accurate to the last bit for |x| up to 2²⁰. The polynomials are fitted at Chebyshev
+points of [0, (π/4)²]; their errors, 2e-17 and 1e-18, are below the rounding error. Larger angles are passed to the C
+library lane by lane.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ _ROUND = 1.5 * 2.0**52  # adding it rounds to an integer, which then stands in t
 
 
 def sincos_ir(lanes: int, count: int = 1) -> str:
-    """`@sincos1(V)` → {sine, cosine}, `@sincos2(V, V)` → two of each, with V = <lanes x double>.
+    """Emits `@sincos1(V)` → {sine, cosine} or `@sincos2(V, V)` → two of each, with V = <lanes x double>.
 
-    Two at once load the constants once, and neither waits for its own last instruction.
+    Two vectors at once load the constants once, and hide each other's latency.
     """
     return "\n".join(_Sincos(lanes, count).lines())
 
 
 class _Sincos:
-    """Writes the function, section by section; names of vector k end on k."""
+    """Writes the function section by section; names that belong to vector k end in k."""
 
     def __init__(self, lanes: int, count: int) -> None:
         self.lanes, self.count, self.suffix = lanes, count, f"v{lanes}f64"
@@ -71,7 +72,7 @@ class _Sincos:
         ]
 
     def _returned(self, results: str, kind: str) -> list[str]:
-        """Sine and cosine of each vector."""
+        """Emits the return of sine and cosine of each vector."""
         lines, last = [], "poison"
         for k, value in enumerate(f"%{name}_{kind}_{k}" for k in range(self.count) for name in "sc"):
             lines.append(f"  %{kind}_results{k} = insertvalue {results} {last}, {self.V} {value}, {k}")
@@ -79,10 +80,10 @@ class _Sincos:
         return [*lines, f"  ret {results} {last}"]
 
     def _constant(self, x: float) -> str:
-        """A constant in all lanes."""
+        """Returns the name of a constant in all lanes; emits its load at the first use."""
         place = self.constants.place(x)
         name = f"%constant{place}"
-        if len(self.loads) == 4 * place:  # a new one
+        if len(self.loads) == 4 * place:  # the constant is new
             self.loads += [
                 f"  {name}_at = getelementptr double, ptr {POINTER}, i64 {place}",
                 f"  {name}_one = load double, ptr {name}_at",
@@ -97,7 +98,7 @@ class _Sincos:
         return f"  %{name} = call {V} @llvm.fma.{self.suffix}({V} {a}, {V} {b}, {V} {c})"
 
     def _far(self) -> list[str]:
-        """Is any angle too large for the reduction?"""
+        """Emits the test whether any angle is too large for the reduction."""
         return [
             f"  %ax = call {self.V} @llvm.fabs.{self.suffix}({self.V} %x)",
             f"  %far = fcmp ogt {self.V} %ax, {self._constant(FAST_LIMIT)}",
@@ -105,7 +106,7 @@ class _Sincos:
         ]
 
     def _reduced(self) -> list[str]:
-        """r = x − j π/2, with j the nearest integer to x / (π/2)."""
+        """Emits r = x − j π/2, with j the nearest integer to x / (π/2)."""
         c = self._constant
         return [
             self._fma("turns", "%x", c(1 / _PI_2[0]), c(_ROUND)),
@@ -117,7 +118,9 @@ class _Sincos:
         ]
 
     def _polynomials(self) -> list[str]:
-        """sin r = r + r³ P(r²) and cos r = 1 − r²/2 + r⁴ Q(r²); what rounding 1 − r²/2 drops comes back with Q."""
+        """Emits sin r = r + r³ P(r²) and cos r = 1 − r²/2 + r⁴ Q(r²); the rounding error of 1 − r²/2 is added to Q's
+        term.
+        """
         V, c = self.V, self._constant
         return [
             *self._horner("s", _SIN),
@@ -142,7 +145,9 @@ class _Sincos:
         return lines
 
     def _quadrants(self) -> list[str]:
-        """Sine and cosine change places where j is odd; the sine's sign is bit 1 of j, the cosine's that of j + 1."""
+        """Emits the choice by quadrant: sine and cosine change places if j is odd; bit 1 of j is the sign of the sine,
+        bit 1 of j + 1 that of the cosine.
+        """
         V, I, B = self.V, self.I, self.B
         return [
             f"  %bits = bitcast {V} %turns to {I}",
@@ -166,12 +171,12 @@ class _Sincos:
 
 
 def _numbered(line: str, k: int) -> str:
-    """The line for vector k; constants are common to all."""
+    """Returns the line for vector k; constants are shared by all vectors."""
     return re.sub(r"%(?!constant)\w+", lambda name: f"{name[0]}_{k}", line)
 
 
 def _library(lanes: int, V: str, B: str) -> list[str]:
-    """The C library's values in the lanes that are far; the others keep theirs, whoever stands beside them."""
+    """Emits the C library's values for lanes with large angles; the other lanes keep the result of the polynomials."""
     lines = []
     for k in range(lanes):
         lines += [

@@ -1,13 +1,14 @@
-"""The digest of the source behind a function: equal as long as nothing that the function runs has changed.
+"""Computes the digest of the source behind a function, equal as long as nothing that the function runs has changed.
 
-A file is read as its top-level statements. A statement depends on every definition of this package that it names: by a
-global name, by an import (also one inside a function, under TYPE_CHECKING or in a stub, so that classes of annotated
-arguments count), or as an attribute of a module. The digest covers all that can be reached from a function, classes as
-wholes; comments and docstrings are left out. Names are resolved without regard to scopes, so that a digest may depend
-on too much, never on too little. Nothing is imported for it.
+A file is read as its top-level statements. A statement depends on every definition of this package that it names: by
+a global name, by an import (also one inside a function, under TYPE_CHECKING or in a stub, so that classes of
+annotated arguments count), or as an attribute of a module. The digest covers all statements that can be reached from
+a function; a class counts as a whole; comments and docstrings are left out. Names are resolved without regard to
+scopes, so a digest may depend on too much, never on too little. No module is imported for it.
 
-Digests are cached by the sizes and dates of all source files, what was read of a file by its content. A process whose
-source files changed after its start runs what no file contains any more: it gets no digest.
+Digests are cached under the sizes and dates of all source files; the parsed form of a file is cached under its
+content. A process whose source files changed after its start runs code that no file contains any more, so it gets no
+digest.
 """
 
 from __future__ import annotations
@@ -27,29 +28,32 @@ from .cache import CacheWarning, key, shared_cache
 
 ROOT = Path(__file__).parent.parent
 DEFINITIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
-TICK = 10_000_000  # ns; dates of files are no finer than the clock ticks of the kernel
-EFFECT = ""  # name of statements that bind nothing: they run for their effect on the module
+TICK = 10_000_000  # ns; the kernel's clock ticks limit the resolution of file dates
+EFFECT = ""  # name given to statements that bind no name but run for their effect on the module
 
 Node = tuple[str, int]  # module, index of one of its top-level statements
 
 
 class Statement(NamedTuple):
-    """A top-level statement."""
+    """One top-level statement of a source file."""
 
     digest: str  # of its syntax tree
-    names: list[str]  # that it reads, as dotted text
+    names: list[str]  # names that it reads, as dotted text
 
 
 class Module(NamedTuple):
-    """What a source file says."""
+    """The statements, definitions and imports of a source file."""
 
     statements: list[Statement]
     defined: dict[str, list[int]]  # name → statements that bind it
-    imported: dict[str, list[list[str]]]  # name → [module, name in it] of ours that it may stand for, wherever imported
+    # name → [module, name in it] of this package that it may refer to, wherever it is imported
+    imported: dict[str, list[list[str]]]
 
 
 def digest(roots: frozenset[str]) -> str | None:
-    """Digest of the source behind functions and classes, "module:name" each; None if files changed after the start."""
+    """Returns the digest of the source behind functions and classes ("module:name" each), or None if files changed
+    after the start.
+    """
     files = _files()
     return None if files is None else _digest(roots, files)
 
@@ -61,7 +65,7 @@ def _digest(roots: frozenset[str], files: Files) -> str:
 
 
 def unchanged() -> bool:
-    """Whether the source files still are what digests were taken of, so that results may be cached under them."""
+    """Returns whether the source files are unchanged since digests were taken, so that results may be cached."""
     files = _files()
     return files is not None and Files().state == files.state
 
@@ -74,7 +78,7 @@ def _digest_of(nodes: set[Node], files: Files) -> str:
 
 
 class Files:
-    """The source files of a package as they are now."""
+    """The source files of a package in their present state."""
 
     def __init__(self, root: Path = ROOT) -> None:
         found = sorted(_scanned(str(root)))
@@ -86,7 +90,7 @@ class Files:
 
     @functools.cached_property
     def paths(self) -> dict[str, str]:
-        """Module → its file."""
+        """Module → path of its file."""
         modules = {}
         for path in self._found:
             if path.endswith(".pyi"):
@@ -96,11 +100,11 @@ class Files:
         return modules
 
     def module(self, name: str) -> Module:
-        """What a file says; read when first wanted."""
+        """Returns the parsed content of a module; reads the file when it is first needed."""
         if name not in self._modules:
             path = Path(self.paths[name])
             package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            stub = path.with_suffix(".pyi")  # where a package lists names that it imports when first used
+            stub = path.with_suffix(".pyi")  # a stub in which a package lists the names that it imports lazily
             text = path.read_bytes() + (b"\n" + stub.read_bytes() if str(stub) in self._found else b"")
             made = shared_cache().get(key("module", _own_text(), package, text), lambda: _written(text, package))
             statements, defined, imported = json.loads(made)
@@ -113,18 +117,19 @@ def _files() -> Files | None:
     files = Files()
     if files.newest <= _STARTED - TICK:
         return files
-    text = f"source files in {ROOT} changed after this process had started: it caches nothing more; start it anew"
+    text = f"source files in {ROOT} changed after this process started, so it caches nothing; restart it"
     warnings.warn(text, CacheWarning, stacklevel=2)
     return None
 
 
 def _scanned(folder: str) -> Iterator[tuple[str, int, int, int, int]]:
-    """(path, size, ns of the last change, ns of the last writing, inode) of each source file."""
+    """Yields (path, size, ns of the last change, ns of the last write, inode) of each source file."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith((".py", ".pyi")):
                 status = entry.stat()
-                # Nobody can set the time of the last change, which only POSIX has.
+                # A program cannot set the time of the last change (ctime), unlike that of the last write; only POSIX
+                # has it.
                 changed = status.st_ctime_ns if os.name == "posix" else status.st_mtime_ns
                 yield entry.path, status.st_size, changed, status.st_mtime_ns, status.st_ino
             elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
@@ -144,11 +149,11 @@ def _written(text: bytes, package: str) -> bytes:
 
 
 def parsed(text: bytes, package: str) -> Module:
-    """Read a source file.
+    """Parses a source file.
 
     Args:
         text: of the file.
-        package: that its relative imports start from.
+        package: package that its relative imports start from.
     """
     module = Module([], {}, {})
     for statement in ast.parse(text).body:
@@ -157,13 +162,15 @@ def parsed(text: bytes, package: str) -> Module:
             continue
         for name in _bound(statement) or [EFFECT]:
             module.defined.setdefault(name, []).append(len(module.statements))
-        tree = ast.dump(statement)  # without docstrings, which `_names` took out
+        tree = ast.dump(statement)  # `_names` has removed the docstrings
         module.statements.append(Statement(hashlib.sha256(tree.encode()).hexdigest()[:32], sorted(names)))
     return module
 
 
 def _names(statement: ast.stmt, package: str, imported: dict[str, list[list[str]]]) -> set[str]:
-    """All names in a statement, attributes with what they belong to; takes out docstrings, and notes our imports."""
+    """Returns all names in a statement, attributes as dotted names; removes docstrings and records imports of this
+    package.
+    """
     names: set[str] = set()
     waiting: list[ast.AST] = [statement]
     while waiting:
@@ -185,7 +192,7 @@ def _names(statement: ast.stmt, package: str, imported: dict[str, list[list[str]
 
 
 def _dotted(node: ast.AST) -> str | None:
-    """ "a.b.c" of an attribute of a name, "a" of a name, None of anything else."""
+    """Returns "a.b.c" for an attribute of a name, "a" for a name, None for anything else."""
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -194,7 +201,7 @@ def _dotted(node: ast.AST) -> str | None:
 
 
 def _bound(statement: ast.stmt) -> list[str]:
-    """Names that a top-level statement binds, at any depth but inside functions and classes."""
+    """Returns the names that a top-level statement binds, at any depth except inside functions and classes."""
     names: list[str] = []
     waiting: list[ast.AST] = [statement]
     while waiting:
@@ -218,7 +225,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def reached(roots: frozenset[str], files: Files) -> set[Node]:
-    """All statements that some functions and classes depend on, "module:name" each."""
+    """Returns all statements that some functions and classes ("module:name" each) depend on."""
     found: set[Node] = set()
     seen = {(root.split(":")[0], root.split(":")[1]) for root in roots}
     waiting = list(seen)
@@ -234,7 +241,9 @@ def reached(roots: frozenset[str], files: Files) -> set[Node]:
 
 
 def _resolved(name: tuple[str, str], files: Files) -> Iterator[Node]:
-    """The statements that a (module, dotted name) stands for; all of a module that is used as a whole."""
+    """Yields the statements that a (module, dotted name) refers to; all statements of a module that is used as a
+    whole.
+    """
     waiting, seen = [name], set()
     while waiting:
         at = module, dotted = waiting.pop()

@@ -24,22 +24,24 @@ MAX_BODIES = 2000  # some minutes of tracing and compiling
 
 
 def kernel(tree: Tree, name: str, *, places: Sequence[Place] = (), representation: str | None = None) -> Kernel:
-    """The kernel of one equation for one robot."""
+    """Returns the kernel of one equation for one robot."""
     return kernel_of(cached(traced, tree, name, list(places), representation))
 
 
 def kernel_of(program: Program, *, strict: bool = True) -> Kernel:
-    """A kernel whose machine code comes from the cache if it is there."""
+    """Returns a kernel that takes its machine code from the cache if it is there."""
     return Kernel(program, cached_object, strict=strict)
 
 
 def cached_object(program: Program, target: Target) -> bytes:
-    """The object file of a program for a target."""
+    """Returns the object file of a program for a target."""
     return cached(object_code, program, target, on=cpu.fingerprint())
 
 
 def traced(tree: Tree, name: str, places: Sequence[Place], representation: str | None) -> Program:
-    """Write an equation on symbols and record it. Needs CasADi; the cache spares it."""
+    """Builds an equation on symbols and records it as a program. This needs CasADi, unless the cache has the
+    program.
+    """
     from ..equations import catalogue
     from ..equations.symbols import SX
     from .trace import trace_columns
@@ -62,7 +64,7 @@ def traced(tree: Tree, name: str, places: Sequence[Place], representation: str |
         names += [f"wrench{k}" for k in range(len(places))]
     symbols = {argument: SX.sym(argument, catalogue.argument_size(tree, argument)) for argument in names}
     quaternions = [(k, start) for k, argument in enumerate(names) if argument[0] == "q" for start in tree.quaternions]
-    if equation.columns is None or tree.nv <= LANES:  # for a single group of columns it does not pay
+    if equation.columns is None or tree.nv <= LANES:  # for a single group of columns the second stage does not pay off
         return _recorded(name, symbols, equation.build(tree, *symbols.values(), **options), quaternions)
     columns = equation.columns(tree, *symbols.values(), lanes=LANES)
     program = _recorded(name, symbols, columns.whole, quaternions)
@@ -77,10 +79,10 @@ def _recorded(name: str, symbols: dict[str, Any], result: Any, quaternions: list
 
 
 def compile_all(programs: Sequence[Program], *, single: bool, batch: bool) -> None:
-    """Bring the objects of many programs into the cache, several at a time.
+    """Compiles the objects of many programs into the cache, several at a time.
 
-    LLVM holds one lock per process, so the work goes to processes of its own: each reads a program from its standard
-    input and leaves the object in the cache.
+    LLVM has one lock per process, so each program is compiled in a process of its own, which reads it from standard
+    input and writes the object to the cache.
     """
     modes = (False,) * single + (True,) * batch
     jobs = [(program, mode) for program in programs for mode in modes]

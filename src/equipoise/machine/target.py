@@ -1,4 +1,4 @@
-"""What emitted code may use, and how its memory is laid out."""
+"""Properties of the processor that code is emitted for, and the layout of outputs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from .program import Program
 
 FLAGS = "reassoc nsz contract"  # fused multiply-add and reordering; nothing that assumes finite numbers
 QUATERNION_TOLERANCE = 2e-6  # on the squared length: 1e-6 on the length
-NOT_FINITE, NOT_UNIT = 1, 2  # bits of the status a kernel returns
+NOT_FINITE = 1  # bit of a kernel's status: an input is NaN or infinite
+NOT_UNIT = 2  # bit of a kernel's status: a quaternion does not have unit length
 
 
 @dataclass(frozen=True)
 class Target:
-    """One kind of code for one kind of processor."""
+    """Instruction set and vector width for which code is emitted."""
 
     dtype: str  # "float64" or "float32"
-    width: int  # states side by side; 1 for single states
+    width: int  # states processed in the lanes of a vector; 1 for single states
     sincos_lanes: int  # doubles in one vector register
-    streams_anywhere: bool  # AVX-512: past the caches to any address; elsewhere only from a cache line on
+    streams_anywhere: bool  # AVX-512: non-temporal stores can start at any address; without it only at a cache line
     registers: int  # values to keep in registers at once
 
     @property
@@ -37,17 +38,21 @@ class Target:
 
     @property
     def together(self) -> int:
-        """Blocks of states that a section of code goes over. With AVX-512, more than one do not fit the inner cache."""
+        """Number of blocks of states that one section of code processes in turn. With AVX-512 only one fits the L1
+        cache.
+        """
         return 1 if self.streams_anywhere else 4
 
     @property
     def alignment(self) -> int:
-        """Of a value in memory."""
+        """Alignment of a value in memory, bytes."""
         return min(self.width * self.itemsize, 64)
 
 
 def compact_slots(program: Program) -> tuple[np.ndarray, list[np.ndarray]]:
-    """(values that outputs need, each once; for every output the slot of each entry). Slot 0 holds zero."""
+    """Returns the numbers of the values that outputs need, each once, and for every output the slot of each entry. Slot
+    0 holds zero.
+    """
     needed = np.unique(np.concatenate([output.values for output in program.outputs]))
     needed = needed[needed >= 0]
     return needed, [np.where(o.values < 0, 0, np.searchsorted(needed, o.values) + 1) for o in program.outputs]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 _limit: int | None = None
-PARTS_EACH = 8  # for each thread: at the end one waits for at most a part of the other's
+PARTS_EACH = 8  # parts per thread: at the end, a thread waits for at most one part of another thread
 
 
 def thread_count() -> int:
@@ -40,23 +40,25 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="equipoise")
 
 
-if hasattr(os, "register_at_fork"):  # a forked child has the pools but none of their threads: it makes its own
+if hasattr(os, "register_at_fork"):  # A forked child inherits the pools without their threads, so it creates new ones.
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def run_in_parts(work: Callable[[int, int], int], total: int, least: int = 1) -> int:
-    """`work(start, stop)` over parts of range(total), taken by whichever thread is free; the results or-ed together.
+    """Runs `work(start, stop)` over parts of range(total) on the threads and returns the results combined by bitwise
+    or.
 
-    A sleeping thread needs a while to wake up. It takes fewer parts then, and nobody waits for one that came too late.
+    A sleeping thread needs time to wake up. Each thread takes the next part when it is free, so a late thread takes
+    fewer parts and delays nobody.
 
     Args:
-        least: size of a part for which it pays to be taken alone.
+        least: smallest size of a part for which a thread of its own pays off.
     """
     workers = min(thread_count(), total)
     if workers <= 1:
         return work(0, total)
     step = max(-(-total // (PARTS_EACH * workers)), least)
-    starts = iter(range(0, total, step))  # one step of this iterator is atomic: every part is taken once
+    starts = iter(range(0, total, step))  # advancing this iterator is atomic: every part is taken exactly once
 
     def drain() -> int:
         status = 0
@@ -68,7 +70,7 @@ def run_in_parts(work: Callable[[int, int], int], total: int, least: int = 1) ->
     status = 0
     try:
         status = drain()
-    finally:  # also when interrupted: others write into arrays that the caller would let go
+    finally:  # Wait after an interrupt too: the threads still write into arrays that the caller would release.
         for future in others:
             if not future.cancel():
                 status |= future.result()

@@ -1,4 +1,4 @@
-"""From CasADi expressions to a `Program`."""
+"""Converts CasADi expressions to a `Program`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ except ImportError:
 from ..equations.factors import ColumnSolutions
 from .program import CODES, Argument, ColumnPrograms, Output, Program
 
-MAX_INSTRUCTIONS = 300_000  # a minute or two of compiling; beyond, users should know before they wait
+MAX_INSTRUCTIONS = 300_000  # compile time of one to two minutes; larger programs are refused with a message
 
 _DIRECT = {
     casadi.OP_ADD: "add", casadi.OP_SUB: "sub", casadi.OP_MUL: "mul", casadi.OP_DIV: "div", casadi.OP_NEG: "neg",
@@ -41,7 +41,7 @@ def trace(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     quaternions: Sequence[tuple[int, int]] = (),
 ) -> Program:
-    """Record the expressions `outputs` of the symbols `inputs` as a program.
+    """Records the expressions `outputs` of the symbols `inputs` as a program.
 
     Args:
         shapes: of the output arrays, where a matrix of symbols is not the shape to give (a column as (n,), for
@@ -75,7 +75,7 @@ def trace(
 def trace_columns(
     name: str, inputs: Mapping[str, casadi.SX], columns: ColumnSolutions, quaternions: Sequence[tuple[int, int]]
 ) -> ColumnPrograms:
-    """Record both stages of a result that is solved column by column."""
+    """Records both stages of a result that is solved column by column."""
     first = trace(f"{name}: first", inputs, {"row": columns.row, "done": columns.done}, quaternions=quaternions)
     groups = [
         trace(f"{name}: columns", {"shared": shared, "column": column}, {"solution": solution})
@@ -85,7 +85,7 @@ def trace_columns(
 
 
 class _Recorder:
-    """Walks CasADi's instructions, whose registers are reused, and numbers every value once.
+    """Walks CasADi's instructions, whose registers are reused, and gives every value a number of its own.
 
     Constants are numbered from −2 downwards until their count is known (−1 means zero or nothing).
     """
@@ -144,7 +144,7 @@ class _Recorder:
         zero = self.constants.get(np.float64(0.0).tobytes())
 
         def final(numbers: np.ndarray) -> np.ndarray:
-            """Constants take their places between inputs and instructions."""
+            """Moves constants to their place between inputs and instructions."""
             moved = np.where(numbers >= n_inputs, numbers + n_constants, numbers)
             return np.where(numbers <= -2, n_inputs - 2 - numbers, moved).astype(np.int32)
 

@@ -1,4 +1,4 @@
-"""Users' own functions through the same machine."""
+"""Compiles functions that users write on symbols."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DescribedRobot(Protocol):
-    """What is read of a robot."""
+    """The attributes of a robot that the compiler reads."""
 
     @property
     def tree(self) -> Tree: ...
@@ -33,7 +33,7 @@ class DescribedRobot(Protocol):
 
 
 def compile(function: Callable[..., SX | dict[str, SX]], robot: DescribedRobot, **sizes: int) -> Kernel:
-    """Turn a function on symbols into machine code for a robot.
+    """Compiles a function on symbols to machine code for a robot.
 
     The function's first parameter is the robot on symbols, with the same method names as `Robot`; its other parameters
     are columns of symbols: `q…` of size nq, `v…`, `a…` and `tau…` of size nv, others of the size given by keyword. It

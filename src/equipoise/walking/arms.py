@@ -1,4 +1,4 @@
-"""Arms that are held out in front: what they weigh moves the centre of mass forward."""
+"""Holds the arms out in front, which moves the centre of mass forward."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import numpy as np
 from ..body.body import Body
 
 Array = np.ndarray
-TURNS = np.linspace(-2.0, 2.0, 41)  # rad: by which a joint of an arm is turned
+TURNS = np.linspace(-2.0, 2.0, 41)  # rad; offsets of an arm joint that are tried
 
 
 def arms_ahead(body: Body) -> Array:
-    """(nq,) the standing posture with one joint of each arm turned so that the centre of mass is farthest forward."""
+    """Returns the standing posture, (nq,), with one joint of each arm turned so that the centre of mass is farthest
+    forward.
+    """
     robot, q = body.robot, np.array(body.standing)
     for part in body.hands.values():
         tried = [q]

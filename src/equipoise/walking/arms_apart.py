@@ -1,6 +1,6 @@
-"""Arms that stay off thighs and trunk: their links as capsules, and the constraints that keep them apart.
+"""Keeps arms off thighs and trunk by constraints between capsules.
 
-Arms swing to make up for the yaw of the legs, and nothing else would stop them at the body.
+Arms swing to compensate the yaw moment of the legs, and no other constraint would stop them at the body.
 """
 
 from __future__ import annotations
@@ -19,24 +19,26 @@ from ..geometry.capsules import Round, cloud_of, smallest_capsule
 from .legs import leg_links
 from .legs_apart import SAFE, STANDING, narrower, slowing, standing_distance
 
-FAR = 0.15  # m: what is farther apart where the robot stands is not watched
+FAR = 0.15  # m; links that are farther apart in the standing posture are not watched
 
 
 def arms_apart(body: Body, dt: float) -> list[KeepOut]:
-    """The constraints between arms and thighs, and arms and trunk; none where the description has no shapes.
+    """Returns the constraints between arms and thighs and between arms and trunk; none if the description has no
+    shapes.
 
     Args:
-        dt: s, the step of control.
+        dt: s, period of the control loop.
     """
     gains = slowing(body, dt)
     return [KeepOut(a, b, safe=SAFE, gains=gains, name=f"{a.frame} off {b.frame}") for a, b in arm_pairs(body)]
 
 
 def arm_pairs(body: Body) -> list[tuple[Round, Round]]:
-    """Everything from the elbow on with the thigh beside it, and what is next to the elbow with the trunk.
+    """Returns the pairs of links to watch: from the elbow on with the thigh on the same side, and around the elbow with
+    the trunk.
 
-    Thighs that are too near where the robot stands are taken as narrower; capsules around a trunk are often wider than
-    it is, so that such a pair says nothing.
+    Thighs that are too near in the standing posture get smaller radii. Capsules around a trunk are often wider than
+    the trunk, so such a pair would not be informative.
     """
     found, around = list[tuple[Round, Round]](), cache(partial(_around, body))
     for role, hand in body.hands.items():
@@ -50,7 +52,9 @@ def arm_pairs(body: Body) -> list[tuple[Round, Round]]:
 
 
 def _near(body: Body, a: Round, b: Round | None, narrow: bool = False) -> tuple[Round, Round] | None:
-    """A pair that is worth watching: not far apart, nor too near when the robot stands, unless both can be narrower."""
+    """Returns the pair if it is worth watching: neither too far apart nor too near in the standing posture. Where
+    `narrow`, a pair that is too near gets smaller radii.
+    """
     if b is None or (apart := standing_distance(body, a, b)) > FAR:
         return None
     less = max(SAFE + STANDING - apart, 0.0) / 2
@@ -60,13 +64,13 @@ def _near(body: Body, a: Round, b: Round | None, narrow: bool = False) -> tuple[
 
 
 def _bodies(body: Body, joints: tuple[str, ...]) -> list[int]:
-    """Moving bodies of a chain of joints, from the trunk on."""
+    """Returns the moving bodies of a chain of joints, starting at the trunk."""
     index = {moving.name: k for k, moving in enumerate(body.robot.tree.bodies)}
     return [index[name] for name in joints if name in index]
 
 
 def _thighs(body: Body, role: str) -> list[int]:
-    """Moving bodies above the knee of the leg on the side of a hand."""
+    """Returns the moving bodies above the knee of the leg on the same side as a hand."""
     side = body.robot.pose(body.standing, body.frames[role])[1, 3]
     ends = {foot: body.robot.pose(body.standing, body.frames[foot])[1, 3] for foot in body.feet}
     foot = min(ends, key=lambda name: abs(ends[name] - side))
@@ -75,7 +79,7 @@ def _thighs(body: Body, role: str) -> list[int]:
 
 
 def _trunk(body: Body, hand: Part) -> list[int]:
-    """Moving bodies that carry an arm, down to the base."""
+    """Returns the moving bodies that carry an arm, down to the base."""
     found, index = list[int](), min(_bodies(body, hand.joints), default=0)
     while (index := body.robot.tree.bodies[index].parent) >= 0:
         found.append(index)
@@ -83,7 +87,7 @@ def _trunk(body: Body, hand: Part) -> list[int]:
 
 
 def _elbow(body: Body, hand: Part) -> int:
-    """The moving body of an arm's elbow: of the joint that is nearest to half way from shoulder to hand."""
+    """Returns the moving body of an arm's elbow: the joint nearest to the midpoint between shoulder and hand."""
     bodies, robot = _bodies(body, hand.joints), body.robot
     if not bodies:
         return 0
@@ -93,7 +97,7 @@ def _elbow(body: Body, hand: Part) -> int:
 
 
 def _around(body: Body, index: int) -> Round | None:
-    """The capsule around the shapes of a moving body; None where it has none that can be read."""
+    """Returns the capsule around the shapes of a moving body, or None if it has no readable shape."""
     robot = body.robot
     clouds, frame = [], None
     for name, link in robot.links.items():
@@ -103,7 +107,7 @@ def _around(body: Body, index: int) -> Round | None:
         frame = name if frame is None else frame
         try:
             made = [cloud_of(shape) for shape in link.collisions]
-        except ModelError:  # a mesh that is missing
+        except ModelError:  # the file of a mesh is missing
             continue
         to = inverse(robot.place(frame)[1]) @ X
         clouds += [cloud.at(to) for cloud in made if cloud is not None]

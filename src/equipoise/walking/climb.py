@@ -1,16 +1,16 @@
-"""Steps to treads that are high: from foot to foot with the centre of mass over the one that carries.
+"""Steps to high treads: quasi-static, with the centre of mass over the stance foot.
 
-A leg that lifts the body by a tread bends its knee by a right angle and more. With the trunk upright, and pressure in
-the middle of the sole, that takes more torque than most knees have: 160 N m on JVRC-1, whose knees have 100. Three
-things make the knee's lever shorter: pressure towards the toes, a trunk that leans forward, and arms that are held out,
-since then hips stay behind. And the leg that is left behind lifts too while both carry, as far as it is long. So each
-step has two phases,
+A leg that lifts the body by a tread bends its knee by a right angle and more. With the trunk upright and the centre
+of pressure in the middle of the sole, this takes more torque than most knees have: 160 N m on JVRC-1, whose knees
+have 100. Three measures shorten the knee's lever arm: the centre of pressure towards the toes, a trunk that leans
+forward, and arms held out in front, which move the hips back. The trailing leg also lifts in double support, as far
+as its length allows. So each step has two phases,
 
-    shift   both feet carry: the centre of mass goes over the foot that will stand, and up as far as legs reach
-    climb   one foot carries: the body rises above it, the other foot goes up along the riser, on, and down
+    shift   double support: the centre of mass moves over the future stance foot, and up as far as the legs reach
+    climb   single support: the body rises above the foot; the other foot goes up along the riser and onto the tread
 
-and how far the body leans, stands on its toes and holds its arms out follows from how far it is below its height above
-the stance foot. The centre of mass c follows its path by the capture point ξ = c + ċ/ω [EOA15]:
+and the height still missing above the stance foot determines the lean, the shift to the toes and the arms. The
+centre of mass c tracks its path by feedback of the capture point ξ = c + ċ/ω [EOA15]:
 
     p = c_to − c̈_to/ω² + (1 + k) (ξ − ξ_to),       c̈ = ω² (c − p),        ω² = g / (height above the stance foot).
 """
@@ -34,27 +34,31 @@ from .whole_body import WholeBody
 
 Array = np.ndarray
 SHIFTING, SWINGING, RESTING = "shift", "climb", "rest"
-GAIN = 1.5  # k
-ROOM = 0.08  # of the height: how far pressure is off the path to accelerate the centre of mass
-SHORTEST, LIFT = 2.5, 3.4  # 1/ω: the shortest shift, and the time of a swing
-PATIENCE, NEAR = 3.0, 0.35  # 1/ω, and of half a sole: a shift has ended when ξ is so near to its end, or after so long
-STRAIGHT = 0.985  # of a leg's length: how far it may be stretched while it carries
-LEAN, MOST = 3.0, 0.45  # rad for each height that the body is too low, and at most
-TOES = 0.5  # of half a sole: how far ahead of its middle pressure is where the body leans most
-RISE, TURN = 0.6, 2.0  # ω: how fast the centre of mass takes on its height, and the trunk its lean
-ARMS = 0.5  # of the way that brings the centre of mass farthest forward: how far arms are held out then
-TRUNK = 30.0  # how much more the trunk weighs than usual: here its lean is what carries
-UNLOAD = 0.5  # of a shift, after which the foot that will swing is unloaded
+GAIN = 1.5  # k, gain of the capture point
+ROOM = 0.08  # fraction of the height: offset of the centre of pressure that accelerates the centre of mass
+SHORTEST = 2.5  # 1/ω; shortest shift
+LIFT = 3.4  # 1/ω; duration of a swing
+PATIENCE = 3.0  # 1/ω; a shift ends at the latest so long after its planned end
+NEAR = 0.35  # × half a sole: a shift ends when ξ is this close to its goal
+STRAIGHT = 0.985  # fraction of a leg's length: longest extension in the stance phase
+LEAN = 3.0  # rad per height that the body is too low
+MOST = 0.45  # rad; largest lean
+TOES = 0.5  # × half a sole: how far the centre of pressure is ahead of the middle at the largest lean
+RISE = 0.6  # ω; bandwidth of the height of the centre of mass
+TURN = 2.0  # ω; bandwidth of the lean of the trunk
+ARMS = 0.5  # fraction of the arm posture with the centre of mass farthest forward, at the largest lean
+TRUNK = 30.0  # × the usual weight of the trunk's orientation, because its lean reduces the knee torque
+UNLOAD = 0.5  # fraction of a shift after which the swing foot is unloaded
 
 
 @dataclass
 class ClimbState:
-    """Where a step to another height is; all that changes from call to call.
+    """State of a step to another height: everything that changes from call to call.
 
     Attributes:
-        phase: shift, climb, or rest after the last step; since: s, when it began; seconds: how long it takes.
-        stance: the foot that stands, 0 left, 1 right. start: (2,) m, of the centre of mass when the phase began.
-        height: m, of the centre of mass as it should be, and rate: m/s. lean: rad.
+        phase: shift, climb, or rest after the last step; since: s, its start; seconds: its duration.
+        stance: stance foot, 0 left, 1 right. start: (2,) m, centre of mass at the start of the phase.
+        height: m, commanded height of the centre of mass, and rate: m/s. lean: rad.
     """
 
     phase: str
@@ -68,10 +72,10 @@ class ClimbState:
 
 
 class Climber:
-    """Steps that were given to another height; it tells a `WholeBody` what to do, until the machine goes on.
+    """Takes prescribed steps to another height; commands a `WholeBody` until the machine continues.
 
     Attributes:
-        state: of the step under way, or None.
+        state: of the present step, or None.
     """
 
     def __init__(self, gait: Gait, whole_body: WholeBody, machine: Machine) -> None:
@@ -83,18 +87,18 @@ class Climber:
         self.state: ClimbState | None = None
 
     def due(self, seen: Seen) -> bool:
-        """Whether the next step that was given is a high one."""
+        """Returns whether the next prescribed step is a high one."""
         queue, heights = self.machine.state.queue, [float(X[2, 3]) for X in seen.poses]
         return bool(queue) and self.machine.preview.high(queue[0], heights)
 
     def begin(self, seen: Seen) -> None:
-        """Start the step from a stand."""
+        """Starts the step from standing."""
         self.whole_body.stiffen(TRUNK)
         self.state = ClimbState(SHIFTING, seen.t, 0.0, 0, seen.com[:2].copy(), float(seen.com[2]))
         self._shift(seen, self.state)
 
     def decide(self, seen: Seen, q: Array, dt: float) -> list[str]:
-        """One call while it climbs; what is worth telling."""
+        """Runs one call of a climb; returns events to log."""
         s = self.state
         assert s is not None
         self.machine.footing.feel(self.machine.state, seen, dt)
@@ -104,18 +108,18 @@ class Climber:
     # --- both feet ----------------------------------------------------------------------------------------------------
 
     def _shift(self, seen: Seen, s: ClimbState) -> None:
-        """Weight goes to the foot that does not take the next step."""
+        """Starts the load transfer to the foot that does not take the next step."""
         s.stance = 1 - self.machine.state.queue[0].foot
         s.seconds = self._seconds(seen, self._over(seen, s.stance, TOES))
         s.phase, s.since, s.start = SHIFTING, seen.t, seen.com[:2].copy()
 
     def _seconds(self, seen: Seen, goal: Array) -> float:
-        """s, for the centre of mass to a goal (2,) m."""
+        """Returns the duration (s) of the centre of mass's motion to a goal, (2,) m."""
         far, rate = float(np.hypot(*(goal - seen.com[:2]))), self.gait.rate
         return max(SHORTEST / rate, sqrt(QUINTIC * far / (ROOM * self.gait.height)) / rate)
 
     def _over(self, seen: Seen, stance: int, toes: float) -> Array:
-        """(2,) m: a place ahead of the middle of a sole, by a part of half of it."""
+        """Returns a place, (2,) m, ahead of the middle of a sole by the fraction `toes` of half its length."""
         place, half = seen.place(stance), float(np.abs(self.machine.soles[stance][:, 0]).max())
         return np.asarray(place.xy + place.R @ np.array([toes * half, 0.0]))
 
@@ -132,7 +136,7 @@ class Climber:
         return []
 
     def _resting(self, s: ClimbState, seen: Seen, q: Array, dt: float) -> list[str]:
-        """Both feet have arrived: upright again between them, then the machine goes on."""
+        """Raises the body upright above the midpoint between the feet; then the machine continues."""
         acceleration = self._travel(s, seen, (seen.place(0).xy + seen.place(1).xy) / 2)
         self._rise(s, seen, self._top(seen, s.stance), acceleration, dt)
         if seen.t - s.since < s.seconds + SHORTEST / self.gait.rate:
@@ -143,7 +147,9 @@ class Climber:
         return ["stands on another height"]
 
     def _travel(self, s: ClimbState, seen: Seen, goal: Array) -> Array:
-        """(2,) m/s²: of the centre of mass that moves to a goal (2,) m, both feet on the ground."""
+        """Returns the acceleration, (2,) m/s², of the centre of mass on its path to a goal, (2,) m, in double
+        support.
+        """
         t, ends = min(seen.t - s.since, s.seconds), zip(s.start.tolist(), goal.tolist(), strict=True)
         path = np.array([quintic(x, 0.0, 0.0, to, 0.0, s.seconds, t) for x, to in ends]).T
         return self._steer(s, seen, path, self._hull(seen, (0, 1)))
@@ -160,7 +166,7 @@ class Climber:
         m.swing = Swing(start, seen.t, m.end, self.gait.clearance, self.gait.landing)
         assert step.height is not None
         if step.height - z > STAIR * self.gait.clearance:
-            m.swing.free = step.height + STAIR * self.gait.clearance  # up along the riser first
+            m.swing.free = step.height + STAIR * self.gait.clearance  # first up along the riser
 
     def _swinging(self, s: ClimbState, seen: Seen, q: Array, dt: float) -> list[str]:
         m, foot = self.machine.state, 1 - s.stance
@@ -193,24 +199,26 @@ class Climber:
     # --- the body -----------------------------------------------------------------------------------------------------
 
     def _top(self, seen: Seen, stance: int) -> float:
-        """m: the height of the centre of mass when it has risen above its stance foot."""
+        """Returns the final height (m) of the centre of mass above its stance foot."""
         return float(seen.poses[stance][2, 3]) + self.gait.height
 
     def _low(self, s: ClimbState, seen: Seen) -> float:
-        """0 to 1: how far the body is below its height above the stance foot; 1 where it leans most."""
+        """Returns how far the body is below its final height, from 0 to 1, where 1 is the largest lean."""
         return min(max(LEAN / MOST * (self._top(seen, s.stance) - s.height) / self.gait.height, 0.0), 1.0)
 
     def _toes(self, s: ClimbState, seen: Seen) -> float:
         return TOES * self._low(s, seen)
 
     def _hull(self, seen: Seen, feet: tuple[int, ...]) -> tuple[Array, Array]:
-        """Rows of the hull of soles."""
+        """Returns the rows of the support polygon of some soles."""
         places = [seen.place(k) for k in feet]
         points = [self.machine.soles[k] @ at.R.T + at.xy for k, at in zip(feet, places, strict=True)]
         return support_polygon(np.concatenate(points)).rows
 
     def _steer(self, s: ClimbState, seen: Seen, path: Array, hull: tuple[Array, Array]) -> Array:
-        """(2,) m/s²: the centre of mass along a path (3, 2), by pressure within a hull."""
+        """Returns the acceleration, (2,) m/s², by which the centre of mass tracks a path (3, 2), with the centre of
+        pressure inside a hull.
+        """
         m, height = self.machine.state, float(seen.com[2]) - float(seen.poses[s.stance][2, 3])
         stiff = self.gravity / max(height, 0.5 * self.gait.height)
         rate = sqrt(stiff)
@@ -220,7 +228,9 @@ class Climber:
         return np.asarray(stiff * (seen.com[:2] - m.pressure))
 
     def _rise(self, s: ClimbState, seen: Seen, goal: float, acceleration: Array, dt: float) -> None:
-        """Height, on the way to a goal (m), and lean a moment later; the level acceleration is given, (2,) m/s²."""
+        """Advances height, towards a goal (m), and lean by one step; the horizontal acceleration is given, (2,)
+        m/s².
+        """
         k = RISE * self.gait.rate
         up = k * k * (goal - s.height) - 2 * k * s.rate
         s.rate += dt * up

@@ -1,10 +1,11 @@
-"""What feet tell of the ground: whether they are on it, on how much of their soles, how it slopes, and whether it is as
-expected.
+"""Detects the ground under the feet: contact, the part of a sole that carries, the slope, and differences from
+expectation.
 
-A foot that swings may meet the ground, sooner or later than expected, or something in its way. A foot that has touched
-is first trusted under its ankle only: whatever part of the sole touches, the load turns it flat. When the centre of
-pressure is felt inside of the sole it carries as a whole; one that stands across an edge carries where it is felt to.
-The slope is the median of the soles that settled last, as far as the places of the feet rise with it.
+A swing foot may touch the ground earlier or later than expected, or hit an obstacle. After touchdown a foot is first
+trusted under its ankle only, so that the load turns it flat whichever part of the sole touched. Once the centre of
+pressure is measured inside the sole, the whole sole is trusted. A sole across an edge is trusted where it is
+measured to carry. The slope is the median over the last soles that settled, limited to the slope by which the feet's
+positions rise.
 """
 
 from __future__ import annotations
@@ -21,37 +22,46 @@ from .state import STEP, Seen, State
 from .whole_body import EDGEWISE, WholeBody
 
 Array = np.ndarray
-TOUCHED = 0.03  # of the weight: a force with which a foot has touched
-EARLY = 0.5  # of the swing: a normal force before this part of it is the start's
-SIDEWAYS = 2.0  # of the normal force: more than soles get by friction, even on slopes; something is in the way
-FAST = 0.15  # of √(g h): a foot that swings faster does not land
-LIFT, ROOM = 0.4, 0.6  # 1/ω: how long a foot goes up over what it met, and what must be left of its swing for that
-BACK = 0.02  # of the height, that it withdraws from it
-OFTEN = 2  # times in a swing that a foot which touches the ground goes on
-SETTLING = 0.4  # 1/ω, after which a sole is trusted whatever is felt
-ROLLS, STILL = 2.5, 0.05  # ω: a foot that turns faster rolls; 1/ω: how long it lies still before it is trusted again
-INNER = 0.8  # of the sole, in which pressure is inside of it
-SURPRISE = 0.025  # of the height: feet that touch so much higher or lower than they were expected to
-TIPPED = 6.0  # 1/ω: how long after a push soles may tip, where their forces are not measured
-UNEVEN = 0.05  # of slope: soles that settle so much off the slope felt so far
-JOLT, HARD = 0.3, 3.0  # 1/ω: how long such a touchdown shakes the body; of the weight: a force that does so too
-WARY = 12.0  # 1/ω: how long uneven ground is remembered
-SLOWER, HIGHER = 0.7, 1.7  # speed and clearance, of the usual, on such ground
-STEEP, TURNING = 0.3, 3.0  # largest slope that is believed; ω: how fast it is taken on
-SOLES, LEVEL = 3, 0.03  # whose median is the slope; less is level: soles yield a little
-# places of feet that must rise as their soles are tilted; of the height, how far apart they say as much as not. A sole
-# across an edge is tilted where the ground is not: the next foot would be held as high above it as the slope says
-FOOTHOLDS, SPREAD = 4, 0.1
-# of what ankles roll: a sole that is tilted so far to its side stands across an edge, and carries where it is felt to;
-# 1/ω: filter of where that is
-ASKEW, FELT = 0.75, 0.05
+TOUCHED = 0.03  # × the weight: normal force at which a foot has touched
+EARLY = 0.5  # fraction of the swing; normal forces before it are remains of lift-off
+# × the normal force: a larger horizontal force exceeds the friction of any sole, even on slopes, so an obstacle is in
+# the way
+SIDEWAYS = 2.0
+FAST = 0.15  # × √(g h): a swing foot that moves faster does not land
+LIFT = 0.4  # 1/ω; duration of the rise over an obstacle
+ROOM = 0.6  # 1/ω; shortest remaining swing in which a foot is sent over an obstacle
+BACK = 0.02  # fraction of the height: how far a foot withdraws from an obstacle
+OFTEN = 2  # contacts with the ground per swing after which the foot still continues its swing
+SETTLING = 0.4  # 1/ω; time after which a sole is trusted without a measurement
+ROLLS = 2.5  # ω; a foot that rotates faster is rolling
+STILL = 0.05  # 1/ω; how long a rolling foot must be still before it is trusted again
+INNER = 0.8  # fraction of the sole that counts as its inside
+SURPRISE = 0.025  # fraction of the height: a touchdown that much higher or lower than expected is a surprise
+TIPPED = 6.0  # 1/ω; how long after a push soles may tip, if their forces are not measured
+UNEVEN = 0.05  # slope: difference between a settled sole and the estimate that makes the ground uneven
+JOLT = 0.3  # 1/ω; how long an unexpected or hard touchdown shakes the body
+HARD = 3.0  # × the weight: a larger total force is a hard touchdown
+WARY = 12.0  # 1/ω; how long uneven ground is remembered
+SLOWER = 0.7  # × the commanded speed on uneven ground
+HIGHER = 1.7  # × the usual clearance on uneven ground
+STEEP = 0.3  # largest slope that is accepted
+TURNING = 3.0  # ω; bandwidth of the filter of the slope
+SOLES = 3  # number of soles whose median is the slope
+LEVEL = 0.03  # slope; smaller values count as level, because soles deform by as much
+# A sole across an edge is tilted although the ground is level, and the next foot would be held too high above it. So
+# the positions of the last feet must rise with the slope of their soles.
+FOOTHOLDS = 4  # number of positions
+SPREAD = 0.1  # × the height: regularisation, the spread of positions at which the fitted slope is halved
+ASKEW = 0.75  # × the largest roll of the ankle: a sole tilted sideways by more stands across an edge
+FELT = 0.05  # 1/ω; time constant of the filter of the centre of pressure of such a sole
 
 
 class Footing:
-    """Feet of a walker on ground that it does not know.
+    """Feet of a walker on unknown ground.
 
     Args:
-        gait: numbers of the gait. whole_body: that walks. soles: (4, 2) corners of each foot's sole, left first, m.
+        gait: gait of the body. whole_body: controller of the robot. soles: (4, 2) corners of each foot's sole, left
+            first, m.
     """
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: Sequence[Array]) -> None:
@@ -59,11 +69,11 @@ class Footing:
         self._inner = [(INNER * np.abs(sole).max(axis=0)).tolist() for sole in soles]
 
     def wary(self, s: State, t: float) -> bool:
-        """Whether the ground was uneven a short while ago."""
+        """Returns whether the ground was uneven recently."""
         return t - s.uneven < WARY / self.gait.rate
 
     def cautious(self, s: State, t: float, command: Command) -> Command:
-        """The command; slower where the ground is uneven."""
+        """Returns the command, slower on uneven ground."""
         return (
             replace(command, forward=SLOWER * command.forward, left=SLOWER * command.left)
             if self.wary(s, t)
@@ -71,16 +81,16 @@ class Footing:
         )
 
     def clearance(self, s: State, t: float) -> float:
-        """m, under a swinging foot; more where the ground is uneven."""
+        """Returns the clearance of a swing foot, m; larger on uneven ground."""
         return self.gait.clearance * (HIGHER if self.wary(s, t) else 1.0)
 
     def _surprised(self, s: State, t: float) -> None:
-        """The ground is not as expected; feet of a robot that catches itself from a push say nothing."""
+        """Records that the ground differs from expectation, unless a recent push explains it."""
         if t - s.pushed > TIPPED / self.gait.rate:
             s.uneven = t
 
     def jolted(self, s: State, seen: Seen) -> bool:
-        """Whether a foot has just touched where the ground was not expected, or hard: its jolt is no push."""
+        """Returns whether a foot has just touched down unexpectedly or hard; such a jolt must not count as a push."""
         loads = [float(wrench[2]) for wrench in seen.forces.values()]
         if sum(loads) > HARD * self.whole_body.weight:
             s.jolt = seen.t
@@ -88,7 +98,7 @@ class Footing:
         return s.mode == STEP and (seen.t - s.jolt < late or (self.wary(s, seen.t) and seen.t - s.since < late))
 
     def feel(self, s: State, seen: Seen, dt: float) -> None:
-        """The sole that has landed, and the slope of the ground; before anything is decided."""
+        """Updates the trust in the landed sole and the slope of the ground, before any decision of the call."""
         self._carries(s, seen, dt)
         self._settle(s, seen)
         if s.swing is not None and self._lies(s, seen):
@@ -98,7 +108,7 @@ class Footing:
             s.slope = s.slope + min(TURNING * dt * self.gait.rate, 1.0) * (s.sloped - s.slope)
 
     def _carries(self, s: State, seen: Seen, dt: float) -> None:
-        """Where a sole that stands across an edge carries: there, and nowhere else, pressure can be."""
+        """Estimates where a sole across an edge carries, since the centre of pressure can be only there."""
         X, wrench = seen.poses[s.stance], seen.forces.get(self.whole_body.feet[s.stance])
         askew = abs(float(X[2, 1]) - float(s.slope @ X[:2, 1])) > ASKEW * self.whole_body.rolls[s.stance]
         if s.mode != STEP or not askew or wrench is None:
@@ -109,25 +119,30 @@ class Footing:
             s.felt = last + min(dt * self.gait.rate / FELT, 1.0) * (at - last)
 
     def _lies(self, s: State, seen: Seen) -> bool:
-        """Whether the stance foot lies on the ground: its pressure is inside of it, or nothing has pushed it over."""
+        """Returns whether the stance foot lies flat: its centre of pressure is inside the sole or, without measured
+        forces, no recent push has tipped it.
+        """
         wrench = seen.forces.get(self.whole_body.feet[s.stance])
         return seen.t - s.pushed > TIPPED / self.gait.rate if wrench is None else self._inside(seen, s.stance, wrench)
 
     def note(self, s: State, seen: Seen) -> None:
-        """The stance foot as it lay in this step tells the slope, where feet have risen along it; for when the step
-        ends."""
+        """Updates the slope, at the end of a step, from the stance foot while it was flat and from the rise of the
+        feet.
+        """
         if s.tilt is None:
             return
         if np.abs(s.tilt - s.slope).max() > UNEVEN:
             self._surprised(s, seen.t)
         s.tilts, s.tilt = [*([np.zeros(2)] * SOLES + s.tilts)[1 - SOLES :], s.tilt], None
         s.footholds = [*s.footholds[1 - FOOTHOLDS :], seen.poses[s.stance][:3, 3].copy()]
-        soles, rises = np.sort(s.tilts, axis=0)[SOLES // 2], self._rises(s.footholds)  # the median of the soles
+        soles, rises = np.sort(s.tilts, axis=0)[SOLES // 2], self._rises(s.footholds)  # median of the soles
         found = np.where(soles * rises > 0, np.sign(soles) * np.minimum(np.abs(soles), np.abs(rises)), 0.0)
         s.sloped = np.where(np.abs(found) > LEVEL, found, 0.0)
 
     def _rises(self, footholds: Sequence[Array]) -> Array:
-        """(2,) slope of the plane nearest to some places of feet; next to level where they are all in one place."""
+        """Returns the slope, (2,), of the plane fitted to some positions of feet; nearly level if they are all close
+        together.
+        """
         places = np.array(footholds) - np.mean(footholds, axis=0)
         level, apart = places[:, :2], (SPREAD * self.gait.height) ** 2
         return np.asarray(np.linalg.solve(level.T @ level + apart * np.eye(2), level.T @ places[:, 2]))
@@ -135,8 +150,9 @@ class Footing:
     # --- a foot that swings -------------------------------------------------------------------------------------------
 
     def met(self, s: State, seen: Seen, foot: int, wrench: Array) -> bool:
-        """Whether the swinging foot is on the ground, by its force (6,); one that meets something on its way goes over
-        it."""
+        """Returns whether the swing foot has landed, by its wrench (6,); a foot that hits an obstacle is sent over
+        it.
+        """
         swing, weight, rate = s.swing, self.whole_body.weight, self.gait.rate
         assert swing is not None
         aside = float(np.hypot(wrench[0], wrench[1]))
@@ -157,7 +173,7 @@ class Footing:
         return True
 
     def _avoid(self, s: State, seen: Seen, place: Array) -> None:
-        """Up and over it where there is time, else down before it."""
+        """Sends the foot over an obstacle if there is time, otherwise down in front of it."""
         assert s.swing is not None
         s.bumps += 1
         if s.end - seen.t > ROOM / self.gait.rate:
@@ -166,14 +182,15 @@ class Footing:
             s.swing.lower(place)
 
     def least_left(self, s: State, t: float) -> float:
-        """s, that the swing still takes at least, where it has something to go over."""
+        """Returns the shortest remaining time of the swing, s, if it has to pass an obstacle."""
         return 0.0 if s.swing is None else max(s.swing.until + LIFT / self.gait.rate - t, 0.0)
 
     # --- a foot that has landed ---------------------------------------------------------------------------------------
 
     def _settle(self, s: State, seen: Seen) -> None:
-        """The whole sole is trusted once pressure is felt inside of it, or has been waited for long enough; a sole that
-        rolls is trusted where it is felt to carry, until it lies still."""
+        """Trusts the whole sole once the centre of pressure is measured inside it, or after a waiting time. A rolling
+        sole is trusted only where it carries, until it is still.
+        """
         foot = s.stance if s.mode == STEP else s.landed
         wrench = seen.forces.get(self.whole_body.feet[foot])
         if wrench is None:
@@ -196,12 +213,12 @@ class Footing:
             self.whole_body.trust(foot)
 
     def _rolls(self, seen: Seen, foot: int, wrench: Array) -> bool:
-        """Whether a foot that carries turns about an edge or a line of its sole."""
+        """Returns whether a loaded foot rotates about an edge or a line of its sole."""
         loaded = float(wrench[2]) > TOUCHED * self.whole_body.weight
         return loaded and hypot(*(seen.poses[foot][:3, :2].T @ seen.spins[foot])) > ROLLS * self.gait.rate
 
     def _inside(self, seen: Seen, foot: int, wrench: Array) -> bool:
-        """Whether a foot carries something, and not on the edge of its sole."""
+        """Returns whether a foot is loaded, with its centre of pressure inside the sole and not on its edge."""
         if not wrench[2] > TOUCHED * self.whole_body.weight:
             return False
         (x, y), (most_x, most_y) = pressed_at(seen.poses[foot], wrench), self._inner[foot]

@@ -1,4 +1,4 @@
-"""Steps that are given: places in the world, one after the other, or made from way points."""
+"""Prescribed footsteps: places in the world in sequence, given directly or generated from way points."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from math import ceil, hypot, pi
 
 from .gait import Gait, Place
 
-STRIDE, ASIDE, TURN = 0.4, 0.35, 0.25  # of the reach ahead, of the width, and rad: between middles of way-point steps
+STRIDE = 0.4  # fraction of the forward reach: longest step of the midpoint between way points
+ASIDE = 0.35  # fraction of the width: longest sideways step of the midpoint between way points
+TURN = 0.25  # rad: largest turn per step between way points
 
 
 @dataclass(frozen=True)
 class Footstep:
-    """Where a foot (0 left, 1 right) goes: a place, and the height of the ground there, m; the stance foot's if not
-    given."""
+    """Place where a foot (0 left, 1 right) is set down, and the height of the ground there, m; None: that of the stance
+    foot.
+    """
 
     foot: int
     place: Place
@@ -22,12 +25,14 @@ class Footstep:
 
 
 def climbs(step: Footstep, heights: Sequence[float], least: float) -> bool:
-    """Whether a step goes up or down by more than `least`, m, from where feet are now at some heights, m."""
+    """Returns whether a step goes up or down by more than `least`, m, from feet at some heights, m."""
     return step.height is not None and max(abs(step.height - height) for height in heights) > least
 
 
 def before_high(steps: Sequence[Footstep], height: float, least: float) -> list[Footstep]:
-    """Steps from a stance foot at a height (m) up to the first that goes up or down by more than `least`, m."""
+    """Returns the steps before the first that goes up or down by more than `least`, m, from a stance foot at a height,
+    m.
+    """
     found = list[Footstep]()
     for step in steps:
         if climbs(step, [height], least):
@@ -37,14 +42,16 @@ def before_high(steps: Sequence[Footstep], height: float, least: float) -> list[
 
 
 def beside(middle: Place, foot: int, width: float) -> Place:
-    """Where a foot stands when the middle between the feet is there."""
+    """Returns the place of a foot when the midpoint between the feet is at `middle`."""
     return middle.at(0.0, (0.5 if foot == 0 else -0.5) * width, 0.0)
 
 
 def through(start: Place, points: Sequence[tuple[float, float, float]], gait: Gait) -> list[Footstep]:
-    """Steps from where the middle of the feet is through way points (x, y in m, yaw in rad), ending side by side.
+    """Returns steps from the present midpoint of the feet through way points (x, y in m, yaw in rad), ending with feet
+    side by side.
 
-    Between two way points the middle goes straight and turns evenly, at most so far in each step.
+    Between two way points the midpoint moves on a straight line and turns evenly, within the limits STRIDE, ASIDE
+    and TURN per step.
     """
     middles, here = list[Place](), start
     for x, y, yaw in points:
@@ -67,7 +74,7 @@ def through(start: Place, points: Sequence[tuple[float, float, float]], gait: Ga
 
 
 def _first_foot(start: Place, middles: Sequence[Place]) -> int:
-    """The one on the side that the first step goes or turns to; the left one else."""
+    """Returns the foot on the side to which the first step goes or turns; otherwise the left foot."""
     if not middles:
         return 0
     aside = float((start.R.T @ (middles[0].xy - start.xy))[1]) or middles[0].yaw - start.yaw

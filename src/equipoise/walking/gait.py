@@ -1,4 +1,4 @@
-"""How a body walks where nobody says otherwise: times and lengths that scale with it, and the steps of a command.
+"""The default gait of a body: times and lengths that scale with it, and the steps of a command.
 
 Times are multiples of 1/ω and lengths of the height h of the standing centre of mass, so similar bodies of any size
 walk alike.
@@ -18,25 +18,27 @@ from .reach import Reach, reach_of
 from .swing import QUINTIC
 
 Array = np.ndarray
-# of g: how fast speeds may change, of ω² for the turn; and by which part of it slower at the largest speed
-HASTE, STEADY = 0.06, 0.3
-# of √(g h): the largest speeds of a command, forward and aside, and of ω, of its turn; more is cut
-FASTEST, ASIDE, SPUN = 0.42, 0.12, 0.4
-STRIDE = 0.55  # of the reach, that a command may ask for
-QUICKEST = 0.65  # of the usual period: the quickest steps of a command
-UPRIGHT = 0.9  # cosine with the vertical, of the axis of a joint that only turns a foot
-TURNING = 2.2  # rad, that the joints of a leg turn in a step at their largest rates
-SWING = 1.8  # of the largest accelerations of a foot under a trunk at rest: steps may count on
-QUICK_FOOT = 20.0  # of g: and never more
-# of these, that steps use where nothing pushes, as quicker ones may scuff the ground; and that commands may need
-UNHURRIED, FOLLOW = 0.58, 0.5
-SPEEDS = ("speed", "m/s"), ("side", "m/s"), ("turn", "rad/s")  # of a command: names and units
-LOWERED = 0.97  # of the standing height: knees that are bent have longer steps
+HASTE = 0.06  # × g (× ω² for the turn): largest rate of change of the commanded speed
+STEADY = 0.3  # fraction by which that rate is smaller at the largest speed
+FASTEST = 0.42  # × √(g h): limit of the commanded forward speed
+ASIDE = 0.12  # × √(g h): limit of the commanded sideways speed
+SPUN = 0.4  # × ω: limit of the commanded turn rate
+STRIDE = 0.55  # fraction of the reach that a command may use
+QUICKEST = 0.65  # fraction of the usual period: the shortest period of a command
+UPRIGHT = 0.9  # cosine of the angle to the vertical; the axis of a joint that only turns a foot is steeper
+TURNING = 2.2  # rad; travel of a leg's joints per step at their largest rates
+SWING = 1.8  # × the largest accelerations of a foot computed for a trunk at rest; steps may count on that much
+QUICK_FOOT = 20.0  # × g: upper limit of these accelerations
+# Fraction of these accelerations for steps without a recent push, since quicker feet may scuff the ground.
+UNHURRIED = 0.58
+FOLLOW = 0.5  # fraction of these accelerations that a command may need
+SPEEDS = ("speed", "m/s"), ("side", "m/s"), ("turn", "rad/s")  # names and units of a command's speeds
+LOWERED = 0.97  # × the standing height: bent knees allow longer steps
 
 
 @dataclass(frozen=True)
 class Command:
-    """What is asked for: forward and left, m/s, and turn, rad/s, in the body's own axes."""
+    """A commanded velocity: forward and left, m/s, and turn, rad/s, in the body's axes."""
 
     forward: float = 0.0
     left: float = 0.0
@@ -53,16 +55,16 @@ class Command:
 
 @dataclass(frozen=True)
 class Gait:
-    """Numbers of a gait.
+    """Parameters of a gait.
 
     Attributes:
-        rate: ω, 1/s. height: m, of the walking centre of mass above the ground.
+        rate: ω, 1/s. height: m, of the centre of mass above the ground while walking.
         width: m, between the middles of the soles.
-        period: s, from one touchdown to the next. shortest, longest: s, within which it may be changed to catch the
+        period: s, from one touchdown to the next. shortest, longest: s, bounds on it when a step must catch the
             body.
-        transfer: s, in which weight goes from foot to foot, both on the ground. hurried: s, the same after a push.
-        clearance: m, under a swinging foot. landing: m/s, with which it comes down.
-        push_off: (2,) m/s², a foot's largest accelerations, forward and aside.
+        transfer: s, duration of the load transfer between the feet. hurried: s, the same after a push.
+        clearance: m, under a swing foot. landing: m/s, speed of descent.
+        push_off: (2,) m/s², largest accelerations of a foot, forward and sideways.
         reach: places of the next foot.
     """
 
@@ -81,7 +83,7 @@ class Gait:
 
     @classmethod
     def of(cls, body: Body, places: tuple[Array, Array]) -> Gait:
-        """Of a body with two feet whose middles stand at `places`, (2,) m each."""
+        """Creates the gait of a body with two feet whose middles are at `places`, (2,) m each."""
         rate, height = body.gains.rate, LOWERED * body.height
         width = abs(float(places[0][1] - places[1][1]))
         period = max(1.9 / rate, TURNING / slowest_joint(body))
@@ -92,8 +94,9 @@ class Gait:
         )  # fmt: skip
 
     def towards(self, now: Command, asked: Command, dt: float) -> Command:
-        """The command a moment later on the way to what is asked: speeds change no faster than a few steps can follow,
-        and end at the largest that can be walked."""
+        """Returns the command after dt on the ramp to what is asked. Speeds change no faster than a few steps can
+        follow and stay within the largest walkable ones.
+        """
         speed, allowed = self.rate * self.height, self.cut(asked)
         haste = dt * HASTE * self.rate * (1 - STEADY * min(abs(now.forward) / (FASTEST * speed), 1.0))
         most = haste * speed, haste * speed, haste * self.rate
@@ -103,16 +106,16 @@ class Gait:
 
     @cached_property
     def largest(self) -> Command:
-        """The largest speeds that can be walked, each by itself."""
+        """The largest walkable speeds, each with the others at zero."""
         return Command(self.fastest, ASIDE * self.rate * self.height, SPUN * self.rate)
 
     def cut(self, asked: Command) -> Command:
-        """The command with its speeds cut to the largest."""
+        """Returns the command with its speeds limited to the largest ones."""
         ends = zip(asked.speeds, self.largest.speeds, strict=True)
         return Command(*(min(max(x, -most), most) for x, most in ends))
 
     def cuts(self, asked: Command, robot: str) -> list[str]:
-        """A sentence for each speed of a command that is cut."""
+        """Returns a message for each speed of a command that exceeds its limit."""
         return [
             f"commanded {name} {x:g} {unit} exceeds the limit {most:.3g} {unit} of {robot}; using {used:.3g}"
             for (name, unit), x, used, most in zip(
@@ -123,19 +126,21 @@ class Gait:
 
     @cached_property
     def fastest(self) -> float:
-        """m/s, forward: as far as legs reach in the quickest steps, and as feet can follow, which go two steps in the
-        time of one; never more than was seen to be walked."""
+        """Largest forward speed, m/s: the reach at the shortest period, and what a swing foot can follow, which travels
+        two steps in the time of one; at most the fastest speed that was tested.
+        """
         T, seen = QUICKEST * self.period, FASTEST * self.rate * self.height
         follow = FOLLOW * float(self.push_off[0]) * (T - self.transfer) ** 2 / (2 * QUINTIC * T)
         return min(seen, STRIDE * self.reach.ahead / T, follow) if self.width else seen
 
     def drop(self, command: Command) -> float:
-        """m, by which the centre of mass is lower for longer steps: as the hip of a straight leg is, on average of a
-        step: x² / (2 h) for x from −s/2 to s/2."""
+        """Returns how much lower (m) the centre of mass is for longer steps: the mean drop of the hip of a straight
+        leg, x² / (2 h) for x from −s/2 to s/2.
+        """
         return (float(np.hypot(command.forward, command.left)) * self.period) ** 2 / (24 * self.height)
 
     def period_of(self, command: Command) -> float:
-        """s, from touchdown to touchdown: shorter where a command would else need the farthest steps."""
+        """Returns the time between touchdowns, s; shorter where the command would otherwise need the longest steps."""
         room = STRIDE * self.reach.ahead, STRIDE * (self.reach.widest - self.width) / 2
         speeds = abs(command.forward), abs(command.left)
         times = [far / speed for far, speed in zip(room, speeds, strict=True) if speed > 0]
@@ -144,7 +149,7 @@ class Gait:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a sole stands: x, y (m) and yaw (rad) in the world."""
+    """Pose of a sole on the ground: x, y (m) and yaw (rad) in the world."""
 
     x: float
     y: float
@@ -156,19 +161,20 @@ class Place:
 
     @cached_property
     def R(self) -> Array:
-        """(2, 2) from its axes to the world's."""
+        """Rotation (2, 2) from the axes of the place to the world's."""
         c, s = cos(self.yaw), sin(self.yaw)
         return read_only([[c, -s], [s, c]])
 
     def at(self, x: float, y: float, turn: float) -> Place:
-        """The place that it sees at (x, y), turned by `turn`."""
+        """Returns the place at (x, y) in the axes of this one, turned by `turn`."""
         c, s = cos(self.yaw), sin(self.yaw)
         return Place(self.x + c * x - s * y, self.y + s * x + c * y, self.yaw + turn)
 
 
 def slowest_joint(body: Body) -> float:
-    """rad/s: the least of the largest rates of the legs' joints, but for those that only turn feet about the
-    vertical."""
+    """Returns the lowest velocity limit (rad/s) of the legs' joints, except those that only turn feet about the
+    vertical.
+    """
     robot, found = body.robot, list[float]()
     for role, part in body.feet.items():
         axes = robot.jacobian(body.standing, body.frames[role])[3:]
@@ -179,11 +185,11 @@ def slowest_joint(body: Body) -> float:
 
 
 def _push_off(body: Body) -> Array:
-    """(2,) m/s²: how fast a foot may be accelerated forward and aside by its leg from the standing posture, the trunk
-    at rest.
+    """Returns the largest accelerations (2,) m/s² of a foot, forward and sideways, by its leg in the standing posture
+    with the trunk at rest.
 
-    Joint accelerations follow from the foot's alone, q̈ = J⁻¹ a, and torques from M q̈ + g; of what motors give, a part
-    is left to the trunk and to feedback.
+    Joint accelerations follow from the foot's alone, q̈ = J⁻¹ a, and torques from M q̈ + g. Part of the motor torque
+    is left for the trunk and for feedback.
     """
     robot, q = body.robot, body.standing
     M, g, most = robot.mass_matrix(q), robot.gravity(q), np.asarray(robot.limits.effort)
@@ -199,15 +205,15 @@ def _push_off(body: Body) -> Array:
 
 
 def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading: float, seconds: float) -> Place:
-    """Where the swinging foot (0 left, 1 right) goes from a stance foot, by the command, in the time between two
+    """Returns where the swing foot (0 left, 1 right) goes from a stance foot under the command, in the time between two
     touchdowns.
 
-    The middle between the feet moves by the command. A foot goes aside by twice that when it swings to that side, and
-    just beside the stance foot when it swings from it, so that feet never come nearer than they stand. Without a width,
-    as pairs of diagonal legs have none, each goes as far as the command does.
+    The midpoint between the feet moves with the command. In a sideways walk, the foot on the leading side moves
+    twice as far, and the other foot only closes to the standing distance, so feet never come nearer than they stand.
+    Without a width, as for pairs of diagonal legs, each foot moves as far as the command does.
 
     Args:
-        heading: rad, of the walk when the stance foot touched.
+        heading: rad, of the walk at the touchdown of the stance foot.
         seconds: from that touchdown to the next.
     """
     side = 1.0 if swing == 0 else -1.0
@@ -216,6 +222,6 @@ def next_place(stance: Place, swing: int, command: Command, gait: Gait, heading:
     aside = command.left * seconds * (outwards if gait.width else 1.0)
     half, ahead, end = side * gait.width / 2, command.forward * seconds, heading + turn
     c, s = cos(heading + turn / 2), sin(heading + turn / 2)
-    x, y = stance.x - half * sin(heading), stance.y + half * cos(heading)  # the middle between the feet
+    x, y = stance.x - half * sin(heading), stance.y + half * cos(heading)  # the midpoint between the feet
     x, y = x + c * ahead - s * aside, y + s * ahead + c * aside
     return Place(x - half * sin(end), y + half * cos(end), end)

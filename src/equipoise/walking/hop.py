@@ -1,18 +1,19 @@
-"""A hop: down, off the ground with both feet, a ballistic arc, and a landing.
+"""A hop: crouch, push-off with both feet, ballistic flight, and landing.
 
-Before take-off the centre of mass rises from a crouch of depth d to speed ż = v with the force per mass
+In the push-off the centre of mass rises from a crouch of depth d to the speed ż = v, under the force per mass
 
     z̈ + g = g (1 − u) + P sin π u,      u = t / T,
 
-which is the weight at first and nothing at take-off. Integrated, v = T (2 P/π − g/2) and d = T² (P/π − g/6), so that
+which starts at the weight and ends at zero, at take-off. Integration gives v = T (2 P/π − g/2) and d = T² (P/π − g/6),
+so that
 
     g T²/6 + v T − 2 d = 0,             P = π (d/T² + g/6).
 
-In the air nothing moves the centre of mass but gravity, and the momentum about it stays what it was at take-off. Hips
-and knees that straighten spin the body (4 N m s on JVRC-1, 9 on Talos), so while it pushes off the momentum to zero
-weighs more than the trunk's orientation: the trunk turns back what the legs turn. It leans forward in the crouch, where
-knees and ankles then bend less. The feet rise with the body, so that knees stay bent, and go where the capture point
-will be when they touch, which is later than v = g t/2 says: the robot lands lower than it took off.
+In the air only gravity moves the centre of mass, and the angular momentum about it is that of take-off. Straightening
+hips and knees gives the body spin (4 N m s on JVRC-1, 9 on Talos). So during the push-off zero angular momentum has a
+larger weight than the trunk's orientation, and the trunk turns against the legs. It leans forward in the crouch, so
+that knees and ankles bend less. The feet rise with the body, so that knees stay bent, and move to the capture point at
+touchdown. The robot lands lower than it took off, so the flight is longer than v = g t/2 gives.
 """
 
 from __future__ import annotations
@@ -30,22 +31,26 @@ from .whole_body import WholeBody
 
 Array = np.ndarray
 CROUCH, THRUST, FLIGHT, LANDING = "crouch", "thrust", "flight", "landing"
-DEPTH, TOP = 0.2, 0.96  # of the standing height: how deep it goes down, and where it takes off
-SETTLE, DOWN, UP = 0.3, 3.0, 4.0  # 1/ω: at rest in the crouch; to go down; to come up again
-FIRM = 1.6  # ω: how fast the centre of mass is brought to its level reference
-LEAN = 0.3  # rad, of the trunk in the crouch
-CALM = 3e4  # how much more the momentum about the centre of mass weighs than usual while it pushes off
-LAND, SHORTEST = 0.93, 0.1  # of the height: how long legs are in the air, to land with bent knees; 1/ω
-BRIEFEST = 1e-6  # s, of a thrust
-LIGHT = 0.03  # of the weight: less is no contact
-LATE = 0.6  # of the thrust or the flight: what is felt before is its beginning
-PATIENCE = 0.3  # 1/ω, by which a take-off or a landing may be late
-CLEARANCE = 0.03  # of the height, under the feet
+DEPTH = 0.2  # × the standing height: depth of the crouch
+TOP = 0.96  # × the standing height: height at take-off
+SETTLE = 0.3  # 1/ω; rest in the crouch
+DOWN = 3.0  # 1/ω; duration of the way down into the crouch
+UP = 4.0  # 1/ω; duration of the rise after landing
+FIRM = 1.6  # ω; bandwidth of the horizontal feedback of the centre of mass
+LEAN = 0.3  # rad; lean of the trunk in the crouch
+CALM = 3e4  # × the usual weight of the angular momentum about the centre of mass, during push-off
+LAND = 0.93  # × the height: length of the legs in the air, to land with bent knees
+SHORTEST = 0.1  # 1/ω; shortest flight
+BRIEFEST = 1e-6  # s; shortest thrust
+LIGHT = 0.03  # × the weight: a smaller force is no contact
+LATE = 0.6  # fraction of the thrust or flight; contact forces before it belong to the previous phase
+PATIENCE = 0.3  # 1/ω; how late a take-off or landing may be
+CLEARANCE = 0.03  # fraction of the height: clearance under the feet
 
 
 @dataclass(frozen=True)
 class Thrust:
-    """The way up from a crouch, to speed `speed` (m/s) at take-off, over `depth` (m), under gravity (m/s²)."""
+    """Push-off from a crouch to the speed `speed` (m/s) at take-off, over `depth` (m), under gravity (m/s²)."""
 
     depth: float
     speed: float
@@ -53,12 +58,13 @@ class Thrust:
 
     @property
     def seconds(self) -> float:
-        """T."""
-        v, d = self.speed, self.depth  # the root as a quotient: a difference would be 0 for speeds that nobody reaches
+        """Duration T of the push-off, s."""
+        # The root is written as a quotient, because a difference would lose all digits at extreme speeds
+        v, d = self.speed, self.depth
         return max(4 * d / (hypot(v, sqrt(4 * self.gravity * d / 3)) + v), BRIEFEST)
 
     def at(self, t: float) -> tuple[float, float, float]:
-        """(height above the crouch, rate, acceleration) after t seconds."""
+        """Returns (height above the crouch, rate, acceleration) after t seconds."""
         T, g = self.seconds, self.gravity
         u, P = min(max(t / T, 0.0), 1.0), pi * (self.depth / T**2 + g / 6)
         height = T * T * (P / pi * (u - sin(pi * u) / pi) - g * u**3 / 6)
@@ -67,13 +73,13 @@ class Thrust:
 
 @dataclass
 class HopState:
-    """Where a hop is; all that changes from call to call.
+    """State of a hop: everything that changes from call to call.
 
     Attributes:
-        seconds: in the air, as asked for. phase: crouch, thrust, flight or landing; since: s, when it began.
-        com: (3,) m, and velocity: (3,) m/s, of the centre of mass when the phase began. ground: m.
-        middle: (2,) m, of the feet at the start.
-        feet: places from which they left. lands: s. on: feet that have touched again.
+        seconds: commanded time in the air. phase: crouch, thrust, flight or landing; since: s, its start.
+        com: (3,) m, and velocity: (3,) m/s, of the centre of mass at the start of the phase. ground: m.
+        middle: (2,) m, midpoint of the feet at the start.
+        feet: places of the feet at take-off. lands: s, planned touchdown. on: feet that have touched down again.
     """
 
     seconds: float
@@ -89,10 +95,10 @@ class HopState:
 
 
 class Hopper:
-    """Hops of a robot with two flat feet; it tells a `WholeBody` what to do, until the machine of its steps goes on.
+    """Hops of a robot with two flat feet; commands a `WholeBody` until the walking machine continues.
 
     Attributes:
-        state: of the hop under way, or None.
+        state: of the present hop, or None.
     """
 
     def __init__(self, gait: Gait, whole_body: WholeBody, machine: Machine) -> None:
@@ -101,12 +107,12 @@ class Hopper:
         self.state: HopState | None = None
 
     def begin(self, seen: Seen, seconds: float) -> None:
-        """Start a hop from a stand."""
+        """Starts a hop from standing."""
         ground, middle = min(float(X[2, 3]) for X in seen.poses), (seen.place(0).xy + seen.place(1).xy) / 2
         self.state = HopState(seconds, CROUCH, seen.t, seen.com, seen.velocity, ground, middle)
 
     def decide(self, seen: Seen, dt: float) -> list[str]:
-        """One call while it hops; what is worth telling."""
+        """Runs one call of a hop; returns events to log."""
         s = self.state
         assert s is not None
         act = {CROUCH: self._crouch, THRUST: self._thrust, FLIGHT: self._fly, LANDING: self._land}[s.phase]
@@ -153,17 +159,17 @@ class Hopper:
         return self._take_off(s, seen) if off or (t >= T and not seen.forces) else []
 
     def _load(self, seen: Seen) -> float:
-        """N: what the feet carry, by their normal forces; without measured forces they always seem to."""
+        """Returns the load on the feet (N) from their normal forces; infinite if forces are not measured."""
         forces = [seen.forces[role][2] for role in self.whole_body.feet if role in seen.forces]
         return float(sum(forces)) if forces else np.inf
 
     def _lean(self, s: HopState, seen: Seen, height: float) -> None:
-        """The trunk leans forward as far as the body is low: knees and ankles bend less."""
+        """Leans the trunk forward in proportion to the crouch, so that knees and ankles bend less."""
         low = (s.ground + self._top - height) / self._depth
         self.whole_body.set_heading(seen.heading, 0.0, LEAN * min(max(low, 0.0), 1.0))
 
     def _steer(self, s: HopState, seen: Seen, path: Array) -> None:
-        """The centre of mass along a path: place, rate, acceleration, (3, 3)."""
+        """Tracks a path of the centre of mass: position, rate, acceleration, (3, 3)."""
         rate = FIRM * self.gait.rate
         self._lean(s, seen, float(path[0, 2]))
         off, slow = seen.com[:2] - path[0, :2], seen.velocity[:2] - path[1, :2]
@@ -184,7 +190,7 @@ class Hopper:
     def _fly(self, s: HopState, seen: Seen, dt: float) -> list[str]:
         whole, left = s.lands - s.since, max(s.lands - seen.t, 0.0)
         middle = (s.feet[0].xy + s.feet[1].xy) / 2
-        there = seen.xi + seen.velocity[:2] * left  # the capture point when feet touch
+        there = seen.xi + seen.velocity[:2] * left  # capture point at touchdown
         for foot, place in enumerate(s.feet):
             if foot not in s.on:
                 way = self._arc(s, place, place.xy + there - middle, min(seen.t - s.since, whole), whole)
@@ -193,10 +199,12 @@ class Hopper:
         return self._touch(s, seen) if seen.t - s.since > LATE * whole else []
 
     def _arc(self, s: HopState, place: Place, goal: Array, t: float, whole: float) -> Array:
-        """(3, 4) of x, y, z and yaw of a foot in the air: to a goal (2,), up and down again."""
+        """Returns position, rate and acceleration, (3, 4), of x, y, z and yaw of a foot in the air: to a goal (2,), up
+        and down again.
+        """
         h, half, state = self.whole_body.body.height, whole / 2, np.zeros((3, 4))
         apex = float(s.com[2]) + float(s.velocity[2]) ** 2 / (2 * self.gravity)
-        top = max(s.ground + CLEARANCE * h, apex - LAND * h)  # legs stay bent when the body is highest
+        top = max(s.ground + CLEARANCE * h, apex - LAND * h)  # legs stay bent at the apex
         for k, (start, to) in enumerate(zip(place.xy.tolist(), goal.tolist(), strict=True)):
             state[:, k] = quintic(start, 0.0, 0.0, to, 0.0, whole, t)
         rises = t < half
@@ -206,7 +214,9 @@ class Hopper:
         return state
 
     def _touch(self, s: HopState, seen: Seen) -> list[str]:
-        """Feet that are down carry; both, or one that the other leaves alone for too long, end the flight."""
+        """Makes feet that have touched down contacts. The flight ends when both have, or when one waits too long for
+        the other.
+        """
         for foot, role in enumerate(self.whole_body.feet):
             wrench = seen.forces.get(role)
             down = seen.t >= s.lands if wrench is None else float(wrench[2]) > LIGHT * self.whole_body.weight
@@ -224,7 +234,9 @@ class Hopper:
     # --- on the ground again ------------------------------------------------------------------------------------------
 
     def _land(self, s: HopState, seen: Seen, dt: float) -> list[str]:
-        """Down with what is left of the fall, and up again; where soles cannot hold it, steps go on from here."""
+        """Absorbs the rest of the fall, then rises; if the soles cannot hold the robot, stepping continues from
+        here.
+        """
         leaves = self.machine.leaves(seen, dt)
         p, rate = self.machine.state.pressure, self.gait.rate
         fall, low = max(-float(s.velocity[2]), 0.1 * rate * self.gait.height), float(s.com[2]) - self._depth * 2 / 3

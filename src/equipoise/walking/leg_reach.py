@@ -1,8 +1,8 @@
-"""How far apart two groups of feet can be set: from the legs' own kinematics.
+"""Computes how far two groups of feet can be set apart, from the legs' kinematics.
 
-The trunk stands as it does; all feet are moved together along eight directions until a leg has no posture. When one
-group is set u from the other, each is u/2 from where it stands, one to each side, so the reach is twice the lesser of
-two opposite ways.
+The trunk keeps its pose; all feet are moved together along eight directions until a leg has no valid posture. A step
+of u between the groups displaces each group by u/2 from home, in opposite directions. So the reach is twice the
+smaller of two opposite distances.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ..model.skeleton import BodyPoses, Skeleton
 from .reach import DIRECTIONS, ITERATIONS, Reach, edges, farthest, joint_bounds
 
 Array = np.ndarray
-GOOD = 0.005  # m, of the feet
-PART = 0.9  # of the farthest posture found that steps may use
-APART = 0.6  # of the distance of neighbouring feet, that they may come nearer
+GOOD = 0.005  # m; tolerance on the positions of the feet
+PART = 0.9  # fraction of the farthest posture found that steps may use
+APART = 0.6  # fraction of the distance between neighbouring feet by which they may approach each other
 
 
 def reach_of_groups(body: Body, places: Array) -> Reach:
-    """Reach of the virtual foot of one group of feet from that of the other.
+    """Returns the reach of the virtual foot of one group of feet, relative to that of the other group.
 
     Args:
-        places: (n, 3) m, where all feet stand.
+        places: (n, 3) m, positions of all feet at home.
     """
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -42,14 +42,14 @@ def reach_of_groups(body: Body, places: Array) -> Reach:
 
 
 def nearest_neighbours(places: Array) -> Array:
-    """(2,) m: along x and y, from a foot to the nearest one before, behind or beside it."""
+    """Returns the distances along x and y, (2,) m, from a foot to its nearest neighbour before, behind or beside it."""
     gaps = np.abs(places[:, None, :2] - places[None, :, :2]).reshape(-1, 2)
     level = np.linalg.norm(places[:, :2], axis=1).max()
     return np.array([float(min(gap[gap > 0.1 * level])) for gap in gaps.T])
 
 
 def _farthest(legs: _Legs, out: Array) -> Array:
-    """m, along each direction."""
+    """Returns the farthest distance along each direction, m."""
     return np.array([legs.farthest(along) for along in out])
 
 
@@ -60,9 +60,9 @@ class _Legs:
     skeleton: Skeleton
     bounds: PositionBounds
     rest: Array
-    links: Array  # (n,) bodies of the feet
-    points: Array  # (n, 3) of the feet in them
-    home: Array  # (n, 3) in the world
+    links: Array  # (n,) indices of the bodies of the feet
+    points: Array  # (n, 3) positions of the feet in these bodies
+    home: Array  # (n, 3) positions of the feet in the world
     height: float
 
     @classmethod
@@ -81,11 +81,13 @@ class _Legs:
         )  # fmt: skip
 
     def farthest(self, along: Array) -> float:
-        """m, that all feet get together along a direction."""
+        """Returns how far (m) all feet can be moved together along a direction."""
         return farthest(lambda q, far: self._posture(q, far * np.array([*along, 0.0])), self.rest, self.height)
 
     def _posture(self, q: Array, by: Array) -> tuple[Array, bool]:
-        """The posture with all feet moved by a vector, from another one; whether it is one."""
+        """Returns the posture with all feet displaced by a vector, starting from another posture, and whether it is
+        valid.
+        """
         q, _ = solved(self.skeleton, q, lambda q, motion: self._rows(q, motion, by), self.bounds, ITERATIONS)
         x, _ = self.skeleton.points(self.skeleton.at(q), self.links, self.points)
         return q, float(np.abs(x - self.home - by).max()) < GOOD

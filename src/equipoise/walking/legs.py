@@ -1,4 +1,4 @@
-"""How far a leg is stretched: thigh and shank, from the leg's own links."""
+"""Computes how far a leg is stretched, from the positions of its links."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-TRIED = 61  # angles of each joint, to find how long a leg is
+TRIED = 61  # angles of each joint that are tried to find the length of a leg
 
 
 @dataclass(frozen=True, eq=False)
 class LegStretch:
-    """A leg between two frames, from where its thigh begins to where its shank ends.
+    """A leg between two frames: the hip at the start of its thigh and the ankle at the end of its shank.
 
     Attributes:
-        hip, ankle: frames. length: m, between them, stretched as far as its joints allow.
+        hip, ankle: frames. length: m, their distance when the leg is stretched as far as its joints allow.
     """
 
     robot: Robot
@@ -36,7 +36,7 @@ class LegStretch:
 
     @classmethod
     def of(cls, body: Body, role: str) -> LegStretch:
-        """Of a foot's leg."""
+        """Creates the leg of a foot."""
         robot = body.robot
         joints = [robot.joints[name] for name in body.feet[role].joints]
         hip, _, ankle = leg_links(body, role)
@@ -44,26 +44,28 @@ class LegStretch:
         return cls(robot, hip, ankle, float(np.linalg.norm(apart, axis=1).max()))
 
     def room(self, q: Array, by: Array, part: float) -> float:
-        """m: how much higher the hip could be if it went by (2,) m from where it is and the ankle stayed, the leg
-        stretched to a part of its length."""
+        """Returns how much higher (m) the hip could be after a horizontal move `by`, (2,) m, with the ankle fixed and
+        the leg stretched to the fraction `part` of its length.
+        """
         off = self.robot.pose(q, self.hip)[:3, 3] - self.robot.pose(q, self.ankle)[:3, 3]
         level = float((off[0] + by[0]) ** 2 + (off[1] + by[1]) ** 2)
         return sqrt(max((part * self.length) ** 2 - level, 0.0)) - float(off[2])
 
 
 def leg_links(body: Body, role: str) -> tuple[str, str, str]:
-    """Links of a foot's leg: where its thigh, its shank and what is below begin. Thigh and shank are the two longest
-    pieces between its joints."""
+    """Returns the links at which a foot's thigh, its shank and the part below begin. Thigh and shank are the two
+    longest segments between joints of the leg.
+    """
     robot = body.robot
     children = [robot.joints[name].child for name in body.feet[role].joints]
-    links = [link for link in children if link in robot.frames]  # not between the axes of one joint
+    links = [link for link in children if link in robot.frames]  # links between the axes of one joint have no frame
     places = [robot.pose(body.standing, link)[:3, 3] for link in links]
     longest = sorted(np.argsort([np.linalg.norm(b - a) for a, b in pairwise(places)])[-2:].tolist())
     return links[longest[0]], links[longest[-1]], links[longest[-1] + 1]
 
 
 def _bent(body: Body, joints: Sequence[Joint]) -> list[Array]:
-    """Postures of a body that stands, but for one joint of a leg."""
+    """Returns copies of the standing posture in which one joint of a leg has another angle."""
     found = [body.standing]
     for joint in joints:
         lower, upper = max(joint.limits.lower, -np.pi), min(joint.limits.upper, np.pi)

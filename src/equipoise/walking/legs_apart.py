@@ -1,8 +1,7 @@
-"""Legs that never cross: shins and feet of a biped as capsules, and the constraint that keeps those of a swinging leg
-off the leg that carries.
+"""Keeps the legs of a biped from colliding, by constraints between capsules around shins and feet.
 
-The plan keeps the places of feet apart (`reach`); what is between two places, turned feet, and a foot that a push has
-sent elsewhere are kept apart here.
+The plan keeps the places of the feet apart (`reach`). The constraints cover the rest: the path between two places,
+turned feet, and a foot that a push has displaced.
 """
 
 from __future__ import annotations
@@ -30,30 +29,32 @@ from .reach import nearest_of
 Array = np.ndarray
 Rounded = TypeVar("Rounded", bound=Round)
 FEET_APART = "feet apart"
-SAFE = 0.008  # m, that the capsules keep
-ANY_DISTANCE = -0.3  # m: a distance that they always keep
-STANDING = 0.02  # m, that capsules at least have to spare where the robot stands
-# ω: rates at which a foot that approaches is slowed. Slower ones hold back steps that end near the other foot, and it
-# falls after pushes that it else survives.
+SAFE = 0.008  # m; smallest distance between capsules
+ANY_DISTANCE = -0.3  # m; a bound that always holds, so that the constraint has no effect
+STANDING = 0.02  # m; smallest clearance between capsules in the standing posture
+# × ω: slow and fast rate at which approaching feet are decelerated. Lower rates hold back steps that end near the other
+# foot, so that the robot falls after pushes that it otherwise survives.
 RATES = 18.0, 60.0
-QUICKEST = 0.5  # of one over the step of control: no rate is higher
-BARE = 0.5  # of the sole's width: that of a shin without shapes
-# of the sole's width, that of a shin at most: wider ones are so at their knees, and round all the way down they would
-# be in each other in turns that the links walk well
+QUICKEST = 0.5  # divided by the control period: upper limit of the rates
+BARE = 0.5  # × the sole's width: width of a shin without shapes
+# × the sole's width: largest width of a shin. Wider shins are wide only at the knee, and a capsule of that width would
+# overlap the other leg in turns that the real links survive.
 WIDEST = 1.25
-# of half the sole's width: by which its capsule's axis is shorter than the sole at each end; corners stick out by 0.02
+# × half the sole's width: how much shorter than the sole the capsule's axis is at each end; corners stick out by 0.02
+# of it
 ROUNDED = 0.2
-ROUNDING = 1e-6  # m
+ROUNDING = 1e-6  # m; tolerance on heights
 
 
 def legs_apart(body: Body, feet: Sequence[str], dt: float) -> list[KeepOut]:
-    """The constraints between the shins and feet of two legs.
+    """Returns the constraints between the shins and feet of two legs.
 
-    They are few, so they are in the controller's kernel: pairs that come and go (`SelfCollision`) cost more. That of
-    the two feet is without effect until its `safe` is set: while both carry, nothing can move them apart.
+    The pairs are few, so they are part of the controller's kernel; pairs that come and go (`SelfCollision`) cost
+    more. The pair of the feet has no effect until its `safe` is set: in double support nothing can move the feet
+    apart.
 
     Args:
-        feet: roles of both feet. dt: s, the step of control.
+        feet: roles of both feet. dt: s, control period.
     """
     *pairs, soles = leg_pairs(body, feet)
     gains = slowing(body, dt)
@@ -64,17 +65,18 @@ def legs_apart(body: Body, feet: Sequence[str], dt: float) -> list[KeepOut]:
 
 
 def slowing(body: Body, dt: float) -> Gains:
-    """How limbs that approach each other are slowed, at a step of control of dt (s)."""
+    """Returns the gains by which approaching limbs are decelerated, at a control period dt (s)."""
     slow, fast = (min(rate * body.gains.rate, QUICKEST / dt) for rate in RATES)
     return Gains.of_rates(slow, fast)
 
 
 def leg_pairs(body: Body, feet: Sequence[str]) -> list[tuple[Capsule, Capsule]]:
-    """Each of shin and foot of the one leg with each of the other: what can meet while the thighs are side by side. The
-    two feet are the last.
+    """Returns the pairs of the shin and foot of one leg with those of the other, which may collide while the thighs are
+    side by side. The pair of the feet is the last.
 
-    Steps end with feet as near as the plan may set them, nearer than they stand. Pairs that would then be in each other
-    are wider than what they stand for; both of such a pair are taken as narrower, in this pair only.
+    Steps end with the feet as near to each other as the plan allows, nearer than in the standing posture. If the
+    capsules of a pair would then overlap, they are wider than the links; both get a smaller radius, in this pair
+    only.
     """
     left, right = ([shin(body, role), foot(body, role)] for role in feet)
     width = abs(float(np.subtract(*(body.robot.pose(body.standing, body.frames[role])[1, 3] for role in feet))))
@@ -86,7 +88,9 @@ def leg_pairs(body: Body, feet: Sequence[str]) -> list[tuple[Capsule, Capsule]]:
 
 
 def foot(body: Body, role: str) -> Capsule:
-    """Around a sole, as wide as it is and as high: from the body's description, so that every robot has one."""
+    """Returns the capsule around a sole, as wide and as high as the sole is wide. It is built from the body's
+    description, so every robot has one.
+    """
     part = body.feet[role]
     (rear, right), (front, left) = np.min(part.corners, axis=0), np.max(part.corners, axis=0)
     radius = (left - right) / 2
@@ -96,7 +100,9 @@ def foot(body: Body, role: str) -> Capsule:
 
 
 def shin(body: Body, role: str) -> Capsule:
-    """From the knee to the ankle, as wide as its shapes are from side to side where the robot stands."""
+    """Returns the capsule from the knee to the ankle, as wide as the shapes of the shin are from side to side in the
+    standing posture.
+    """
     robot, q = body.robot, body.standing
     _, knee, ankle = leg_links(body, role)
     a, b = _joint(body, knee), _joint(body, ankle)
@@ -105,7 +111,7 @@ def shin(body: Body, role: str) -> Capsule:
     if (sides := _sides(body, knee, float(b[2]), float(a[2]))) is not None:
         a[1] = b[1] = sum(sides) / 2
         radius = min((sides[1] - sides[0]) / 2, WIDEST * half)
-    # where it is wider than the foot its round end reaches no farther below the ankle than the foot is wide
+    # If the capsule is wider than the foot, its round end reaches no farther below the ankle than the foot is wide.
     b += min(max(radius - half, 0.0) / float(np.linalg.norm(a - b)), 0.5) * (a - b)
     X = robot.pose(q, knee)
     a, b = (X[:3, :3].T @ (p - X[:3, 3]) for p in (a, b))
@@ -113,14 +119,17 @@ def shin(body: Body, role: str) -> Capsule:
 
 
 def _joint(body: Body, link: str) -> Array:
-    """(3,) m: where the joint of a link is while the robot stands; a link's own origin may be elsewhere on it."""
+    """Returns the position of a link's joint in the standing posture, (3,) m; the origin of the link may be
+    elsewhere.
+    """
     X = body.robot.pose(body.standing, link) @ inverse(body.robot.place(link)[1])
     return np.array(X[:3, 3])
 
 
 def _sides(body: Body, link: str, low: float, high: float) -> tuple[float, float] | None:
-    """m: least and largest y of the shapes that move with a link, between two heights where they have points there,
-    while the robot stands; None where there are no shapes, or none that can be read."""
+    """Returns the smallest and largest y (m) of the shapes that move with a link, between two heights if any points are
+    there, in the standing posture. None if there are no readable shapes.
+    """
     robot, own = body.robot, body.robot.place(link)[0]
     found = []
     for name, piece in robot.links.items():
@@ -129,7 +138,7 @@ def _sides(body: Body, link: str, low: float, high: float) -> tuple[float, float
         X = robot.pose(body.standing, name)
         try:
             clouds = [cloud_of(shape) for shape in piece.collisions or piece.visuals]
-        except ModelError:  # a mesh that is missing
+        except ModelError:  # the file of a mesh is missing
             continue
         for cloud in [cloud.at(X) for cloud in clouds if cloud is not None]:
             found.append(np.column_stack([cloud.points[:, 1:], cloud.radii]))
@@ -143,7 +152,9 @@ def _sides(body: Body, link: str, low: float, high: float) -> tuple[float, float
 
 
 def standing_distance(body: Body, *shapes: Round) -> float:
-    """m, of two capsules or spheres while the robot stands, by the formula alone: nothing to compile."""
+    """Returns the distance (m) of two capsules or spheres in the standing posture, by the formula, without a compiled
+    kernel.
+    """
     placed = []
     for shape in shapes:
         X = body.robot.pose(body.standing, str(shape.frame))
@@ -153,5 +164,5 @@ def standing_distance(body: Body, *shapes: Round) -> float:
 
 
 def narrower(shape: Rounded, less: float) -> Rounded:
-    """The same shape with a radius that is less by some m."""
+    """Returns the shape with its radius reduced by `less`, m."""
     return replace(shape, radius=max(shape.radius - less, 0.0))

@@ -1,11 +1,12 @@
-"""Standing, shifting, stepping: which foot carries, where pressure goes, and when the next phase begins.
+"""State machine of the walk: standing, shifting and stepping, with the stance foot and the centre of pressure.
 
     stand ── a command ──► shift ── ξ is near the stance foot ──► step ◄──┐ touchdown, and more to go
       │ ▲                                                          │ └────┘
-      │ └──────────────── touchdown, nothing asked, ξ between ◄────┘
+      │ └──────────────── touchdown, no command, ξ between ◄───────┘
       └── ξ leaves the soles ──► step, with the foot on the other side
 
-A step begins when its stance foot touches. During the transfer both feet carry; then the other one swings.
+A step begins at the touchdown of its stance foot. During the load transfer both feet carry; then the other foot
+swings.
 """
 
 from __future__ import annotations
@@ -26,49 +27,55 @@ from .swing import Swing
 from .whole_body import MIDDLE, WholeBody
 
 Array = np.ndarray
-USED = 0.85  # of the sole, that the plan may use for pressure where nothing has pushed: on edges of treads soles tip
-STILL = 1.5  # gain of the capture point when standing, in ω
-SOON, WATCH = 0.2, 0.05  # 1/ω: how far ahead the capture point is watched, and the filter of its rate
-PATIENCE = 2.0  # 1/ω: how long weight may be shifted before the first step
-QUIET, REST, TOGETHER = 0.1, 1.0, 0.15  # of the feet's distance, and 1/ω: when feet apart are brought together
-STOPPING = 0.6  # of the soles, in whose hull the capture point must be to stand
-LAST = 0.01  # s: the nearest future that is planned for
-# of √(g h): rates of ξ beyond the pendulum's that are a push; 1/ω: how long it is expected to go on
-SHOVE, AHEAD = 0.35, 0.14
-LATE = 0.1  # 1/ω: how much longer a foot is taken to need that has not found the ground in time
-# ω, of √(g h): how fast the centre of mass takes on another height of the ground, and at most
-SOFTLY, RISING = 2.0, 0.1
-FOLLOW, DROP = 10.0, 2.0  # ω: how fast the centre of mass follows such a foot down; by how much more than that
-# m, above its reference: a foot that should go down is stopped by the ground, where forces are not measured
+USED = 0.85  # fraction of the sole for the centre of pressure without a recent push; on edges of treads soles tip
+STILL = 1.5  # ω; gain of the capture point in standing
+SOON = 0.2  # 1/ω; how far ahead the capture point is extrapolated
+WATCH = 0.05  # 1/ω; time constant of the filter of its rate
+PATIENCE = 2.0  # 1/ω; longest weight shift before the first step
+QUIET = 0.1  # × the width (and × width ω): largest offset (and speed) of a robot at rest
+REST = 1.0  # 1/ω; time at rest before displaced feet are brought together
+TOGETHER = 0.15  # × the width: feet displaced by more are brought together
+STOPPING = 0.6  # fraction of the soles in whose hull the capture point must be for standing
+LAST = 0.01  # s; shortest time to the next event that is planned for
+SHOVE = 0.35  # × √(g h): a rate of ξ that differs more from the pendulum's is a push
+AHEAD = 0.14  # 1/ω; expected remaining duration of a push
+LATE = 0.1  # 1/ω; time that is added for a foot that has not found the ground in time
+SOFTLY = 2.0  # ω; rate at which the centre of mass adapts to another height of the ground
+RISING = 0.1  # × √(g h): largest speed of this adaptation
+FOLLOW = 10.0  # ω; rate at which the centre of mass follows a late foot down
+DROP = 2.0  # × the depth of a late foot below its goal: drop of the centre of mass
+# m; a late foot that stays this far above its reference is on the ground, if forces are not measured
 STOPPED = 3e-3
-SLOWLY = 3.0  # m/s²: by which a foot that misses the ground after a push goes down faster
-# 1/ω: how long before it lands a foot keeps its place and time, where nothing pushes: it would have to be thrown to
-# another; of its largest acceleration: next to nothing, for such a foot
-CLOSING, STAYS = 0.15, 1e-6
-CALM = 0.9  # 1/ω: steps are no shorter where nothing has pushed
-HURRY = 6.0  # 1/ω: how long after a push steps are hurried
-PELVIS = 4.0  # how much more the pelvis weighs meanwhile: hips that tilt bring feet down late and askew
-CLIMB = 1.5  # of the usual time of a step, that one to a tread takes
-SHIFT_RATE = 0.2  # of what the last step shows of the capture point's shift, taken on
-FARTHEST_SHIFT = 0.1  # of the height, that a step may show
-PACE = 0.3  # of the last step's time in the mean that steps are set by
+SLOWLY = 3.0  # m/s²; acceleration downwards of a foot that misses the ground after a push
+CLOSING = 0.15  # 1/ω; so long before touchdown place and time of a step are frozen, unless a push is detected
+STAYS = 1e-6  # × the largest acceleration of a foot: almost no freedom, for a frozen step
+CALM = 0.9  # 1/ω; shortest step without a recent push
+HURRY = 6.0  # 1/ω; time after a push in which steps are hurried
+# × the usual weight of the pelvis's orientation after a push, since tilted hips bring feet down late and tilted
+PELVIS = 4.0
+CLIMB = 1.5  # × the usual duration, for a step to a tread
+SHIFT_RATE = 0.2  # fraction of the last step's error that updates the shift of the capture point
+FARTHEST_SHIFT = 0.1  # fraction of the height: largest error of a step that is used
+PACE = 0.3  # fraction of the last step's duration in the running mean
 
 
 class Machine:
-    """Phases of a walk; it tells a `WholeBody` what to do.
+    """Phases of a walk; commands a `WholeBody`.
 
     Args:
-        gait: numbers of the gait. whole_body: that walks. soles: (4, 2) corners of each foot's sole, left first, m.
+        gait: gait of the body. whole_body: controller of the robot. soles: (4, 2) corners of each foot's sole, left
+            first, m.
     """
 
-    climbs: ClassVar[bool] = True  # whether steps to another height are left to a `Climber`
-    # how much more the trunk weighs while it walks and nothing pushes: legs that are nearly straight tilt it else
+    climbs: ClassVar[bool] = True  # whether a `Climber` takes steps to another height
+    # × the usual weight of the trunk's orientation while walking without a push, since nearly straight legs would tilt
+    # it
     firm: ClassVar[float] = 4.0
-    # the same of trunk and centre of mass after a push: else the reaction of a leg that is thrown to its place drives
-    # the body on
+    # × the usual weight of trunk and centre of mass after a push, since the reaction of a leg that is thrown to its
+    # place would accelerate the body
     caught: ClassVar[float] = 2.0
     unhurried: ClassVar[float] = UNHURRIED
-    learns: ClassVar[bool] = False  # whether steps count on what the pendulum did not explain of those before
+    learns: ClassVar[bool] = False  # whether the step plan uses the mean error of the pendulum in previous steps
 
     def __init__(self, gait: Gait, whole_body: WholeBody, soles: list[Array]) -> None:
         self.gait, self.whole_body, self.soles = gait, whole_body, soles
@@ -78,11 +85,12 @@ class Machine:
         self.state = State()
 
     def decide(self, seen: Seen, command: Command, dt: float) -> list[str]:
-        """One call: where pressure, torso and swinging foot should be; what is worth telling."""
+        """Runs one call: commands centre of pressure, torso and swing foot; returns events to log."""
         s = self.state
         moved = not s.command.still
         command = s.command = self.gait.towards(s.command, self.footing.cautious(s, seen.t, command), dt)
-        if moved and command.still:  # a foot that is half way would be thrown to where the robot could rest
+        # A foot beyond mid-swing cannot be redirected to where the robot could stop, so the next step does that.
+        if moved and command.still:
             s.goes_on = s.swing is not None and s.end - seen.t < s.period / 2
         s.period = self.gait.period_of(command) * (CLIMB if self.preview.rises(s, seen) else 1.0)
         self._watch(seen, dt)
@@ -96,7 +104,9 @@ class Machine:
         return said
 
     def _rise(self, seen: Seen, dt: float) -> None:
-        """The centre of mass at its height above the ground, and accelerated by where pressure is: c̈ = ω² (c − p)."""
+        """Commands the height of the centre of mass above the ground, and its acceleration by the centre of pressure:
+        c̈ = ω² (c − p).
+        """
         s, rate = self.state, self.gait.rate
         heights = [float(X[2, 3]) for X in seen.poses]
         ground = heights[s.stance] if s.mode == STEP else sum(heights) / 2
@@ -111,7 +121,7 @@ class Machine:
         self.whole_body.set_com(s.ground + height, rate**2 * (seen.com[:2] - s.pressure))
 
     def _face(self, seen: Seen) -> None:
-        """The torso looks where the feet do."""
+        """Turns the torso to the mean yaw of the feet."""
         s = self.state
         yaws, rate = [seen.place(0).yaw, seen.place(1).yaw], 0.0
         if s.swing is not None:
@@ -121,7 +131,9 @@ class Machine:
     # --- both feet ----------------------------------------------------------------------------------------------------
 
     def _standing(self, seen: Seen, command: Command) -> list[str]:
-        """Pressure brings the capture point back to the middle; a step where it cannot, or where one is asked for."""
+        """Drives the capture point to the middle by the centre of pressure; starts a step if it cannot, or on
+        command.
+        """
         s, middle = self.state, self._hold(seen)
         if self._leaves(seen):
             return self._catch(seen)
@@ -135,7 +147,9 @@ class Machine:
         return ["starts to walk"]
 
     def _hold(self, seen: Seen) -> Array:
-        """Pressure where it brings the capture point back to the middle of the feet, (2,) m, which is given back."""
+        """Commands the centre of pressure that drives the capture point to the midpoint of the feet; returns the
+        midpoint, (2,) m.
+        """
         s, places = self.state, (seen.place(0), seen.place(1))
         if s.hull is None:
             points = [sole @ place.R.T + place.xy for sole, place in zip(self.soles, places, strict=True)]
@@ -146,7 +160,7 @@ class Machine:
         return np.asarray(middle)
 
     def _tidied(self, seen: Seen, middle: Array) -> list[str]:
-        """Feet that came to stand apart are brought together once the robot is at rest."""
+        """Starts a step that brings displaced feet together once the robot is at rest."""
         s, width = self.state, self.gait.width
         if (
             np.abs(seen.xi - middle).max() > QUIET * width
@@ -159,38 +173,40 @@ class Machine:
         return ["brings its feet together"]
 
     def _apart(self, seen: Seen) -> Array:
-        """(2,) m, of the left foot from where it stands beside the right one."""
+        """Returns the offset, (2,) m, of the left foot from its nominal place beside the right one."""
         a, b = seen.place(0), seen.place(1)
         return b.R.T @ (a.xy - b.xy) - np.array([0.0, self.gait.width])
 
     def leaves(self, seen: Seen, dt: float) -> bool:
-        """The same for a robot that another controller makes stand."""
+        """Returns the result of `_leaves` for a robot that another controller holds in standing."""
         self._watch(seen, dt)
         self._hold(seen)
         return self._leaves(seen)
 
     def _leaves(self, seen: Seen) -> bool:
-        """Whether the capture point is where pressure cannot turn it back, or will be at once."""
+        """Returns whether the centre of pressure cannot turn the capture point back, now or shortly."""
         assert self.state.hull is not None
         normals, offsets = self.state.hull
         return float((offsets - normals @ self._soon(seen)).min()) < 0.0
 
     def _soon(self, seen: Seen) -> Array:
-        """The capture point a moment from now, if it goes on as it does."""
+        """Returns the capture point a moment ahead, extrapolated with its rate."""
         return np.asarray(seen.xi + SOON / self.gait.rate * self.state.drift)
 
     def _shoved(self, seen: Seen) -> Array:
-        """The capture point as it will be if what pushes it now goes on a little longer."""
+        """Returns the capture point after the present push has gone on a little longer."""
         return np.asarray(seen.xi + AHEAD / self.gait.rate * self._push * self.state.shove)
 
     @property
     def _push(self) -> float:
-        """Whether something pushes: 0 while ξ's unexplained rate is one that touchdowns make, 1 from twice that on."""
+        """Confidence that the robot is being pushed: 0 while ξ's unexplained rate is within that of touchdowns, 1 from
+        twice that on.
+        """
         least = SHOVE * self.gait.rate * self.gait.height
         return min(max(hypot(*self.state.shove) / least - 1.0, 0.0), 1.0)
 
     def _watch(self, seen: Seen, dt: float) -> None:
-        """The capture point's rate, filtered; and how arms and trunk are held by what it says."""
+        """Filters the capture point's rate and detects pushes; sets the stiffness of arms and trunk accordingly."""
         s = self.state
         if s.last is not None:
             part, rate = min(dt * self.gait.rate / WATCH, 1.0), (seen.xi - s.last) / dt
@@ -210,7 +226,7 @@ class Machine:
         s.last = seen.xi
 
     def _catch(self, seen: Seen) -> list[str]:
-        """A step at once. The foot towards which the body falls carries already; the other one swings."""
+        """Starts a step at once. The foot towards which the body falls is the stance foot; the other one swings."""
         s, (left, right) = self.state, (seen.place(0).xy, seen.place(1).xy)
         falls = float((self._soon(seen) - (left + right) / 2) @ (left - right))
         self._begin(seen, 0 if falls > 0 else 1)
@@ -218,10 +234,12 @@ class Machine:
         return [f"the capture point leaves the soles: a step with the {self.whole_body.steppers[1 - s.stance]}"]
 
     def _shifting(self, seen: Seen, command: Command) -> list[str]:
-        """Pressure goes under the foot that will swing, until the capture point is near the one that will stand."""
+        """Moves the centre of pressure under the future swing foot until the capture point is near the future stance
+        foot.
+        """
         s, gait = self.state, self.gait
         stance, side = seen.place(s.stance), 1.0 if s.stance == 1 else -1.0
-        period = min(s.period, gait.period)  # for a slower one ξ would have to come to a halt over the stance foot
+        period = min(s.period, gait.period)  # for a longer period ξ would have to stop over the stance foot
         wish = self.preview.wish(s, seen, command, period, period)
         start = before(wish.place + wish.offset, np.zeros(2), gait.rate, period - gait.transfer / 2)
         assert s.hull is not None
@@ -236,18 +254,18 @@ class Machine:
     # --- a step -------------------------------------------------------------------------------------------------------
 
     def _begin(self, seen: Seen, stance: int) -> None:
-        """Weight goes to a foot, and the other will swing."""
+        """Starts the load transfer to a foot; the other one will swing."""
         s = self.state
         s.mode, s.stance, s.since, s.swing, s.plan, s.hull = STEP, stance, seen.t, None, None, None
         s.origin, s.steps, s.felt, s.goes_on, s.predicted = s.pressure, s.steps + 1, None, False, seen.xi
         s.transfer = self.gait.hurried if self._hurried(seen.t) else self.gait.transfer
 
     def _planned(self, seen: Seen, command: Command) -> StepPlan | None:
-        """The plan from here on; None where there is none."""
+        """Returns the plan for the rest of the step, or None."""
         s, gait, stance = self.state, self.gait, seen.place(self.state.stance)
         since = seen.t - s.since
         wait, ahead = s.transfer - since, self._shoved(seen) + _axes(s.heading) @ s.shift
-        if wait > 0.0:  # until weight has changed feet
+        if wait > 0.0:  # until the load transfer is complete
             to = stance.xy if s.plan is None else stance.xy + stance.R @ s.plan.pressure
             ahead = after_shift(ahead, s.pressure, to, gait.rate, wait)
         half, now = s.transfer / 2, max(since, s.transfer)
@@ -263,21 +281,22 @@ class Machine:
         return self.planners[1 - s.stance].plan(stance.R.T @ (ahead - stance.xy), wish, *times, foot, used, s.felt)
 
     def _lands(self, t: float) -> bool:
-        """Whether the swinging foot is about to land where it was sent: no plan sends it on at the last moment."""
+        """Returns whether the swing foot is about to land as planned, so that no plan may redirect it."""
         s = self.state
         return s.swing is not None and not (s.braced or s.swing.late) and s.end - t < CLOSING / self.gait.rate
 
     def _hurried(self, t: float) -> bool:
-        """Whether something has pushed a short while ago."""
+        """Returns whether a push was detected recently."""
         return t - self.state.pushed < HURRY / self.gait.rate
 
     def _late(self, t: float) -> bool:
-        """Whether the swinging foot misses the ground: it is sent on, and the body follows it; not while it catches
-        itself."""
+        """Returns whether the swing foot misses the ground, so that it continues down and the body follows. Not while
+        the robot recovers from a push.
+        """
         return self.state.swing is not None and self.state.swing.late and not self._hurried(t)
 
     def _flight(self, seen: Seen, stance: Place, seconds: float) -> Flight:
-        """The foot that swings, or will, by its reference."""
+        """Returns the reference of the present or future swing foot."""
         s, back = self.state, stance.R.T
         times = seconds, s.transfer / 2, 1.0 if s.braced else self.unhurried
         if s.swing is None:
@@ -314,11 +333,11 @@ class Machine:
         swing = Swing(start, seen.t, s.end, clearance, self.gait.landing)
         swing.sinking = SLOWLY if self._hurried(seen.t) else swing.sinking
         if s.goal_height is not None and s.goal_height - z > STAIR * swing.clearance:
-            swing.free = s.goal_height + STAIR * swing.clearance  # up along the riser first
+            swing.free = s.goal_height + STAIR * swing.clearance  # first up along the riser
         return swing
 
     def _follow(self, seen: Seen, stance: Place) -> None:
-        """The reference of the swinging foot, towards the plan's place."""
+        """Advances the reference of the swing foot towards the planned place."""
         s = self.state
         if s.swing is None or s.plan is None:
             return
@@ -333,7 +352,9 @@ class Machine:
         self.whole_body.set_swing(1 - s.stance, s.swing.advance(seen.t, goal, s.end), s.slope)
 
     def touched(self, seen: Seen) -> bool:
-        """Whether the swinging foot is down: by its force, or by its place where forces are not measured."""
+        """Returns whether the swing foot has touched down, by its force, or by its position if forces are not
+        measured.
+        """
         s, foot = self.state, 1 - self.state.stance
         if s.swing is None:
             return False
@@ -346,7 +367,7 @@ class Machine:
         return z - float(s.swing.goal[2]) < 1e-3 or (s.swing.late and z - float(s.swing.state[0, 2]) > STOPPED)
 
     def _touch_down(self, seen: Seen, command: Command) -> list[str]:
-        """The foot is down: stand if that is wanted and possible, else the next step."""
+        """Handles a touchdown: stands if that is commanded and possible, otherwise starts the next step."""
         s, landed = self.state, 1 - self.state.stance
         self.footing.note(s, seen)
         if s.felt is not None or s.rolling:
@@ -370,10 +391,11 @@ class Machine:
         return []
 
     def _learn(self, seen: Seen, took: float) -> None:
-        """What the pendulum did not explain of this step, for the next ones.
+        """Estimates the part of this step's motion that the pendulum does not explain, for the next steps.
 
-        Drives that lag, friction of joints and masses that the model has elsewhere act as a pressure that lies beside
-        the planned one: ξ̇ = ω (ξ + d − p). After a step of T = `took` it ends d (e^(ωT) − 1) beside the prediction.
+        Delayed drives, joint friction and errors of the mass distribution act like a centre of pressure displaced
+        from the planned one: ξ̇ = ω (ξ + d − p). After a step of T = `took`, ξ differs from the prediction by d
+        (e^(ωT) − 1).
         """
         s, most = self.state, FARTHEST_SHIFT * self.gait.height
         if self.learns and not self._hurried(seen.t):
@@ -381,12 +403,12 @@ class Machine:
             s.shift = s.shift + SHIFT_RATE * (np.clip(_axes(s.heading).T @ off, -most, most) - s.shift)
 
     def _can_stand(self, seen: Seen) -> bool:
-        """Whether pressure alone can bring the capture point to rest between the feet."""
+        """Returns whether the centre of pressure alone can bring the capture point to rest between the feet."""
         places = seen.place(0), seen.place(1)
         points = np.concatenate([STOPPING * sole @ p.R.T + p.xy for sole, p in zip(self.soles, places, strict=True)])
         return float(support_polygon(points).margin(seen.xi)) > 0
 
 
 def _axes(heading: float) -> Array:
-    """(2, 2) from forward and left of a walk to the world's axes."""
+    """Returns the rotation (2, 2) from forward and left of a walk to the world's axes."""
     return Place(0.0, 0.0, heading).R

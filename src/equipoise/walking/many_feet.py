@@ -1,8 +1,8 @@
-"""The whole body of a robot with four or more feet: legs in two groups, each of which steps as one foot would.
+"""The whole body of a robot with four or more feet: legs in two groups, each of which steps like one foot.
 
-In a trot the groups are the pairs of diagonal legs, with six legs tripods. The virtual foot of a group [RCB86] is in
-the middle of its feet, turned as they are turned; with two feet it is a line, and pressure goes along it and nowhere
-else.
+In a trot the groups are the pairs of diagonal legs; with six legs they are tripods. The virtual foot of a group
+[RCB86] is at the midpoint of its feet and has their mean yaw. With two feet it is a line, and the centre of pressure
+stays on this line.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ..control.contacts import Contact, PointContact
 from .whole_body import WholeBody
 
 Array = np.ndarray
-FADING = 4.0  # ω: rate at which a foot goes over from where it stood beside its group to where it belongs
-TOUCHED = 1e-3  # m above the stance: a foot is down, where forces are not measured
-LINE = 0.004  # m, width of the line that two feet stand on, as the plan has it
+FADING = 4.0  # ω; rate at which a foot moves from its displaced position in the group to its nominal one
+TOUCHED = 1e-3  # m above the stance feet; a lower foot has touched down, if forces are not measured
+LINE = 0.004  # m; width that the plan gives to the line between two feet
 
 
 class ManyFeet(WholeBody):
-    """Groups of feet that step together; `WholeBody` for everything else.
+    """Groups of feet that step together; everything else is as in `WholeBody`.
 
     Attributes:
-        groups: places in `feet` of each group's feet. steppers: what they are called.
-        spreads: (n, 3) m, where the feet of each group stand around its middle.
-        places: (feet, 3) m, where all feet were seen last.
+        groups: indices in `feet` of each group's feet. steppers: names of the groups.
+        spreads: (n, 3) m, nominal positions of the feet of each group around its midpoint.
+        places: (feet, 3) m, last measured positions of all feet.
     """
 
     weights: ClassVar[Mapping[str, float]] = {"com": 20.0, "trunk": 3.0, "foot": 3.0}
@@ -49,7 +49,8 @@ class ManyFeet(WholeBody):
         for spread in self.spreads:
             spread[:, 2] = 0.0
         self.places = home
-        self._residual = np.zeros((2, count, 3))  # where feet are beside their group as it should be, and its rate
+        # Offset of each foot from its nominal position in the group, and its rate
+        self._residual = np.zeros((2, count, 3))
 
     def _ordered(self, body: Body) -> tuple[str, ...]:
         return tuple(body.feet)  # front first, left before right
@@ -62,10 +63,10 @@ class ManyFeet(WholeBody):
         return []
 
     def _limbs_apart(self, dt: float) -> list[Constraint]:
-        return []  # by the reach of their groups alone
+        return []  # the reach of the groups keeps the legs apart
 
     def trust(self, foot: int) -> None:
-        """Points have no pressure to be placed."""
+        """Does nothing: a point contact has no centre of pressure to restrict."""
 
     # --- where the groups are -----------------------------------------------------------------------------------------
 
@@ -73,7 +74,7 @@ class ManyFeet(WholeBody):
         return np.array([self.robot.pose(q, self.body.frames[role])[:3, 3] for role in self.feet])
 
     def soles(self, q: Array) -> tuple[Array, Array]:
-        """Poses (4, 4) of the virtual feet."""
+        """Returns the poses (4, 4) of the virtual feet."""
         self.places = self._positions(q)
         first, second = (
             virtual_foot(self.places[list(group)], spread)
@@ -82,15 +83,19 @@ class ManyFeet(WholeBody):
         return first, second
 
     def spins(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Virtual feet do not roll."""
+        """Returns zeros, since virtual feet do not roll."""
         return np.zeros(3), np.zeros(3)
 
     def corners(self) -> list[Array]:
-        """Corners (m, 2) of what pressure may use under each group, counter-clockwise, in the virtual foot's axes."""
+        """Returns the corners (m, 2) of the support polygon of each group, counter-clockwise, in the virtual foot's
+        axes.
+        """
         return [hull_of(spread[:, :2]) for spread in self.spreads]
 
     def astray(self) -> list[float]:
-        """m: how far the feet of each group are from where they stand, seen from the middle of all feet."""
+        """Returns how far (m) the feet of each group are from their nominal places relative to the midpoint of all
+        feet.
+        """
         order = [k for group in self.groups for k in group]
         home = np.concatenate(self.spreads)
         X = virtual_foot(self.places[order], home)
@@ -107,7 +112,7 @@ class ManyFeet(WholeBody):
             self.most[k] = 1.5 * self.weight * (1 - part)
 
     def lift(self, foot: int) -> None:
-        """From now on the other group carries alone."""
+        """Starts the swing of a group: the other group alone carries the robot."""
         self.most[:] = [np.inf] * len(self.feet)
         stance, group = self.groups[1 - foot], self.groups[foot]
         self._free(stance)
@@ -119,10 +124,10 @@ class ManyFeet(WholeBody):
             self.controller.set_weight(f"{self.feet[k]} swing", self._swing_weight)
 
     def touched(self, foot: int, wrenches: Mapping[str, Array], least: float) -> bool:
-        """Whether all feet of a group are down; those that are carry from now on.
+        """Returns whether all feet of a group have touched down; those that have become contacts at once.
 
         Args:
-            least: of the weight, that a foot feels on the ground.
+            least: fraction of the weight that a foot must measure.
         """
         ground = min(self.places[k][2] for k in self.groups[1 - foot])
         for k in self.groups[foot]:
@@ -135,17 +140,18 @@ class ManyFeet(WholeBody):
         return all(self.feet[k] in self.controller.in_force for k in self.groups[foot])
 
     def land(self, foot: int) -> None:
-        """From now on all feet carry."""
+        """Ends the swing: all feet are contacts."""
         self._free(range(len(self.feet)))
         self.controller.set_contacts(self.feet)
         for k in self.groups[foot]:
             self.controller.set_weight(f"{self.feet[k]} swing", 0.0)
 
     def set_swing(self, foot: int, state: Array, slope: Array) -> None:
-        """A swinging group by place, rate and acceleration of x, y, z and yaw of its virtual foot, (3, 4).
+        """Sets the references of a swinging group by position, rate and acceleration of x, y, z and yaw of its virtual
+        foot, (3, 4).
 
-        A foot that stood elsewhere beside its group goes over to where it belongs, critically damped. Points have no
-        tilt: the slope is for soles.
+        A foot displaced from its nominal position in the group moves there, critically damped. Points have no tilt:
+        the slope is for soles.
         """
         R, rate = rotation_from_rpy(0.0, 0.0, float(state[0, 3])), FADING * self.body.gains.rate
         turn, spin = float(state[1, 3]), float(state[2, 3])
@@ -163,7 +169,7 @@ class ManyFeet(WholeBody):
             off += self.dt * speed
 
     def landing(self, foot: int, goal: Array, slope: Array) -> dict[str, Array]:
-        """The same for the feet of a group around its virtual foot; points have no tilt."""
+        """Returns the planned poses of the feet of a group around its virtual foot; points have no tilt."""
         R, found = rotation_from_rpy(0.0, 0.0, float(goal[3])), dict[str, Array]()
         for k, spread in zip(self.groups[foot], self.spreads[foot], strict=True):
             X = found[self.body.frames[self.feet[k]]] = np.eye(4)
@@ -176,10 +182,11 @@ class ManyFeet(WholeBody):
 
 
 def virtual_foot(places: Array, spread: Array) -> Array:
-    """Pose (4, 4) of the middle of some feet, level, turned so that they are nearest to where they stand around it.
+    """Returns the pose (4, 4) of the midpoint of some feet, level, with the yaw that brings the nominal positions
+    nearest to them.
 
     Args:
-        places: (n, 3) m. spread: (n, 3) m, of the feet around their middle when it is not turned.
+        places: (n, 3) m. spread: (n, 3) m, nominal positions around the midpoint at zero yaw.
     """
     middle = places.mean(axis=0)
     x, y = (places - middle)[:, :2].T
@@ -191,7 +198,9 @@ def virtual_foot(places: Array, spread: Array) -> Array:
 
 
 def hull_of(points: Array) -> Array:
-    """Corners (m, 2) of the hull of places, counter-clockwise; of two places the narrow strip between them."""
+    """Returns the corners (m, 2) of the convex hull of points, counter-clockwise; for two points, of the narrow strip
+    between them.
+    """
     if len(points) == 2:
         along = points[1] - points[0]
         aside = LINE / 2 * np.array([-along[1], along[0]]) / np.linalg.norm(along)

@@ -1,11 +1,11 @@
-"""The linear inverted pendulum by its divergent component of motion.
+"""The linear inverted pendulum and its capture point (divergent component of motion, DCM).
 
-A centre of mass c at height h above its support, whose force goes through the centre of pressure p, obeys c̈ = ω² (c −
-p) with ω = √(g / h). Its divergent component ξ = c + ċ / ω, the capture point, does so alone:
+A centre of mass c at height h above its support, whose contact force passes through the centre of pressure p, obeys
+c̈ = ω² (c − p) with ω = √(g / h). Its capture point ξ = c + ċ / ω obeys a first-order equation of its own:
 
     ξ̇ = ω (ξ − p),        ċ = ω (ξ − c)    [EOA15]
 
-While p stays where it is, ξ leaves it as e^(ωt). All places are level, (2,) m.
+With p constant, ξ diverges from it as e^(ωt). All positions are horizontal, (2,) m.
 """
 
 from __future__ import annotations
@@ -18,23 +18,22 @@ Array = np.ndarray
 
 
 def divergent(com: Array, velocity: Array, rate: float) -> Array:
-    """ξ = c + ċ / ω of a centre of mass (m) and its velocity (m/s), level parts only, (2,) m."""
+    """Returns ξ = c + ċ / ω of a centre of mass (m) and its velocity (m/s), horizontal components only, (2,) m."""
     return com[:2] + velocity[:2] / rate
 
 
 def after(xi: Array, pressure: Array, rate: float, seconds: float) -> Array:
-    """ξ after some time with the centre of pressure at rest: p + (ξ − p) e^(ωt) [EOA15]."""
+    """Returns ξ after some seconds with the centre of pressure at rest: p + (ξ − p) e^(ωt) [EOA15]."""
     return pressure + (xi - pressure) * exp(rate * seconds)
 
 
 def before(xi: Array, pressure: Array, rate: float, seconds: float) -> Array:
-    """ξ so much earlier: the inverse of `after`, by which plans run backwards from their end [EOA15]."""
+    """Returns ξ some seconds earlier, the inverse of `after`; plans run backwards from their end with it [EOA15]."""
     return pressure + (xi - pressure) * exp(-rate * seconds)
 
 
 def after_shift(xi: Array, start: Array, end: Array, rate: float, seconds: float) -> Array:
-    """ξ after the centre of pressure went from one place to another at constant speed: the weight goes from foot to
-    foot.
+    """Returns ξ after the centre of pressure moved from `start` to `end` at constant speed, as in a load transfer.
 
     With p(t) = p₀ + m t the solution of ξ̇ = ω (ξ − p) is p(t) + m/ω + (ξ₀ − p₀ − m/ω) e^(ωt).
     """
@@ -45,7 +44,7 @@ def after_shift(xi: Array, start: Array, end: Array, rate: float, seconds: float
 
 
 def within(normals: Array, offsets: Array, middle: Array, point: Array) -> Array:
-    """The point, or where the line from the middle to it leaves the polygon normals · x ≤ offsets."""
+    """Returns the point, or the place where the line from `middle` to it leaves the polygon normals · x ≤ offsets."""
     room, along = offsets - normals @ middle, normals @ (point - middle)
     out = along > 1e-12
     part = float(np.min(room[out] / along[out], initial=1.0))

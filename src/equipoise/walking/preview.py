@@ -1,4 +1,4 @@
-"""Where the next steps should go: the steps that were given, or those of the command; and how far the walk lags."""
+"""Previews the next steps, prescribed or from the command, and measures how far the walk lags behind its command."""
 
 from __future__ import annotations
 
@@ -13,28 +13,30 @@ from .state import Seen, State
 from .step_plan import Wish
 
 Array = np.ndarray
-PREVIEW = 5  # steps
-LAG, CATCH_UP = 0.25, 0.35  # of the speed asked for, at most; of what is missing, in each step
-SHRINKS = 0.95  # of the shortfall one step before: a shortfall below this is already closing
-FIRM, STAIR = 300.0, 0.3  # weight of the place of a step to a tread, of the usual; of the clearance, that makes it one
-HIGH = 0.1  # of the height: higher treads are climbed with the weight over one foot
+PREVIEW = 5  # number of steps planned ahead
+LAG = 0.25  # fraction of the commanded speed: largest correction for lag
+CATCH_UP = 0.35  # fraction of the missing speed that each step adds to the correction
+SHRINKS = 0.95  # fraction of the shortfall one step before; a smaller shortfall is already closing
+FIRM = 300.0  # × the usual weight of a step's place, for a step to a tread
+STAIR = 0.3  # fraction of the clearance: a larger change of height makes a step one to a tread
+HIGH = 0.1  # fraction of the height; higher treads are climbed with the weight over one foot
 
 
 class Preview:
-    """Steps ahead, from a state of the walk.
+    """Previews the steps ahead, from a state of the walk.
 
     Args:
-        gait: of the body. climbs: whether steps to another height are left to a `Climber`.
+        gait: gait of the body. climbs: whether a `Climber` takes steps to another height.
     """
 
     def __init__(self, gait: Gait, climbs: bool) -> None:
         self.gait, self.climbs = gait, climbs
 
     def wish(self, s: State, seen: Seen, command: Command, seconds: float, whole: float) -> Wish:
-        """The step by the command, and ξ when it ends, from a preview of steps that ends at rest.
+        """Returns the next step by the command, with ξ at its end from a preview of steps that ends at rest.
 
         Args:
-            seconds: until weight changes feet. whole: s, of this step from touchdown to touchdown.
+            seconds: until the load transfer. whole: s, of this step from touchdown to touchdown.
         """
         stance = seen.place(s.stance)
         places = self.places(s, seen, command, max(whole - seconds, 0.0))
@@ -44,8 +46,9 @@ class Preview:
         return Wish(back @ (places[1].xy - stance.xy), seconds, back @ (xi - places[1].xy), firm)
 
     def _capture_point(self, places: Sequence[Place], period: float) -> Array:
-        """ξ when the second of some places is stepped on, so that it ends at rest between the last two: (2,) m, by
-        `pendulum.before` from step to step."""
+        """Returns ξ at the touchdown on the second of some places, (2,) m, for which the walk ends at rest between the
+        last two; it applies `pendulum.before` from step to step.
+        """
         fade, (almost, last) = exp(-self.gait.rate * period), places[-2:]
         x, y = (last.x + almost.x) / 2, (last.y + almost.y) / 2
         for place in reversed(places[1:-1]):
@@ -53,8 +56,9 @@ class Preview:
         return np.array([x, y])
 
     def places(self, s: State, seen: Seen, command: Command, since: float) -> list[Place]:
-        """The stance foot and the places after it, those that were given or those of the command, `since` s into the
-        step."""
+        """Returns the stance foot and the places after it, prescribed or from the command, `since` seconds into the
+        step.
+        """
         swing, stance = 1 - s.stance, seen.place(s.stance)
         if given := self.given(s, seen, swing):
             s.goal_height = given[0].height
@@ -68,14 +72,16 @@ class Preview:
         return places
 
     def given(self, s: State, seen: Seen, foot: int) -> list[Footstep]:
-        """Steps that were given for a foot and those after it, up to the first that must be climbed."""
+        """Returns the prescribed steps from one of `foot` on, up to the first that must be climbed."""
         queue, least = s.queue[:PREVIEW], HIGH * self.gait.height if self.climbs else np.inf
         if not queue or queue[0].foot != foot:
             return []
         return before_high(queue, float(seen.poses[1 - foot][2, 3]), least)
 
     def rises(self, s: State, seen: Seen) -> bool:
-        """Whether the step that is given goes to another height: it is taken slower, and just where it was given."""
+        """Returns whether the prescribed step goes to another height; such a step is slower and exactly at its
+        place.
+        """
         foot = 1 - s.stance
         if not s.queue or s.queue[0].foot != foot:
             return False
@@ -83,17 +89,19 @@ class Preview:
         return climbs(s.queue[0], (start, float(seen.poses[s.stance][2, 3])), STAIR * self.gait.clearance)
 
     def high(self, step: Footstep, heights: Sequence[float]) -> bool:
-        """Whether a step is one for the `Climber`, from feet at some heights, m."""
+        """Returns whether a `Climber` must take the step, from feet at some heights, m."""
         return self.climbs and climbs(step, heights, HIGH * self.gait.height)
 
     def measure(self, s: State, seen: Seen, command: Command) -> None:
-        """How far the walk lags behind what was asked for, from one stride to the next.
+        """Measures, from one stride to the next, how far the walk lags behind the commanded speed.
 
-        A shortfall that is already closing is not integrated: a walk would overshoot its speed after each start.
+        A shortfall that is already closing is not integrated; otherwise the walk would overshoot its speed after
+        each start.
         """
         asked = np.array([command.forward, command.left])
         s.trail = [*s.trail[-3:], (seen.t, seen.com[:2].copy())]
-        if command.still or not np.array_equal(asked, s.asked):  # while it changes, what came of it says little
+        # While the command changes, the measured speed does not tell its effect
+        if command.still or not np.array_equal(asked, s.asked):
             s.trail, s.lag, s.asked = s.trail[-1:], np.zeros(2), asked
         if len(s.trail) < 4:
             return
@@ -103,7 +111,9 @@ class Preview:
         s.lag = np.clip(s.lag + CATCH_UP * missing, -most, most)
 
     def _speed(self, s: State, command: Command, k: int) -> Array:
-        """(2,) m/s forward and left, of a stride of the trail that ended two touchdowns after the k-th."""
+        """Returns the speed forward and left, (2,) m/s, of the stride that ended two touchdowns after the k-th of the
+        trail.
+        """
         (start, old), (end, new) = s.trail[k], s.trail[k + 2]
         turn = s.heading - command.turn * (s.trail[-1][0] - (start + end) / 2)
         return Place(0.0, 0.0, turn).R.T @ (new - old) / (end - start)

@@ -1,9 +1,9 @@
-"""Where the next foot can be set, seen from the one that stands: from the robot's own legs.
+"""Computes where the next foot can be set down relative to the stance foot, from the robot's own legs.
 
-Along eight directions from where the foot stands beside the other, the feet are moved apart until no posture has both
-soles flat on the ground, the centre of mass at walking height between them and the torso upright, within joint limits.
-Inwards it ends where soles would touch. The polygon of these places is the reach; postures are found by least squares
-as the standing one is.
+From the standing posture, the feet are moved apart along eight directions until no posture has both soles flat on
+the ground, the centre of mass at walking height between them and the torso upright, within joint limits. Inwards the
+limit is where soles would touch. The polygon of these places is the reach. Postures are found by least squares, as
+the standing one is.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 DIRECTIONS = 8
-STRIDE = 0.13  # of the height of the centre of mass: by which feet are moved apart from one posture to the next
-FINEST = 0.03  # of the same: where halving it ends
-MOST = 10  # of postures
+STRIDE = 0.13  # fraction of the height of the centre of mass: distance between postures
+FINEST = 0.03  # fraction of the height of the centre of mass: the search ends when the halved distance is smaller
+MOST = 10  # largest number of postures per direction
 ITERATIONS = 10
-GOOD = 0.006, 0.03, 0.012, 0.1  # m, rad: of the soles; of the centre of mass's height in parts of it; rad, of the trunk
-INSIDE = 0.02  # rad or m, that joints keep from their ends
-APART = 0.02  # m, that soles side by side keep
-SAME = 1e-6  # in normal and offset (m): edges that are one
+# tolerances: soles (m, rad), height of the centre of mass (fraction), tilt of the trunk (rad)
+GOOD = 0.006, 0.03, 0.012, 0.1
+INSIDE = 0.02  # rad or m; margin to joint limits
+APART = 0.02  # m; margin between soles side by side
+SAME = 1e-6  # difference of normal and offset (m) below which edges are equal
 
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Places of a foot in the axes of the other: x ahead, y to the side it belongs to.
+    """Places of a foot in the axes of the other foot: x forward, y to the foot's own side.
 
     Attributes:
         normals: (n, 2) and offsets: (n,) of edges, normals · place ≤ offsets.
-        ahead, behind: m, farthest along x, positive. nearest, widest: m, least and largest y.
+        ahead, behind: m, largest distance along x in each direction, positive. nearest, widest: m, smallest and
+            largest y.
     """
 
     normals: Array
@@ -54,20 +56,20 @@ class Reach:
 
     @cached_property
     def corners(self) -> Array:
-        """(k, 2) m, of the polygon, counter-clockwise."""
+        """Corners of the polygon, (k, 2) m, counter-clockwise."""
         turned = np.argsort(np.arctan2(self.normals[:, 1], self.normals[:, 0]))
         rows = np.column_stack([self.normals, self.offsets])[turned]
-        rows = rows[np.linalg.norm(rows - np.roll(rows, 1, axis=0), axis=1) > SAME]  # edges that are given twice
+        rows = rows[np.linalg.norm(rows - np.roll(rows, 1, axis=0), axis=1) > SAME]  # edges may occur twice
         pairs = zip(np.roll(rows, 1, axis=0), rows, strict=True)
         return np.array([np.linalg.solve([a[:2], b[:2]], [a[2], b[2]]) for a, b in pairs])
 
     def rows(self, side: float) -> tuple[Array, Array]:
-        """(normals, offsets) with y to the left, for the left (1) or right (−1) foot."""
+        """Returns (normals, offsets) with y to the left, for the left (1) or right (−1) foot."""
         return self.normals * np.array([1.0, side]), self.offsets
 
 
 def reach_of(body: Body, width: float, height: float) -> Reach:
-    """Reach of a body with two feet that stand `width` (m) apart, its centre of mass at a height (m)."""
+    """Returns the reach of a body with two feet `width` (m) apart and its centre of mass at a height (m)."""
     nearest = nearest_of(body, width)
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     out = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -80,22 +82,22 @@ def reach_of(body: Body, width: float, height: float) -> Reach:
 
 
 def nearest_of(body: Body, width: float) -> float:
-    """m: how near to each other two feet that stand `width` (m) apart may be set, from middle to middle."""
+    """Returns the smallest distance (m) between the middles of two feet that stand `width` (m) apart."""
     soles = [np.array(part.corners) for part in body.feet.values()]
     return min(0.9 * width, max(float(np.ptp(sole[:, 1])) for sole in soles) + APART)
 
 
 def _farthest(legs: _Legs, width: float, out: Array) -> Array:
-    """m, along each direction."""
+    """Returns the farthest distance along each direction, m."""
     return np.array([legs.farthest(np.array([0.0, width]), along) for along in out])
 
 
 def farthest(posture: Callable[[Array, float], tuple[Array, bool]], q: Array, height: float) -> float:
-    """m: how far feet can be moved, from one posture to the next.
+    """Returns how far (m) feet can be moved, by continuation from one posture to the next.
 
     Args:
-        posture: (q, m) → the posture so far out, found from another one, and whether it is one.
-        q: where it begins. height: m, of the centre of mass, that strides are parts of.
+        posture: (q, m) → the posture at that distance, found from q, and whether it is valid.
+        q: initial posture. height: m, of the centre of mass; the increments are fractions of it.
     """
     far, stride = 0.0, STRIDE * height
     for _ in range(MOST):
@@ -110,7 +112,7 @@ def farthest(posture: Callable[[Array, float], tuple[Array, bool]], q: Array, he
 
 
 def joint_bounds(robot: Robot, free: Array) -> PositionBounds:
-    """Limits of all joints, a little inside, and which velocities (nv,) may be used."""
+    """Returns the limits of all joints, reduced by a margin, and which velocities (nv,) may be used."""
     lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
     for joint in robot.joints.values():
         if joint.mimic is None and joint.type.nq == 1 and joint.limits.lower <= joint.limits.upper:
@@ -120,7 +122,9 @@ def joint_bounds(robot: Robot, free: Array) -> PositionBounds:
 
 
 def edges(corners: Array) -> tuple[Array, Array]:
-    """Rows of the hull of points; always as many as directions, so that a program keeps its size."""
+    """Returns the rows of the convex hull of points; duplicates keep their number constant, so that a program keeps its
+    size.
+    """
     from scipy.spatial import ConvexHull
 
     equations = ConvexHull(corners).equations
@@ -140,7 +144,7 @@ class _Legs:
     rest: Array
     feet: tuple[tuple[int, Array], ...]  # left first: (body, pose of the sole in it)
     torso: int
-    upright: Array  # (3, 3) of the torso when it stands
+    upright: Array  # (3, 3) orientation of the torso in the standing posture
     height: float
 
     @classmethod
@@ -153,18 +157,20 @@ class _Legs:
         torso = robot.place(body.frames["torso"])[0]
         upright = skeleton.at(body.standing).R[torso]
         free = np.zeros(robot.nv, bool)
-        free[:6] = True  # the base and the legs: arms that are raised make no step longer
+        free[:6] = True  # base and legs only: raised arms make no step longer
         for part in body.feet.values():
             for name in part.joints:
                 free[robot.joints[name].v] = True
         return cls(skeleton, joint_bounds(robot, free), body.standing, tuple(feet), torso, upright, height)
 
     def farthest(self, start: Array, along: Array) -> float:
-        """m, that the left foot gets from a place along a direction, the right one at the origin."""
+        """Returns how far (m) the left foot can be moved from a place along a direction, with the right foot at the
+        origin.
+        """
         return farthest(lambda q, far: self._posture(q, start + far * along), self.rest, self.height)
 
     def _posture(self, q: Array, place: Array) -> tuple[Array, bool]:
-        """The posture with the left foot at a place, from another one; whether it is one."""
+        """Returns the posture with the left foot at a place, starting from another posture, and whether it is valid."""
         q, _ = solved(self.skeleton, q, lambda q, motion: self._rows(q, motion, place), self.bounds, ITERATIONS)
         return q, self._good(q, place)
 
@@ -173,7 +179,7 @@ class _Legs:
         return motion.R[body] @ X[:3, :3], motion.p[body] + motion.R[body] @ X[:3, 3]
 
     def _errors(self, motion: BodyPoses, place: Array) -> list[tuple[Array, Array]]:
-        """(of place, of rotation) of both soles; the middle between the feet is the origin."""
+        """Returns the errors (position, rotation) of both soles; the midpoint between the feet is the origin."""
         errors = []
         for foot, sign in ((0, 0.5), (1, -0.5)):
             R, p = self._sole(motion, foot)

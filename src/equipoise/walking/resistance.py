@@ -1,5 +1,4 @@
-"""Joints that resist: what damping and dry friction take is added to the torques, and motors have less left for all
-else."""
+"""Compensates joint damping and dry friction in the torques, and reduces the torque limits accordingly."""
 
 from __future__ import annotations
 
@@ -19,15 +18,15 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-SLOW = 0.05  # rad/s: below, dry friction grows with the rate, so that torques do not chatter
+SLOW = 0.05  # rad/s; below, dry friction grows with the rate, so that torques do not chatter
 
 
 @dataclass(frozen=True, eq=False)
 class Resistance:
-    """Of all joints, by their description.
+    """Resistance of all joints, from the robot's description.
 
     Attributes:
-        damping: (nv,) N m s/rad. dry: (nv,) N m. most: (nv,) N m, that motors give.
+        damping: (nv,) N m s/rad. dry: (nv,) N m, dry friction. most: (nv,) N m, torque limits of the motors.
     """
 
     damping: Array
@@ -43,23 +42,25 @@ class Resistance:
         return cls(damping, dry, np.asarray(robot.limits.effort))
 
     def left(self) -> ResistedTorques:
-        """What motors have left for the equations of motion."""
+        """Returns the constraint on the torques that remain for the equations of motion."""
         return ResistedTorques(self.most, self.damping, self.dry)
 
     def made_up(self, torque: Array, v: Array) -> Array:
-        """Torques that act as `torque` would if nothing resisted, within what motors give."""
+        """Returns the motor torques, within their limits, by which `torque` acts on the links despite the
+        resistance.
+        """
         return np.clip(torque + self.damping * v + self.dry * np.tanh(v / SLOW), -self.most, self.most)
 
 
 @dataclass(frozen=True, eq=False)
 class ResistedTorques(Constraint):
-    """Torques that act on the links, τ, come from motors that also overcome damping d and dry friction f: |τ + d v| ≤
-    τ_max − f.
+    """Bounds the torques τ on the links, since motors also overcome damping d and dry friction f: |τ + d v| ≤ τ_max −
+    f.
 
-    A joint that is to be driven faster has less left, one that is to be braked more.
+    Less torque remains to accelerate a moving joint, more to brake it.
 
     Args:
-        most, damping, dry: (nv,), of all joints; see `Resistance`.
+        most, damping, dry: (nv,), for all joints; see `Resistance`.
     """
 
     most: Array

@@ -1,4 +1,4 @@
-"""The part of a sole that is trusted: the whole of it once it is felt to carry, less before."""
+"""Limits the centre of pressure to the part of a sole that is known to be on the ground."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from ..control.controller.scene import Scene
 
 Array = np.ndarray
-ANYWHERE = (-10.0, -10.0, 10.0, 10.0)  # m: more than any sole
-NORMAL, ROLL, PITCH = 2, 3, 4  # f_z, τ_x, τ_y of a flat contact
+ANYWHERE = (-10.0, -10.0, 10.0, 10.0)  # m; larger than any sole
+NORMAL, ROLL, PITCH = 2, 3, 4  # rows of f_z, τ_x, τ_y in the wrench of a flat contact
 
 
 @dataclass(frozen=True, eq=False)
 class PressureWithin(Constraint):
-    """The centre of pressure of a flat contact within a rectangle of its axes; bounds are numbers, so that it may
-    change.
+    """Keeps the centre of pressure of a flat contact inside a rectangle in the contact's axes; the bounds may change at
+    run time.
 
-    With p = (−τ_y, τ_x) / f_z, the rows are a f_z ≤ (−τ_y, τ_x) ≤ b f_z: linear, and empty where the contact carries
-    nothing.
+    With p = (−τ_y, τ_x) / f_z, the rows are a f_z ≤ (−τ_y, τ_x) ≤ b f_z. They are linear, and hold trivially while
+    the contact has no force.
 
     Args:
-        contact: its name.
-        within: (4,) m, least x and y, largest x and y.
+        contact: name of the contact.
+        within: (4,) m, smallest x and y, largest x and y.
     """
 
     contact: str
@@ -69,6 +69,8 @@ class PressureWithin(Constraint):
 
 
 def pressed_at(X: Array, wrench: Array) -> Array:
-    """(2,) m: centre of pressure in the axes of a sole at pose X, of a wrench (6,) at its origin in world axes."""
+    """Returns the centre of pressure, (2,) m, in the axes of a sole at pose X, from a wrench (6,) at its origin in
+    world axes.
+    """
     force, torque = X[:3, :3].T @ wrench[:3], X[:3, :3].T @ wrench[3:]
     return np.array([-torque[1], torque[0]]) / max(float(force[2]), 1e-9)

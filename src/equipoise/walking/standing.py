@@ -1,8 +1,8 @@
-"""Standing that steps when it must: `eq.Standing` with a walker beside it.
+"""A standing controller that steps when necessary: `eq.Standing` combined with a walker.
 
-While pressure under the soles can hold the capture point, it is the standing controller of `control`. When it no longer
-can, a `Walking` of the same body takes over, steps once or several times, and comes to rest; then the standing goes on
-from there: its posture and its commands, with the places of the body moved to where the feet are now.
+As long as the centre of pressure can hold the capture point within the soles, it is the standing controller of
+`control`. When it cannot, a `Walking` controller of the same body takes over, makes one or more steps, and comes to
+rest; then the standing controller continues at the new place.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-REST = 3.0  # 1/ω, for which the walker has stood before the standing goes on
+REST = 3.0  # 1/ω; the walker stands for so long before the standing controller continues
 
 
 class Standing(StandingController):
-    """`control.standing.StandingController`, that also steps.
+    """`control.standing.StandingController` that also steps.
 
     Args:
-        steps: whether it steps when it is pushed farther than its soles can hold; it then needs two flat feet. All
-            other arguments are those of the standing controller.
+        steps: whether it steps when a push exceeds what its soles can hold; this requires two flat feet. The other
+            arguments are those of the standing controller.
 
     Attributes:
-        walker: what steps; None where it does not.
-        stepping: whether it is stepping now.
+        walker: controller that makes the steps, or None.
+        stepping: whether it is stepping at present.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Standing(StandingController):
             self.walker = Walking(self.robot, self.body, dt=dt, friction=cautious, constraints=constraints)
 
     def reset(self) -> None:
-        """Start anew, standing."""
+        """Resets to standing."""
         super().reset()
         self.stepping = False
         if self.walker is not None:
             self.walker.reset()
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
-        """Measured contact forces, if the plant has them."""
+        """Sets the measured contact forces, if the plant has them."""
         if self.walker is not None:
             self.walker.observe(wrenches)
 

@@ -1,4 +1,4 @@
-"""What a walker sees in a call, and what it keeps from one call to the next."""
+"""What a walker observes in a call, and its state between calls."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ STAND, SHIFT, STEP = "stand", "shift", "step"
 
 
 def wrapped(angle: float) -> float:
-    """An angle between −π and π, rad."""
+    """Returns an angle wrapped to [−π, π), rad."""
     return (angle + pi) % (2 * pi) - pi
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a call sees: the centre of mass, its velocity, the capture point, the feet (left first), measured forces,
-    and angular velocities of the feet, rad/s."""
+    """Observations of one call: centre of mass, its velocity, capture point, feet (left first), measured forces, and
+    angular velocities of the feet, rad/s.
+    """
 
     t: float
     com: Array
@@ -45,38 +46,40 @@ class Seen:
 
     @property
     def heading(self) -> float:
-        """rad: the yaw between those of the feet."""
+        """Mean of the yaw angles of the feet, rad."""
         left, right = self.place(0).yaw, self.place(1).yaw
         return left + wrapped(right - left) / 2
 
 
 @dataclass
 class State:
-    """Where the walk is; all that changes from call to call.
+    """State of the walk: everything that changes from call to call.
 
     Attributes:
-        stance: the foot that carries, 0 left, 1 right. since: s, when its phase began. end: s, of the swing as planned.
-        last, drift: the capture point in the last call, and its rate, m/s. shove: m/s, what the pendulum does not
-            explain of it.
-        pushed: s, when there last was a shove; braced: whether arms are held for it. firm: whether the trunk is, for a
-            walk. tidies: whether the step brings the feet together. transfer: s, in which weight goes to the stance
-            foot.
-        pressure: (2,) m, where the centre of pressure should be; origin: where it was when the step began.
-        command: what it follows now. queue: steps that were given. heading: rad.
-        period: s, of a step, that the command asks for. pace: of it, the mean time of steps so far.
-        slope: (2,) of the ground, as soles feel it. hull: of the soles, while both stand.
-        goal_height: m, of the ground at a step that was given. uneven: s, when the ground last was not as expected;
-            jolt: when a foot last came down hard.
-        settling: s, since when a sole is not trusted as a whole; rolling: because it rolls. landed: the foot that
-            touched last.
-        bumps: how often the swinging foot met something. tilt: (2,) slope of the stance foot as it lay; tilts: of the
-            last ones; footholds: (3,) m, where they were; sloped: (2,) slope that both tell. felt: (2,) m, in its
-            axes, where a stance foot carries that stands across an edge. goes_on: whether the command ended late in
-            this step, so that the next one comes to rest.
-        predicted: (2,) m, where the pendulum alone would have brought the capture point since the step began.
-        shift: (2,) m, forward and left, from the capture point to the one that the pendulum would need to move as the
-            walk did on average.
-        trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, by which the walk is slower than asked for.
+        stance: stance foot, 0 left, 1 right. since: s, start of the phase. end: s, planned end of the swing.
+        last, drift: capture point at the last call, and its rate, m/s. shove: m/s, part of this rate that the
+            pendulum does not explain.
+        pushed: s, time of the last detected push; braced: whether the arms are stiff because of it. firm: whether
+            the trunk is stiff for walking. tidies: whether the step brings the feet together. transfer: s, duration of
+            the load transfer to the stance foot.
+        pressure: (2,) m, commanded centre of pressure; origin: its value when the step began.
+        command: command that it follows now. queue: prescribed steps. heading: rad.
+        period: s, of a step, from the command. pace: mean duration of the steps so far, as a fraction of it.
+        slope: (2,) slope of the ground estimated from the soles. hull: support polygon of the soles in double
+            support.
+        goal_height: m, height of the ground at a prescribed step. uneven: s, time when the ground last differed
+            from expectation; jolt: s, when a foot last landed hard.
+        settling: s, time since when a sole is trusted only in part; rolling: because it rolls. landed: foot that
+            touched down last.
+        bumps: number of obstacles that the swing foot has hit. tilt: (2,) slope of the stance foot while flat;
+            tilts: of the last ones; footholds: (3,) m, their positions; sloped: (2,) slope that both confirm. felt:
+            (2,) m, centre of pressure, in its axes, of a stance foot across an edge. goes_on: whether the command ended
+            late in this step, so that the next one comes to rest.
+        predicted: (2,) m, capture point that the pendulum alone predicts since the start of the step.
+        shift: (2,) m, forward and left, offset of the capture point with which the pendulum explains the mean
+            motion of the walk.
+        trail: (time, centre of mass) at the last touchdowns. lag: (2,) m/s, added to the command because the walk
+            is too slow.
     """
 
     mode: str = STAND
@@ -125,5 +128,5 @@ class State:
     sloped: Array = field(default_factory=lambda: np.zeros(2))
 
     def anew(self) -> State:
-        """A stand from which to go on: steps that were given stay, and what the whole body is told already."""
+        """Returns the state of a robot that stands; prescribed steps and what the whole body was last told remain."""
         return State(queue=self.queue, braced=self.braced, firm=self.firm)

@@ -1,15 +1,15 @@
-"""The next step: its place, its time and the pressure until then, from one quadratic program.
+"""Plans the next step: its place, its time and the centre of pressure until then, by one quadratic program.
 
-Seen from the stance foot, let ξ be the capture point now and σ = e^(ω T) for the time T that is left until weight
-changes feet. With the centre of pressure at δ until then, ξ will be δ + (ξ − δ) σ. The next foot is set at u, and ξ is
-then at b from it:
+In the axes of the stance foot, let ξ be the present capture point and σ = e^(ω T) for the time T until the load
+transfer. With the centre of pressure at δ until then, ξ becomes δ + (ξ − δ) σ. The next foot is set down at u, and ξ
+is then at the offset b from it:
 
     u + b = ξ σ − y,      y = (σ − 1) δ                                      [KHMR20], with δ = 0
 
 Place, time and pressure multiply each other, but in the unknowns (u, σ, y, b) everything is linear: a centre of
-pressure within the sole, N δ ≤ d, is N y ≤ (σ − 1) d; a time between bounds bounds σ; and the reach of the legs bounds
-u. b is capturability: while ξ is no farther from the next foot than the longest and quickest steps can catch, the robot
-can stop [KHMR20]. That bound is relaxed first where not all can hold: then the least violation is chosen.
+pressure within the sole, N δ ≤ d, is N y ≤ (σ − 1) d; bounds on the time bound σ; the reach of the legs bounds u. The
+bounds on b express capturability: if ξ is no farther from the next foot than the longest and quickest steps can catch,
+the robot can stop [KHMR20]. These bounds are relaxed first if not all constraints can hold, by the least violation.
 
     minimise  w_u |u − u_to|² + w_σ (σ/σ_to − 1)² + w_b |b − b_to|² + w_δ |y / (σ_to − 1)|²
 """
@@ -27,19 +27,19 @@ from .swing import QUINTIC
 
 Array = np.ndarray
 UX, UY, SIGMA, YX, YY, BX, BY = range(7)
-WEIGHTS = {"place": 1.0, "time": 0.025, "offset": 30.0, "pressure": 2.0}  # of metres², but for the time's
-BRAKING = 1.5  # the same of one that comes to rest half as far as it would have got, in speed / time
-NEAREST = 0.005  # m, that a foot about to land may still be moved
+WEIGHTS = {"place": 1.0, "time": 0.025, "offset": 30.0, "pressure": 2.0}  # costs per m², except that of the time
+BRAKING = 1.5  # largest acceleration of a quintic that stops after half the distance v T, in units of v / T
+NEAREST = 0.005  # m; distance by which a foot about to land may still be moved
 
 
 @dataclass(frozen=True)
 class StepPlan:
-    """A step, seen from the stance foot's axes.
+    """A planned step in the stance foot's axes.
 
     Attributes:
-        place: (2,) m, of the next foot. seconds: until weight changes feet.
-        pressure: (2,) m, the centre of pressure until then. offset: (2,) m, of ξ from the next foot then.
-        excess: m, by which the offset is beyond what can be caught; 0 where the robot can still stop.
+        place: (2,) m, of the next foot. seconds: until the load transfer.
+        pressure: (2,) m, centre of pressure until then. offset: (2,) m, of ξ from the next foot at that time.
+        excess: m, distance of the offset from its capturable bounds; 0 if the robot can still stop.
     """
 
     place: Array
@@ -51,11 +51,11 @@ class StepPlan:
 
 @dataclass(frozen=True)
 class Flight:
-    """The foot that swings, seen from the other.
+    """The swing foot in the axes of the stance foot.
 
     Attributes:
-        place: (2,) m. velocity: (2,) m/s. seconds: until it touches, by the last plan. wait: s, from then until weight
-            changes. quick: of the gait's largest accelerations, that it may be given.
+        place: (2,) m. velocity: (2,) m/s. seconds: until touchdown by the last plan. wait: s, from touchdown to the
+            load transfer. quick: fraction of the gait's largest accelerations that the foot may use.
     """
 
     place: Array
@@ -67,11 +67,11 @@ class Flight:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a step should be if nothing were wrong.
+    """The nominal step, without disturbances.
 
     Attributes:
-        place: (2,) m. seconds: until weight changes feet. offset: (2,) m, of ξ from the next foot then.
-        firm: how much more the place weighs than usual: a tread is where it is.
+        place: (2,) m. seconds: until the load transfer. offset: (2,) m, of ξ from the next foot at that time.
+        firm: factor on the usual weight of the place; larger for a tread, which cannot be moved.
     """
 
     place: Array
@@ -81,12 +81,12 @@ class Wish:
 
 
 def capturable(gait: Gait, side: float) -> tuple[Array, Array]:
-    """(lower, upper) bounds of the offset b of ξ from a foot that has just been set on `side` (1 left, −1 right).
+    """Returns (lower, upper) bounds of the offset b of ξ from a foot just set down on `side` (1 left, −1 right).
 
-    Along x the longest step keeps b where it is: b = L / (σ − 1). To the side, w is the distance of the feet, from the
-    nearest to the widest, and d the offset towards the other foot: d' = w − d σ. The d that can be kept within bounds
-    for ever are those between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1). σ is that of the quickest
-    such steps.
+    Along x the longest step keeps b constant: b = L / (σ − 1). Sideways, let w be the distance between the feet,
+    from the nearest to the widest, and d the offset towards the other foot: d' = w − d σ. The offsets d that can be
+    kept bounded for ever are those between (σ w_min − w_max) / (σ² − 1) and (σ w_max − w_min) / (σ² − 1). σ belongs
+    to the quickest such steps.
     """
     reach, (along, aside) = gait.reach, growths(gait)
     inward = (aside * reach.widest - reach.nearest) / (aside**2 - 1)
@@ -96,7 +96,9 @@ def capturable(gait: Gait, side: float) -> tuple[Array, Array]:
 
 
 def growths(gait: Gait) -> tuple[float, float]:
-    """σ of the quickest steps, forward and aside: as long as a foot needs from one end of its reach to the other."""
+    """Returns σ of the quickest steps, forward and sideways, which last as long as a foot needs from one end of its
+    reach to the other.
+    """
     far = gait.reach.ahead + gait.reach.behind, gait.reach.widest - gait.reach.nearest
     times = [gait.hurried + (QUINTIC * d / float(a)) ** 0.5 for d, a in zip(far, gait.push_off, strict=True)]
     along, aside = (exp(gait.rate * max(gait.shortest, T)) for T in times)
@@ -104,11 +106,11 @@ def growths(gait: Gait) -> tuple[float, float]:
 
 
 class StepPlanner:
-    """The program's memory; one for each foot that swings.
+    """The quadratic program of a step; one planner for each swing foot.
 
     Args:
-        gait: of the body. side: 1 for a left foot that swings, −1 for a right one.
-        sole: (4, 2) corners of the stance foot's sole that pressure may use, in its axes, counter-clockwise.
+        gait: gait of the body. side: 1 if the left foot swings, −1 if the right one does.
+        sole: (4, 2) corners of the stance foot's sole for the centre of pressure, in its axes, counter-clockwise.
     """
 
     def __init__(self, gait: Gait, side: float, sole: Array) -> None:
@@ -146,12 +148,13 @@ class StepPlanner:
         used: float = 1.0,
         around: Array | None = None,
     ) -> StepPlan | None:
-        """The step from here on.
+        """Returns the plan for the rest of the step, or None if the program has no solution.
 
         Args:
-            xi: (2,) m, seen from the stance foot. wish: what it should be.
-            earliest, latest: s, from now, of the change of weight.
-            foot: that swings. used: part of the sole for pressure, around its middle or a place (2,) m of it.
+            xi: (2,) m, in the stance foot's axes. wish: nominal step.
+            earliest, latest: s, from now, bounds on the time of the load transfer.
+            foot: swing foot. used: fraction of the sole for the centre of pressure, around its middle or around a
+                place, (2,) m, of it.
         """
         data, rate = self.solver.data, self.gait.rate
         edges = used * self._edges if around is None else used * self._edges + self._outward @ around
@@ -172,7 +175,9 @@ class StepPlanner:
         return StepPlan(x[[UX, UY]], log(sigma) / rate, x[[YX, YY]] / (sigma - 1), x[[BX, BY]], excess)
 
     def _bound_flight(self, foot: Flight) -> None:
-        """How far the foot gets in T, x + v T / 2 ± a T² / k, as a line in σ about the time it has by the last plan."""
+        """Bounds the distance that the foot travels in T, x + v T / 2 ± a T² / k, linearised in σ at the time left by
+        the last plan.
+        """
         data, rate, a = self.solver.data, self.gait.rate, foot.quick * self._push_off
         air = max(foot.seconds, 0.02)
         sigma = exp(rate * (foot.seconds + foot.wait))

@@ -1,8 +1,8 @@
-"""The way of a swinging foot: smooth to the second derivative, to a place and a time that may change at any moment.
+"""Trajectory of a swing foot, smooth to the second derivative, towards a place and time that may change at any moment.
 
-Level and in yaw it is a polynomial of fifth degree from where the foot's reference is, with its rate and acceleration,
-to rest at the goal. In height it rises to a clearance at mid-swing and comes down with a landing speed; where the
-ground is missing it goes on down, faster and faster.
+Horizontal position and yaw follow a quintic polynomial from the reference's present position, rate and acceleration
+to rest at the goal. The height rises to a clearance at mid-swing and comes down with a landing speed. If there is no
+ground at the expected height, the foot continues downwards with increasing speed.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 Array = np.ndarray
-LEVEL = [0, 1, 3]  # x, y and yaw
+LEVEL = [0, 1, 3]  # columns of x, y and yaw
 QUINTIC = 5.77  # largest acceleration of a quintic from rest to rest, in distance / time²
-LEAST = 0.03  # s: a foot that is so near to its landing is not sent elsewhere
+LEAST = 0.03  # s; a foot this close to its landing gets no new goal
 
 
 def quintic(
     x: float, v: float, a: float, goal: float, speed: float, seconds: float, at: float
 ) -> tuple[float, float, float]:
-    """(place, rate, acceleration) after `at` seconds on the polynomial of fifth degree from (x, v, a) to (goal, speed,
-    0)."""
+    """Returns (position, rate, acceleration) after `at` seconds on the quintic polynomial from (x, v, a) to (goal,
+    speed, 0).
+    """
     T, s = seconds, at
     d = goal - x
     c3 = (20 * d - (8 * speed + 12 * v) * T - 3 * a * T * T) / (2 * T**3)
@@ -34,20 +35,21 @@ def quintic(
 
 @dataclass
 class Swing:
-    """A foot in the air.
+    """A swing foot and its reference.
 
     Args:
-        start: (4,) x, y, z (m) and yaw (rad) where it left the ground.
-        begin: s, when it did.
-        end: s, when it should touch.
+        start: (4,) x, y, z (m) and yaw (rad) at lift-off.
+        begin: s, time of lift-off.
+        end: s, time of the planned touchdown.
         clearance: m, above the higher of start and goal.
-        landing: m/s, with which it comes down. sinking: m/s², by which it is faster where the ground is missing.
+        landing: m/s, speed of descent at touchdown. sinking: m/s², acceleration downwards while the ground is
+            missing.
 
     Attributes:
-        state: (3, 4) place, rate and acceleration of x, y, z, yaw at `now`. goal: (4,) where it goes.
-        late: whether the ground was missing where it should be.
-        over: m, height it goes to over what it met, until a time, `until`, s. free: m, below which it does not go
-            forward.
+        state: (3, 4) position, rate and acceleration of x, y, z, yaw at `now`. goal: (4,) target.
+        late: whether there was no ground at the expected height.
+        over: m, height to which it rises to pass an obstacle, until the time `until`, s. free: m, height below
+            which it does not move forward.
     """
 
     start: Array
@@ -70,21 +72,21 @@ class Swing:
         self.now, self.goal = self.begin, self.start
 
     def lift_over(self, place: Array, seconds: float) -> None:
-        """The foot met something on its way: straight up from a place (3,) m, for so long, then on.
+        """Rises straight up from a place, (3,) m, for some seconds after the foot hit an obstacle, then continues.
 
-        Below half of its clearance above that place it does not go forward.
+        Below half of its clearance above that place the foot does not move forward.
         """
         self.state[0, :3], self.state[1:, :3] = place, 0.0
         self.over, self.free = float(place[2]) + self.clearance, float(place[2]) + self.clearance / 2
         self.until = self.now + seconds
 
     def lower(self, place: Array) -> None:
-        """The foot met something and has no time to go over it: straight down from a place (3,) m."""
+        """Goes straight down from a place, (3,) m, after the foot hit an obstacle and has no time to pass it."""
         self.state[0, :3], self.state[1:, :3] = place, 0.0
         self.free, self.late = np.inf, True
 
     def advance(self, t: float, goal: Array, end: float) -> Array:
-        """The reference at t on the way to a goal (4,) at time `end`: state (3, 4). Times do not go back."""
+        """Returns the reference at t towards a goal (4,) at time `end` as a state (3, 4). Time must not decrease."""
         dt = t - self.now
         if dt <= 0.0:
             return self.state
@@ -108,7 +110,7 @@ class Swing:
         return self.state
 
     def _height(self, dt: float, left: float, ground: float) -> None:
-        """Up to the top at mid-swing, then down to the ground with the landing speed."""
+        """Advances the height: up to the top at mid-swing, then down to the ground with the landing speed."""
         x, v, a = self.state[:, 2].tolist()
         top = max(max(float(self.start[2]), ground) + self.clearance, self.over)
         rising = max(left - 0.5 * (self.end - self.begin), self.until - self.now)
@@ -118,7 +120,8 @@ class Swing:
             self.state[:, 2] = quintic(x, v, a, ground, -self.landing, left, dt)
 
     def _go_on_down(self, dt: float) -> None:
-        """No ground where it should be: the foot keeps its place and goes on down, faster and faster: it is late
-        already."""
+        """Advances a late foot: it keeps its horizontal place and accelerates downwards, since the ground is lower than
+        expected.
+        """
         speed = max(-float(self.state[1, 2]), self.landing) + dt * self.sinking
         self.state[:, 2] = self.state[0, 2] - dt * speed, -speed, -self.sinking

@@ -1,7 +1,7 @@
-"""Trot: a robot with four or more feet walks as a biped does, on the virtual feet of two groups of legs.
+"""Trot: a robot with four or more feet walks like a biped on the virtual feet of two groups of legs.
 
-The step plan is the biped's (`step_plan`), with pressure on the line between two feet. Across that line the capture
-point is governed by the place and time of the next group alone; along it by pressure too.
+The step plan is the biped's (`step_plan`), with the centre of pressure on the line between two feet. Across that
+line only the place and time of the next group control the capture point; along it the centre of pressure does too.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from .many_feet import ManyFeet
 from .swing import QUINTIC
 
 Array = np.ndarray
-TURNING = 2.5, 2.0  # rad, that the joints of a leg turn at their largest rates in the usual step, and in the shortest
-CALM = 0.05  # of √(g h): how slow a body at rest is
-ASTRAY = 0.12  # of the height: how far from home feet may stand at rest
+TURNING = 2.5, 2.0  # rad, travel of a leg's joints at their largest rates in the usual step and in the shortest one
+CALM = 0.05  # fraction of √(g h): a slower body is at rest
+ASTRAY = 0.12  # fraction of the height: feet farther than this from home are brought back at rest
 
 
 def trotting(body: Body, dt: float, friction: float, constraints: Sequence[Constraint] = ()) -> TrotMachine:
-    """What makes a body with an even number of feet, four or more, trot."""
+    """Creates the machine by which a body with an even number of feet, four or more, trots."""
     legs = ManyFeet(body, dt, friction, constraints)
     return TrotMachine(trot_gait(body, legs.places), legs)
 
 
 def trot_gait(body: Body, places: Array) -> Gait:
-    """Times and lengths of a trot, as multiples of 1/ω and h; feet stand at `places`, (n, 3) m."""
+    """Returns times and lengths of a trot, scaled by 1/ω and h, for feet that stand at `places`, (n, 3) m."""
     rate, height, slowest = body.gains.rate, body.height, slowest_joint(body)
     period, shortest, transfer = (
         max(1.4 / rate, TURNING[0] / slowest),
@@ -50,7 +50,7 @@ def trot_gait(body: Body, places: Array) -> Gait:
 
 
 class TrotMachine(Machine):
-    """Phases of a trot: those of a walk, but that no weight needs to be shifted before the first step."""
+    """Phases of a trot. They are those of a walk, except that no weight needs to be shifted before the first step."""
 
     whole_body: ManyFeet
     climbs: ClassVar[bool] = False
@@ -63,12 +63,12 @@ class TrotMachine(Machine):
         super().__init__(gait, whole_body, whole_body.corners())
 
     def _shifting(self, seen: Seen, command: Command) -> list[str]:
-        """Both groups stand around the same middle: a step can begin at once."""
+        """Starts a step at once, since both groups of feet stand around the same midpoint."""
         self._begin(seen, self.state.stance)
         return []
 
     def _tidied(self, seen: Seen, middle: Array) -> list[str]:
-        """Feet that came to stand elsewhere than they should are brought there once the robot is at rest."""
+        """Starts a step that brings displaced feet back to their places once the robot is at rest."""
         s, far = self.state, self.whole_body.astray()
         if np.abs(seen.velocity).max() > CALM * self.gait.rate * self.gait.height:
             s.since = seen.t
@@ -78,7 +78,9 @@ class TrotMachine(Machine):
         return ["brings its feet back"]
 
     def touched(self, seen: Seen) -> bool:
-        """Whether all feet of the swinging group are down; one that is carries while the others go on."""
+        """Returns whether all feet of the swinging group have touched down. A foot that has touched carries weight
+        while the others are still in swing.
+        """
         s = self.state
         if s.swing is None or seen.t - s.swing.begin < EARLY * (s.swing.end - s.swing.begin):
             return False

@@ -1,11 +1,12 @@
-"""A ready controller: walk on command, and step when pushed.
+"""A ready-made controller that walks on command and steps when pushed.
 
     walker = eq.Walking(eq.load("g1"))
     walker.command(0.4, 0.0, 0.2)
     run = eq.simulate(walker.robot, walker, q0=walker.q0, duration=10.0)
 
-Each call measures the capture point, plans the step it is in (`step_plan`), and asks the whole body (`whole_body`) for
-the level acceleration ω² (c − p) that puts the centre of pressure where the plan wants it. Nothing raises in the loop.
+Each call measures the capture point, plans the present step (`step_plan`), and commands the whole body
+(`whole_body`) the horizontal acceleration ω² (c − p) that puts the centre of pressure at its planned place. The
+control loop raises no errors.
 """
 
 from __future__ import annotations
@@ -50,12 +51,12 @@ NOT_FLAT = (
     ". A sole narrower than a twentieth of its length is a line, one shorter than an eighth of its leg a point; where "
     'a foot is flat, write so in the profile: [parts."left foot"] contact = "flat", corners = …'
 )
-FRICTION = 0.45  # of ground that nobody has measured
-SPIN = 0.5  # of the spin about the centre of mass that counts as tipping over the foot
+FRICTION = 0.45  # coefficient for ground whose friction has not been measured
+SPIN = 0.5  # fraction of the angular momentum about the centre of mass that counts as tipping over the foot
 
 
 class Snapshot(NamedTuple):
-    """A walker between two steps, to go on from."""
+    """State of a walker between two calls, to continue from."""
 
     machine: State
     whole_body: Held
@@ -69,26 +70,26 @@ class Snapshot(NamedTuple):
 
 
 class Walking(LoopedController):
-    """Called with (t, q, v), answers a `Solution`; a controller like any other.
+    """A walking controller: call it with (t, q, v), it returns a `Solution`.
 
     Args:
-        robot: as `eq.load` gives it; a biped with flat feet, or four or more feet. Fingers are locked: `robot` of this
-            object is the one to simulate.
-        body: its `Body`, or the path of its profile; found if not given.
-        dt: s, the step at which it will be called.
-        friction: coefficient of the ground that it counts on.
-        resistance: whether joints resist as their description says, by damping and dry friction: torques then make up
-            for it.
-        constraints: more of them, beside torque and joint limits.
+        robot: from `eq.load`; a biped with flat feet, or a robot with four or more feet. Fingers are locked:
+            simulate the attribute `robot` of this object.
+        body: its `Body`, or the path of its profile; None finds it.
+        dt: s, control period.
+        friction: coefficient of friction of the ground that the controller assumes.
+        resistance: whether joints have damping and dry friction as described in the robot's file; torques then
+            compensate them.
+        constraints: additional constraints, beside torque and joint limits.
 
     Attributes:
-        robot, body, q0: with frames for all parts; where to start.
+        robot, body, q0: robot and body as controlled, and its initial configuration.
         gait: times and lengths.
-        log: (time, text) of everything worth knowing.
+        log: (time, text) of all events.
     """
 
     def __copy__(self) -> Self:
-        """A copy goes its own way: nothing that changes is shared."""
+        """Returns an independent copy: nothing that changes is shared."""
         return deepcopy(self)
 
     def __init__(
@@ -116,26 +117,27 @@ class Walking(LoopedController):
         self.climber = Climber(self.gait, self.whole_body, self.machine)
         self.hopper, self._hops = Hopper(self.gait, self.whole_body, self.machine), list[tuple[float, float]]()
         self.reset()
-        # kernels are compiled here, not in the first step of control
+        # compile the kernels here, not in the first control step
         again = partial(Walking, dt=dt, friction=friction, resistance=resistance, constraints=constraints)
         require_strength(self.body, self, lambda body: again(body.robot, body))
         self.reset()
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """Where it touches the ground."""
+        """Contacts with the ground."""
         return self.whole_body.controller.contacts
 
     @property
     def mode(self) -> str:
-        """What it does: "stand", "shift" its weight before the first step, "step"; "climb" to another height; "crouch",
-        "thrust", "flight" or "landing" of a hop."""
+        """Present mode: "stand", "shift" of weight before the first step, "step"; "climb" to another height; "crouch",
+        "thrust", "flight" or "landing" of a hop.
+        """
         phases = [state.phase for state in (self.hopper.state, self.climber.state) if state is not None]
         return phases[0] if phases else self.machine.state.mode
 
     @property
     def phase(self) -> str:
-        """The same, and of a step which foot swings, or that weight goes over ("transfer"): what reports show."""
+        """Present mode; during a step, which foot swings, or "transfer" during the load transfer. Reports show it."""
         s = self.machine.state
         if self.mode != STEP:
             return self.mode
@@ -143,7 +145,7 @@ class Walking(LoopedController):
 
     @property
     def plan(self) -> StepPlan | None:
-        """The step it is in, if it is."""
+        """Plan of the present step, or None."""
         return self.machine.state.plan
 
     # --- commands -----------------------------------------------------------------------------------------------------
@@ -151,8 +153,9 @@ class Walking(LoopedController):
     def command(
         self, forward: float = 0.0, left: float = 0.0, turn: float = 0.0, *, at: float | None = None
     ) -> Walking:
-        """Walk: m/s forward and to the left, rad/s, in the robot's own axes; zeros to stand. From now on, or from a
-        time (s)."""
+        """Sets the commanded velocity: forward and left in m/s, turn in rad/s, in the robot's axes; zeros to stand. It
+        holds from now on, or from a time `at` (s).
+        """
         values = [float(x) for x in (forward, left, turn, 0.0 if at is None else at)]
         if not np.isfinite(values).all():
             raise ShapeError(f"a command is three finite numbers, and a time; got {(forward, left, turn, at)!r}")
@@ -163,22 +166,21 @@ class Walking(LoopedController):
         return self
 
     def follow(self, steps: Sequence[Footstep]) -> Walking:
-        """Set the feet where they are told, one step after the other, and stand after the last."""
+        """Prescribes footsteps, one after the other; the robot stands after the last."""
         self.machine.state.queue = list(steps)
         return self
 
     def go_to(
         self, *points: tuple[float, float, float], start: tuple[float, float, float] = (0.0, 0.0, 0.0)
     ) -> Walking:
-        """Walk through way points (x, y in m, yaw in rad, in the world) from where the middle of the feet is, and
-        stand."""
+        """Walks through way points (x, y in m, yaw in rad, in the world) from the midpoint of the feet, then stands."""
         for point in (*points, start):
             if len(point) != 3 or not np.isfinite(point).all():
                 raise ShapeError(f"a way point is x, y and yaw, three finite numbers; got {point!r}")
         return self.follow(through(Place(*map(float, start)), points, self.gait))
 
     def hop(self, seconds: float = 0.25, *, at: float | None = None) -> Walking:
-        """Hop in place once it stands, for so many seconds in the air; as soon as it can, or from a time (s)."""
+        """Hops in place with `seconds` in the air, as soon as it stands, or from a time `at` (s)."""
         start = -np.inf if at is None else float(at)
         if not (isfinite(seconds) and seconds > 0) or np.isnan(start):
             raise ShapeError(f"a hop is a time in the air, s, and when; got {(seconds, at)!r}")
@@ -188,14 +190,14 @@ class Walking(LoopedController):
         return self
 
     def forget_commands(self) -> Walking:
-        """Stand, and do nothing later."""
+        """Deletes all commands; the robot stands."""
         self._command, self._later, self._hops, self.machine.state.queue = Command(), [], [], []
         return self
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Start anew, standing; commands and steps that were given stay."""
+        """Resets to standing; commands and prescribed steps remain."""
         self.whole_body.reset(self.q0)
         self.machine.state = State(queue=self.machine.state.queue)
         self.hopper.state = self.climber.state = None
@@ -204,8 +206,9 @@ class Walking(LoopedController):
         self._clock = Clock(self.dt)
 
     def observe(self, wrenches: Mapping[str, Array]) -> None:
-        """Measured contact forces, if the plant has them; of what is no wrench, place decides whether a foot is
-        down."""
+        """Sets the measured contact forces, if the plant has them. An invalid wrench is ignored, and the foot's
+        position decides whether it has touched down.
+        """
         felt = wrenches if isinstance(wrenches, Mapping) else {}
         given = {name: as_array(wrench) for name, wrench in felt.items()}
         self._forces = {
@@ -227,14 +230,14 @@ class Walking(LoopedController):
         return replace(solution, events=(*solution.events, *said))
 
     def _cuts(self) -> list[str]:
-        """What of a new command is cut, in words."""
+        """Returns a message for each speed of a new command that is limited."""
         if self._command is self._reported:
             return []
         self._reported = self._command
         return self.gait.cuts(self._command, self.robot.name)
 
     def _decide(self, seen: Seen, q: Array) -> list[str]:
-        """Steps, or a hop or a climb where one is due and the robot stands; what is worth telling."""
+        """Decides on steps, or on a hop or climb that is due while the robot stands; returns events to log."""
         if self.mode == STAND and self.climber.due(seen):
             self.climber.begin(seen)
         if self.climber.state is not None:
@@ -250,18 +253,19 @@ class Walking(LoopedController):
         return said
 
     def _go_on(self, over: bool) -> None:
-        """From the end of a hop or a climb on it stands, or steps."""
+        """Resets the machine at the end of a hop or climb: it stands, or steps."""
         if over:
             self.machine.state = self.machine.state.anew()
 
     def references(self, q: Array) -> dict[str, Array]:
-        """Where frames should go, by frame, (4, 4), for the eye: a foot in the air where the plan sets it down."""
+        """Returns the target pose (4, 4) of each frame, for display; for a swing foot, the planned touchdown."""
         s, wanted = self.machine.state, frame_targets(self.whole_body, self.robot, q)
         return wanted if s.swing is None else wanted | self.whole_body.landing(1 - s.stance, s.swing.goal, s.slope)
 
     def outlines(self, q: Array) -> dict[str, Array]:
-        """Where the plan may set the next foot, for the eye: corners (k, 3) m on the ground, seen from the stance
-        foot."""
+        """Returns where the plan may set the next foot, for display: corners (k, 3) m on the ground, seen from the
+        stance foot.
+        """
         s = self.machine.state
         if self.mode != STEP or s.plan is None:
             return {}
@@ -272,13 +276,13 @@ class Walking(LoopedController):
         return {f"reach of the {self.whole_body.steppers[foot]}": corners}
 
     def leaves(self, t: float, q: Array, v: Array) -> bool:
-        """Whether the capture point leaves the soles of a robot that stands in state (q, v), or will at once."""
+        """Returns whether the capture point of a robot that stands in state (q, v) leaves the soles, now or shortly."""
         self._clock.called(t)
         return self.machine.leaves(self._see(self._clock.now, q, v), self.dt)
 
     def _see(self, t: float, q: Array, v: Array) -> Seen:
         com = self.robot.com(q)
-        self.whole_body.com[:2] = com[:2]  # its level place has no gain, so its error should not be reported
+        self.whole_body.com[:2] = com[:2]  # the horizontal position has no gain, so its error must not be reported
         momentum = self.robot.momentum(q, v) / self._mass
         velocity = momentum[:3]
         tipping = velocity[:2] + SPIN / self.gait.height * np.array([momentum[4], -momentum[3]])
@@ -286,14 +290,14 @@ class Walking(LoopedController):
         return Seen(t, com, velocity, xi, body.soles(q), self._forces, body.spins(q, v))
 
     def snapshot(self) -> Snapshot:
-        """Everything that a later `restore` needs to go on from here."""
+        """Returns everything that a later `restore` needs to continue from here."""
         state, later = deepcopy(self.machine.state), tuple(self._later)
         climb, hop, hops = deepcopy(self.climber.state), deepcopy(self.hopper.state), tuple(self._hops)
         body, forces = self.whole_body.snapshot(), dict(self._forces)
         return Snapshot(state, body, self._command, later, forces, climb, hop, hops, copy(self._clock))
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a snapshot."""
+        """Continues from a snapshot."""
         self.machine.state, self._command = deepcopy(state.machine), state.command
         self._later, self._forces = list(state.later), state.forces
         self.climber.state, self.hopper.state = deepcopy(state.climb), deepcopy(state.hop)
@@ -302,7 +306,7 @@ class Walking(LoopedController):
 
 
 def _way_of_walking(body: Body) -> Callable[[Body, float, float, Sequence[Constraint]], Machine]:
-    """Steps of two feet, or the trot of four and more."""
+    """Returns the constructor of the walk: steps of two feet, or the trot of four and more."""
     flat = [role for role, part in body.feet.items() if part.contact == "flat"]
     if body.robot.floating and len(body.feet) >= 4 and len(body.feet) % 2 == 0:
         return trotting

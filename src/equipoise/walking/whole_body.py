@@ -1,4 +1,4 @@
-"""The whole body of a walker: one controller with both feet, tasks that numbers switch on and off."""
+"""The whole-body controller of a walker: both feet, and tasks that are switched on and off by their weights."""
 
 from __future__ import annotations
 
@@ -25,52 +25,57 @@ from .sole import ANYWHERE, PressureWithin
 Array = np.ndarray
 COM, POSTURE, SPIN = "centre of mass", "posture", "momentum"
 UPRIGHT = ("torso", "pelvis")  # parts that stay upright
-LEANS = {"torso": 1.0, "pelvis": 0.8}  # how far they lean where the body does
-EDGE = 0.05  # of a sole's width: how far pressure stays off its edges
+LEANS = {"torso": 1.0, "pelvis": 0.8}  # × the commanded lean
+EDGE = 0.05  # fraction of a sole's width: margin between the centre of pressure and the edges
 WEIGHTS = {
     "com": 20.0,
     "trunk": 0.3,
     "foot": 2.0,
-}  # the centre of mass first: a trunk that leans comes back, a fall does not
-# weight of the posture of arms, waist and head beside that of the legs, and its gain, ω: usually, and after a push.
-# Loose arms make up for the yaw of quick legs; after a push they would be swung to their ends to hold the body for a
-# moment, and would not be there in the next.
-LOOSE, BRACED = (10.0, 2.0), (20.0, 3.0)
+}  # the centre of mass has priority: a trunk can recover from leaning, but not from a fall
+# Posture of arms, waist and head: weight relative to the legs' and gain (ω). Loose arms compensate the yaw moment of
+# quick legs. After a push they are stiffer, because loose arms would swing to their limits at once and be of no use
+# afterwards.
+LOOSE = (10.0, 2.0)
+BRACED = (20.0, 3.0)
 PRESSURE = "pressure"
-LIMIT, FAR = "joint limit", 1e6
-# of half a sole: how far off its middle the ankle may be; half the part of it that is trusted at first
-UNDER, MIDDLE = 0.5, 0.1
-EDGEWISE = 0.7  # of half a sole: how near to its edges the middle of what is trusted may be
-ALONG = 0.7  # cosine: of a joint's axis with the length of a sole, about which it rolls
-STIFF = 100.0  # 1/s²: with which slip of soles is undone
-INSIDE = 0.02  # rad, that joints keep from their ends
-FOLLOWING = 8.0  # ω: gain with which a foot follows its swing
-# what joints count on for braking at their ends: of what their own motors give to what hangs on them, and at least and
-# at most, rad/s². More has to come from the rest of the body, at once: a knee that was stopped so threw the robot up
-BRAKES, SLOWEST, QUICK = 0.5, 120.0, 1000.0
+LIMIT = "joint limit"
+FAR = 1e6  # value of a bound that is never active
+UNDER = 0.5  # × half a sole: largest offset of the ankle from its middle that is used
+MIDDLE = 0.1  # × half a sole: half size of the part that is trusted after touchdown
+EDGEWISE = 0.7  # × half a sole: largest offset from the middle at which a small trusted part may be centred
+ALONG = 0.7  # cosine of the angle between a joint's axis and the length of a sole; the sole rolls about such a joint
+STIFF = 100.0  # 1/s²; stiffness against slip of soles
+INSIDE = 0.02  # rad; margin to joint limits
+FOLLOWING = 8.0  # ω; gain with which a foot tracks its swing reference
+# Deceleration that joint limits assume. A larger one would need sudden forces of the rest of the body: stopping a knee
+# like that threw the robot up.
+BRAKES = 0.5  # × the acceleration of a joint by its own motor
+SLOWEST = 120.0  # rad/s²; lower limit
+QUICK = 1000.0  # rad/s²; upper limit
 
 
 class Held(NamedTuple):
-    """Numbers of a whole body between two steps."""
+    """State of a whole body between two calls."""
 
     targets: list[Array]
-    most: tuple[float, ...]  # normal force of each foot, N
+    most: tuple[float, ...]  # normal force limit of each foot, N
     controller: ControllerState
 
 
 class WholeBody:
-    """Tasks, contacts and constraints of a walker; what changes from step to step are numbers.
+    """Tasks, contacts and constraints of a walker; only parameter values change from step to step.
 
     Args:
-        body: with two flat feet. dt: s. friction: of the ground. constraints: more of them.
+        body: a body with two flat feet. dt: s, control period. friction: coefficient of the ground. constraints:
+            additional ones.
 
     Attributes:
-        feet: roles, left first. steppers: what takes steps in turn, here the feet.
-        com: (9,) target of the centre of mass: place, rate and acceleration.
-        trunk: (28,) pose, twist and its rate of torso and pelvis. swing: the same of each foot.
+        feet: roles, left first. steppers: names of what steps alternately, here the feet.
+        com: (9,) target of the centre of mass: position, velocity and acceleration.
+        trunk: (28,) pose, twist and acceleration of torso and pelvis. swing: the same of each foot.
         most: N, largest normal force of each foot.
-        trusted: (4,) m, of each sole: least x and y, largest x and y of its pressure.
-        rolls: rad, how far each sole can be tilted to its sides.
+        trusted: (4,) m, smallest x and y, largest x and y of the centre of pressure of each sole.
+        rolls: rad, largest sideways tilt of each sole.
     """
 
     weights: ClassVar[Mapping[str, float]] = WEIGHTS
@@ -104,10 +109,10 @@ class WholeBody:
         )
 
     def _ranges(self) -> tuple[list[Array], tuple[Array, Array], Array]:
-        """(places of each leg's joints among the joint rates, ends of all joints with a margin, largest rates of all
-        joints).
+        """Returns (indices of each leg's joints among the joint rates, limits of all joints with a margin, velocity
+        limits of all joints).
 
-        Rates of legs are the gait's to keep: a limit that a swing meets half way would stop the whole body.
+        The gait limits the rates of the legs: a constraint that is met in mid-swing would stop the whole body.
         """
         robot = self.robot
         lower, upper, rates = np.full(robot.nv, -FAR), np.full(robot.nv, FAR), np.zeros(robot.nv, bool)
@@ -128,8 +133,9 @@ class WholeBody:
         )
 
     def _brakes(self) -> Array:
-        """rad/s², of each joint rate: τ / M_jj of its own motor and what hangs on it, standing; as much as any where no
-        effort is known."""
+        """Returns the acceleration (rad/s²) of each joint rate by its own motor, τ / M_jj with everything that it
+        moves, in the standing posture; the largest allowed value where no effort limit is known.
+        """
         robot = self.robot
         inertia = np.diag(robot.mass_matrix(self.body.standing))
         own = np.divide(robot.limits.effort, inertia, out=np.full(robot.nv, np.inf), where=robot.limits.effort > 0)
@@ -172,20 +178,21 @@ class WholeBody:
         ]
 
     def _posture(self, arms: tuple[float, float]) -> tuple[Array, Array]:
-        """Weight and gain of the posture of each motor, of what is no leg as given: arms stay where they are more than
-        legs do, and off the thighs."""
+        """Returns weight and gain of the posture task of each motor; joints outside the legs get the given values. Arms
+        keep their posture more firmly than legs, and stay off the thighs.
+        """
         g, motors = self.body.gains, Context(self.robot).motors
         own = [self.robot.joints[name].v.start for role in self.feet for name in self.body.feet[role].joints]
         legs, (weight, gain) = np.isin(motors, own), arms
         return g.posture_weight * np.where(legs, 1.0, weight), np.where(legs, g.posture, gain * g.rate)
 
     def brace(self, pushed: bool) -> None:
-        """Arms, waist and head as after a push, or as usual."""
+        """Sets arms, waist and head stiff as after a push, or normal."""
         weight, gain = self._posture(BRACED if pushed else LOOSE)
         self.controller.set(POSTURE, weight=weight, gain=gain)
 
     def reset(self, q0: Array) -> None:
-        """Before the first call."""
+        """Resets controller, targets and contacts before the first call."""
         c = self.controller
         c.reset()
         self._home = {part: self.robot.pose(q0, self.body.frames[part])[:3, :3] for part in self.upright}
@@ -208,12 +215,12 @@ class WholeBody:
         self._free(range(len(self.feet)))
 
     def soles(self, q: Array) -> tuple[Array, Array]:
-        """Poses (4, 4) of what takes steps in turn, left first."""
+        """Returns the poses (4, 4) of what steps alternately, left first."""
         left, right = (self.robot.pose(q, self.body.frames[role]) for role in self.feet)
         return left, right
 
     def spins(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Angular velocities (3,) rad/s of what takes steps in turn, left first."""
+        """Returns the angular velocities (3,) rad/s of what steps alternately, left first."""
         left, right = (self.robot.velocity(q, v, self.body.frames[role])[3:] for role in self.feet)
         return left, right
 
@@ -221,15 +228,17 @@ class WholeBody:
         return self.most[foot]
 
     def share(self, stance: int, part: float, sudden: bool = False) -> None:
-        """Weight goes over to a foot: 0 at its touchdown, 1 when it carries alone; at once where both have carried
-        before."""
+        """Sets the load transfer to a foot: 0 at its touchdown, 1 in single support; immediately where both feet
+        carried before.
+        """
         self.most[stance] = np.inf if sudden else self.weight * (0.2 + 3.0 * part)
         self.most[1 - stance] = 1.5 * self.weight * (1 - part)
 
     def _free(self, feet: Sequence[int]) -> None:
-        """Joints of legs that carry have no ends for the controller: it could only stop them there by stopping the
-        whole body, and a leg at the end of its range still carries, on the edge of its sole. Nor are two feet that
-        carry kept apart: they are where they are."""
+        """Removes the joint limits of stance legs from the controller, which could meet them only by stopping the whole
+        body; a leg at its limit still carries, on the edge of its sole. In double support the feet are not kept
+        apart either, since they cannot move.
+        """
         lower, upper = self._ends[0].copy(), self._ends[1].copy()
         for foot in feet:
             at = self._legs[foot]
@@ -239,31 +248,32 @@ class WholeBody:
             self.controller.set(FEET_APART, safe=SAFE if len(feet) < 2 else ANY_DISTANCE)
 
     def lift(self, foot: int) -> None:
-        """From now on the other foot carries alone."""
+        """Starts a swing: the other foot alone carries the robot."""
         self.most[:] = [np.inf, np.inf]
         self._free([1 - foot])
         self.controller.set_contacts([self.feet[1 - foot]])
         self.controller.set_weight(f"{self.feet[foot]} swing", self._swing_weight)
 
     def doubt(self, foot: int, at: Array | None = None) -> None:
-        """Pressure in a small part of a sole only: at a place (2,) m, or under the ankle, where the load turns the foot
-        flat."""
+        """Restricts the centre of pressure to a small part of a sole: around a place, (2,) m, or under the ankle, where
+        the load turns the foot flat.
+        """
         low, high = self._ankles[foot][:2], self._ankles[foot][2:]
         if at is not None:
             half = (high - low) / 2
-            # at its very edge a sole can carry nothing
+            # at its very edge a sole cannot carry
             at = np.clip(at, -EDGEWISE / MIDDLE * half, EDGEWISE / MIDDLE * half)
             low, high = at - half, at + half
         self.trusted[foot][:2], self.trusted[foot][2:] = low, high
         self.controller.set(self.feet[foot], stiffness=0.0)
 
     def trust(self, foot: int) -> None:
-        """Pressure anywhere in the sole, which stays where it is now."""
+        """Allows the centre of pressure anywhere in the sole, and fixes the sole at its present place."""
         self.trusted[foot][:] = ANYWHERE
         self.controller.set(self.feet[foot], stiffness=STIFF, anchor=None)
 
     def _ankle(self, role: str) -> Array:
-        """(4,) m: the middle of a sole under its ankle, least and largest x, y."""
+        """Returns the small part of a sole under its ankle, (4,) m: smallest and largest x, y."""
         part, q = self.body.feet[role], self.body.standing
         X, size = self.robot.pose(q, self.body.frames[role]), np.abs(np.array(part.corners)).max(axis=0)
         at = (X[:3, :3].T @ (self.robot.pose(q, part.link)[:3, 3] - X[:3, 3]))[:2]
@@ -271,7 +281,9 @@ class WholeBody:
         return np.concatenate([at - MIDDLE * size, at + MIDDLE * size])
 
     def _roll(self, role: str) -> float:
-        """rad: how far a sole can be tilted to its sides, by the last joint of its leg that turns about its length."""
+        """Returns the largest sideways tilt (rad) of a sole, by the last joint of its leg that turns about the sole's
+        length.
+        """
         robot, q, part = self.robot, self.body.standing, self.body.feet[role]
         ahead = robot.pose(q, self.body.frames[role])[:3, 0]
         J = robot.jacobian(q, self.body.frames[role])[3:]
@@ -282,75 +294,79 @@ class WholeBody:
         return np.inf
 
     def land(self, foot: int) -> None:
-        """From now on both feet carry."""
+        """Ends a swing: both feet are contacts."""
         self._free([0, 1])
         self.controller.set_contacts(self.feet)
         self.controller.set_weight(f"{self.feet[foot]} swing", 0.0)
 
     def set_com(self, height: float, acceleration: Array) -> None:
-        """Height (m) and level acceleration (m/s²) of the centre of mass."""
+        """Sets height (m) and horizontal acceleration (m/s²) of the centre of mass."""
         self.com[2::3], self.com[6:8] = (height, 0.0, 0.0), acceleration
 
     def set_com_path(self, height: Array, acceleration: Array) -> None:
-        """Height of the centre of mass with its rates, (3,) m, m/s, m/s², and its level acceleration (m/s²)."""
+        """Sets the height of the centre of mass with its rates, (3,) m, m/s, m/s², and its horizontal acceleration
+        (m/s²).
+        """
         self.com[2::3], self.com[6:8] = height, acceleration
 
     def fly(self) -> None:
-        """From now on no foot carries, and both follow their swings."""
+        """Starts a flight: no foot is a contact, and both track their swing references."""
         self._free([])
         self.controller.set_contacts([])
         for role in self.feet:
             self.controller.set_weight(f"{role} swing", self._swing_weight)
 
     def alight(self, feet: Sequence[int]) -> None:
-        """From now on these feet carry, and no others."""
+        """Makes exactly these feet contacts."""
         self._free(feet)
         self.controller.set_contacts([self.feet[k] for k in feet])
         for k in feet:
             self.controller.set_weight(f"{self.feet[k]} swing", 0.0)
 
     def set_heading(self, yaw: float, rate: float, lean: float = 0.0) -> None:
-        """Torso and pelvis upright, turned by a yaw (rad) from where they stand, at a rate (rad/s).
+        """Sets torso and pelvis upright, turned by a yaw (rad) from their initial orientation, at a rate (rad/s).
 
         Args:
-            lean: rad, of the torso, forward; the pelvis a little less.
+            lean: rad, forward lean of the torso; the pelvis leans slightly less.
         """
         for part, numbers in self.trunk.items():
             _set_pose(numbers, rotation_from_rpy(0.0, LEANS[part] * lean, yaw) @ self._home[part])
             numbers[21] = rate
 
     def stiffen(self, times: float, pelvis: float = 1.0, com: float = 1.0) -> None:
-        """The weights of torso and pelvis, as a multiple of the usual one, and the pelvis's by so much more; and that
-        of the centre of mass."""
+        """Sets the weights of torso, pelvis and centre of mass as multiples of their usual values; `pelvis` is an
+        additional factor.
+        """
         self.controller.set_weight(COM, com * self.weights["com"])
         usual = self.weights["trunk"] * self.body.gains.torso_weight
         for part in self.upright:
             self.controller.set_weight(part, times * usual * (pelvis if part == "pelvis" else 1.0))
 
     def calm(self, times: float) -> None:
-        """The weight of the momentum about the centre of mass, as a multiple of the usual one."""
+        """Sets the weight of the angular momentum about the centre of mass as a multiple of its usual value."""
         self.controller.set_weight(SPIN, times * self.body.gains.spin_weight)
 
     def set_posture(self, q: Array) -> None:
-        """Where joints go that nothing else needs, (nq,)."""
+        """Sets the posture, (nq,), for the motion that no other task determines."""
         self.controller.set_target(POSTURE, q)
 
     def set_swing(self, foot: int, state: Array, slope: Array) -> None:
-        """A swinging foot by place, rate, acceleration of x, y, z and yaw, (3, 4); its sole along a slope (2,) of the
-        world."""
+        """Sets the reference of a swing foot: position, rate, acceleration of x, y, z and yaw, (3, 4); its sole is
+        aligned with a slope (2,) of the world.
+        """
         numbers = self.swing[foot]
         _set_pose(numbers, tilted(slope) @ rotation_from_rpy(0.0, 0.0, float(state[0, 3])), state[0, :3])
         numbers[16:19], numbers[21] = state[1, :3], state[1, 3]
         numbers[22:25], numbers[27] = state[2, :3], state[2, 3]
 
     def landing(self, foot: int, goal: Array, slope: Array) -> dict[str, Array]:
-        """Where a step sets its foot down, by frame, (4, 4): at a goal x, y, z and yaw, (4,)."""
+        """Returns the planned touchdown pose (4, 4) by frame, for a goal x, y, z and yaw, (4,)."""
         X = np.eye(4)
         X[:3, :3], X[:3, 3] = tilted(slope) @ rotation_from_rpy(0.0, 0.0, float(goal[3])), goal[:3]
         return {self.body.frames[self.feet[foot]]: X}
 
     def snapshot(self) -> Held:
-        """Everything that a later `restore` needs to go on from here."""
+        """Returns everything that a later `restore` needs to continue from here."""
         return Held([x.copy() for x in self._targets], tuple(self.most), self.controller.snapshot())
 
     @property
@@ -358,7 +374,7 @@ class WholeBody:
         return [self.com, *self.trunk.values(), *self.swing, *self.trusted]
 
     def restore(self, state: Held) -> None:
-        """Go on from a snapshot."""
+        """Continues from a snapshot."""
         for target, copy in zip(self._targets, state.targets, strict=True):
             target[:] = copy
         self.most[:] = state.most
@@ -369,7 +385,9 @@ class WholeBody:
 
 
 def tilted(slope: Array) -> Array:
-    """(3, 3) the rotation without yaw that brings the vertical to the normal of ground z = slope · (x, y)."""
+    """Returns the rotation (3, 3) without yaw that turns the vertical to the normal of the ground z = slope · (x,
+    y).
+    """
     rise = float(np.hypot(*slope))
     if rise < 1e-12:
         return np.eye(3)
@@ -378,13 +396,13 @@ def tilted(slope: Array) -> Array:
 
 
 def _set_pose(numbers: Array, R: Array, p: Array | float = 0.0) -> None:
-    """A pose among the numbers of a frame's target: its matrix is the first sixteen, row by row."""
+    """Writes a pose into the values of a frame's target: its matrix is the first sixteen, row by row."""
     top = numbers[:12].reshape(3, 4)
     top[:, :3], top[:, 3], numbers[12:16] = R, p, (0.0, 0.0, 0.0, 1.0)
 
 
 class Reading:
-    """A target that is whatever an array holds when it is asked for."""
+    """A target that reads the present values of an array whenever it is evaluated."""
 
     def __init__(self, numbers: Array) -> None:
         self.numbers = numbers

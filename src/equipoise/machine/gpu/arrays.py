@@ -1,4 +1,4 @@
-"""Arrays of other libraries on the GPU: which kind they are, and the way there and back without a copy (DLPack)."""
+"""Recognises arrays of other GPU libraries and converts them without a copy (DLPack)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from ...errors import ShapeError, missing_package
 
-_CUDA = 2  # DLPack's number for CUDA devices
+_CUDA = 2  # DLPack's device number of CUDA
 _FOREIGN = frozenset(("cupy", "torch", "jax", "jaxlib"))
 
 
 def kind(x: Any) -> str | None:
-    """ "cupy", "torch" or "jax" for an array on a GPU; None for everything else."""
+    """Returns "cupy", "torch" or "jax" for an array on a GPU, None for everything else."""
     library = type(x).__module__.partition(".")[0]
     if library not in _FOREIGN or not hasattr(x, "__dlpack_device__"):
         return None
@@ -24,24 +24,24 @@ def kind(x: Any) -> str | None:
         return None
     try:
         device = x.__dlpack_device__()[0]
-    except Exception:  # tracers of JAX have the method and refuse it; they are no arrays
+    except Exception:  # JAX's tracers have the method but raise when it is called; they are not arrays
         return None
     return {"jaxlib": "jax"}.get(library, library) if device == _CUDA else None
 
 
 def common_kind(arrays: tuple[Any, ...]) -> str | None:
-    """The kind of the arrays that are on a GPU, or None if none is."""
+    """Returns the kind of the arrays that are on a GPU, or None if none is."""
     kinds = {found for x in arrays if type(x) is not np.ndarray and (found := kind(x)) is not None}
     if len(kinds) > 1:
         raise ShapeError(
-            f"arrays of {' and '.join(sorted(kinds))} in one call: convert them to one kind first (DLPack)"
+            f"arrays of {' and '.join(sorted(kinds))} in one call: convert them to one library first (DLPack)"
         )
     return kinds.pop() if kinds else None
 
 
 @functools.cache
 def cupy() -> Any:
-    """CuPy, with a GPU behind it."""
+    """Returns the module CuPy; raises an error if it is missing."""
     try:
         import cupy as cp
     except ImportError as error:
@@ -51,10 +51,11 @@ def cupy() -> Any:
 
 @contextlib.contextmanager
 def beside(x: Any, library: str) -> Iterator[None]:
-    """On the device of x and on the stream its library works on at this moment."""
+    """Runs the block on the device of x and on the current stream of its library."""
     cp = cupy()
     with cp.cuda.Device(x.__dlpack_device__()[1]):
-        if library != "torch":  # CuPy's own stream; JAX keeps its streams to itself and waits by events
+        # the block runs on CuPy's own stream; JAX does not expose its streams and synchronises by events
+        if library != "torch":
             yield
             return
         import torch
@@ -69,7 +70,7 @@ def beside(x: Any, library: str) -> Iterator[None]:
 
 
 def imported(x: Any, library: str, name: str) -> Any:
-    """The array as CuPy sees it: the same memory."""
+    """Returns the array as a CuPy array in the same memory."""
     if library == "cupy":
         return x
     if library == "torch" and x.requires_grad:
@@ -78,7 +79,7 @@ def imported(x: Any, library: str, name: str) -> Any:
 
 
 def exported(x: Any, library: str) -> Any:
-    """A CuPy array as the caller's kind: the same memory."""
+    """Returns a CuPy array as the caller's kind of array, in the same memory."""
     if library == "cupy":
         return x
     if library == "torch":

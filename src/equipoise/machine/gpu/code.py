@@ -1,4 +1,4 @@
-"""CUDA source to functions on the device: NVRTC, the cache, and what the driver says about them."""
+"""Compiles CUDA source to functions on the device: NVRTC, the cache, and the driver's resource figures."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from ...errors import CompileError
 from ..cached import cached
 from .arrays import cupy
 
-_LOCAL_BYTES, _REGISTERS, _SHARED_LIMIT = 3, 4, 8  # the driver's numbers for attributes of functions
-_PLENTY = 48 << 10  # bytes of shared memory that a block gets without asking
+_LOCAL_BYTES, _REGISTERS, _SHARED_LIMIT = 3, 4, 8  # the driver's numbers of function attributes
+_PLENTY = 48 << 10  # bytes of shared memory that a block gets without a request
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a kernel takes of a multiprocessor."""
+    """Resources of a multiprocessor that a kernel uses."""
 
     registers: int
     local_bytes: int
     shared_bytes: int
-    warps: int  # that run at the same time on one multiprocessor
+    warps: int  # resident warps on one multiprocessor
 
 
 class DeviceFunction:
-    """One function on one device; it lives as long as this object."""
+    """One function on one device; the loaded module lives as long as this object."""
 
     threads: int
     shared: int
@@ -49,7 +49,7 @@ class DeviceFunction:
 
 
 def _binary(source: str) -> bytes:
-    """Machine code of this device, from the cache if it is there."""
+    """Returns the machine code for this device, from the cache if it is there."""
     cp = cupy()
     architecture = f"sm_{cp.cuda.Device().compute_capability}"
     return cached(_compiled, source, architecture, on=cp.cuda.nvrtc.getVersion())

@@ -1,4 +1,4 @@
-"""A program as a CUDA file for nvcc, with a function that launches it and a self-test."""
+"""Exports a program as a CUDA file for nvcc, with a launch function and a self-test."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .source import cuda_source
 
 
 def cuda_prototype(names: c.Names, dtype: str) -> str:
-    """The function that launches the kernel."""
+    """Returns the prototype of the function that launches the kernel."""
     T = "double" if dtype == "float64" else "float"
     arguments = [f"const {T} *{name}" for name in names.inputs] + [f"{T} *{name}" for name in names.outputs]
     return f"cudaError_t {names.function}({', '.join(arguments)}, unsigned count, cudaStream_t stream)"
 
 
 def cuda_file(program: Program, dtype: str, names: c.Names) -> str:
-    """The CUDA file. Arrays on the device, entry i of state s at [i · count + s]."""
+    """Returns the text of the CUDA file. Arrays are on the device, entry i of state s at [i · count + s]."""
     layout = layout_for(program, dtype, (False,) * len(program.inputs), False, _SHARED)
     source = cuda_source(program, dtype, layout, f"{names.function}_kernel")
     return "\n".join([
@@ -29,7 +29,7 @@ def cuda_file(program: Program, dtype: str, names: c.Names) -> str:
     ])  # fmt: skip
 
 
-_SHARED = 96 << 10  # what every GPU since 2017 has
+_SHARED = 96 << 10  # bytes; shared memory that every GPU since 2017 has
 
 
 def _launch(program: Program, names: c.Names, threads: int, shared: int) -> list[str]:
@@ -49,7 +49,7 @@ def _launch(program: Program, names: c.Names, threads: int, shared: int) -> list
 
 
 def _main(program: Program, dtype: str, names: c.Names) -> str:
-    """Copy the tested states there in the fast layout, run, copy back, compare."""
+    """Returns a `main` that copies the test states to the device in the fast layout, runs, copies back and compares."""
     n, lines = c.TESTED, ["int main(void) {", "  cudaError_t error = cudaSuccess;"]
     for name, argument in zip(names.inputs, program.inputs, strict=True):
         size = argument.size

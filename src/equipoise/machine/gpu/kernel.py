@@ -1,4 +1,4 @@
-"""A program as a callable on GPU arrays. Needs CuPy and a GPU, nothing else: no CasADi, no LLVM."""
+"""Runs a program on GPU arrays. It needs CuPy and a GPU, but neither CasADi nor LLVM."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .code import DeviceFunction, Usage
 from .layout import MemoryLayout, layout_for
 from .source import ENTRIES, STATES, cuda_source, gather_source, turn_source
 
-_FEW = 64  # states below which rows are read as they lie
-_SCRATCH = 256 << 20  # bytes that large results wait in before they become rows
-_MOST = 1 << 28  # states of one launch
+_FEW = 64  # states; for fewer, rows are read where they are
+_SCRATCH = 256 << 20  # bytes of temporary memory for large results before they are spread over rows
+_MOST = 1 << 28  # states per launch
 
 
 class DeviceKernel:
-    """Call it with arrays of CuPy, PyTorch or JAX on a GPU; leading dimensions are batches. float32 in, float32 out.
+    """A program on the GPU; call it with arrays of CuPy, PyTorch or JAX. Leading dimensions are batches; float32 inputs
+    give float32 results.
 
-    The fast layout is the one where neighbouring states are neighbours in memory: `x.T` of an array of shape (n, B).
-    Results come in the layout of the arguments. States are not checked, since that would make the caller wait: NaN
-    propagates.
+    In the fast layout, neighbouring states are neighbours in memory: `x.T` of an array of shape (n, B). Results have
+    the layout of the arguments. States are not checked, because the caller would have to wait: NaN propagates.
     """
 
     def __init__(self, program: Program) -> None:
@@ -59,15 +59,16 @@ class DeviceKernel:
         return exported[0] if len(exported) == 1 else tuple(exported)
 
     def usage(self, dtype: str, *, rows: bool) -> Usage:
-        """Registers, local and shared memory, and warps at the same time, for arguments that are rows or in the fast
-        layout."""
+        """Returns registers, local and shared memory and resident warps, for arguments that are rows or in the fast
+        layout.
+        """
         layout = self._layout(dtype, (rows,) * len(self.program.inputs), rows)
         return self._function(dtype, layout).usage
 
     # --- arguments ----------------------------------------------------------------------------------------------
 
     def _prepared(self, arrays: tuple[Any, ...], library: str) -> tuple[list[Any], tuple[int, ...], str]:
-        """Arrays as CuPy sees them, of shape (…, n); NumPy arrays and numbers go to the device."""
+        """Returns the arguments as CuPy arrays of shape (…, n); NumPy arrays and numbers are copied to the device."""
         cp, program = cupy(), self.program
         named = list(zip(program.inputs, arrays, strict=True))
         there = [device_arrays.imported(x, library, a.name) if device_arrays.kind(x) else None for a, x in named]
@@ -126,7 +127,7 @@ class DeviceKernel:
         ]
 
     def _launch(self, dtype: str, layout: MemoryLayout, flat: Sequence[Any], results: Sequence[Any]) -> None:
-        """`flat` and `results` are of shape (count, size) with any strides."""
+        """Launches the kernel; `flat` and `results` have shape (count, size) and any strides."""
         count = len(flat[0])
         arguments: list[Any] = []
         for x in (*flat, *results):
@@ -134,7 +135,9 @@ class DeviceKernel:
         self._function(dtype, layout)(-(-count // layout.threads), *arguments, np.uint32(count), np.uint32(0))
 
     def _by_way_of_scratch(self, flat: list[Any], results: list[Any], dtype: str, layout: MemoryLayout) -> None:
-        """Part by part: every distinct value once in the fast layout, then spread over the rows."""
+        """Runs the batch part by part: stores every distinct value once in the fast layout, then spreads it over the
+        rows.
+        """
         cp, count = cupy(), len(flat[0])
         slots = max(self._slots, 1)
         part = max(_SCRATCH // (slots * np.dtype(dtype).itemsize) // 4096 * 4096, 4096)
@@ -159,7 +162,7 @@ class DeviceKernel:
         device = cupy().cuda.Device()
         name = (device.id, dtype, rows, result_rows)
         if name not in self._layouts:
-            # each block takes 1 kB for itself
+            # CUDA reserves 1 kB of each block's shared memory
             shared = device.attributes["MaxSharedMemoryPerMultiprocessor"] - (2 << 10)
             self._layouts[name] = layout_for(self.program, dtype, rows, result_rows, shared)
         return self._layouts[name]
@@ -178,7 +181,7 @@ class DeviceKernel:
         return self._functions[key]
 
     def _turned(self, x: Any, dtype: str) -> Any:
-        """Rows in the fast layout; everything else as it is."""
+        """Returns rows converted to the fast layout; other arrays unchanged."""
         count, size = x.shape
         if x.strides[1] != x.itemsize or x.strides[0] <= x.itemsize or size < 2:
             return x
@@ -196,9 +199,9 @@ class DeviceKernel:
 
 
 def _flat(x: Any, batch: tuple[int, ...], argument: Argument, cp: Any) -> Any:
-    """Shape (count, n). A single row for all states stays one, with stride zero."""
+    """Returns the array in shape (count, n). A single row for all states stays one row, with stride zero."""
     count = math.prod(batch)
-    if not 0 <= x.strides[-1] < 1 << 32:  # backwards, or further apart than a kernel can count
+    if not 0 <= x.strides[-1] < 1 << 32:  # negative strides, or strides beyond 32 bits
         x = cp.ascontiguousarray(x)
     if x.ndim == 1:
         return cp.broadcast_to(x, (count, argument.size))
@@ -212,8 +215,7 @@ def _empty(count: int, size: int, dtype: str, columns: bool, cp: Any) -> Any:
 
 
 def _shaped(result: Any, batch: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """(count, size) as (…, *shape), still the same memory: axes of states and of entries are each split on their
-    own."""
+    """Reshapes (count, size) to (…, *shape) without a copy: the axes of states and of entries are split separately."""
     if result.flags.c_contiguous:
         return result.reshape(*batch, *shape)
     split = result.T.reshape(*shape, *batch)

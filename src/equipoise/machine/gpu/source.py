@@ -1,9 +1,9 @@
-"""A program as a CUDA kernel: one thread for each state.
+"""Writes a program as a CUDA kernel with one thread per state.
 
-Neighbouring threads work on neighbouring states, so memory is fast where the same number of neighbouring states stands
-side by side: the fast layout is (n, B), seen as (B, n) with strides. Rows of states, (B, n), come through shared
-memory, which a block of threads fills and empties together. Where that memory is needed for something better, or is too
-small, kernels of their own turn inputs into the fast layout (`turn`) and spread results, written once each, over their
+Neighbouring threads process neighbouring states, so memory access is fast where the same entry of neighbouring
+states is contiguous. This is the fast layout: (n, B), seen as (B, n) with strides. Rows of states, (B, n), are
+copied through shared memory by all threads of a block together. If that memory is too small or needed for spilled
+values, separate kernels convert inputs to the fast layout (`turn`) and spread results, written once each, over their
 rows (`gather`).
 """
 
@@ -17,7 +17,8 @@ from ..source.functions import helpers
 from ..target import compact_slots
 from .layout import MemoryLayout, bytes_of, padded, stage_numbers
 
-STATES, ENTRIES = 32, 128  # of a tile of `gather`
+STATES = 32  # states in a tile of `gather`
+ENTRIES = 128  # entries of a row in a tile of `gather`
 _PRELUDE = """#define FUNCTION __device__ __forceinline__
 #if __CUDA_ARCH__ >= 800  // copies to shared memory that no thread waits for
 #define BRING(to, from) asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" :: \\
@@ -32,15 +33,17 @@ _PRELUDE = """#define FUNCTION __device__ __forceinline__
 
 @dataclass(frozen=True)
 class Source:
-    """CUDA text, and how it wants to be launched."""
+    """CUDA text with its launch parameters."""
 
     text: str
     threads: int
-    shared: int  # bytes of shared memory of a block
+    shared: int  # bytes of shared memory per block
 
 
 def cuda_source(program: Program, dtype: str, layout: MemoryLayout, name: str = "run") -> Source:
-    """The whole text: `name(pointer, bytes between entries, bytes between states of every array, count, 0)`."""
+    """Returns the kernel's text: `name(pointer, bytes between entries, bytes between states of every array, count,
+    0)`.
+    """
     writer = _Writer(program, layout)
     arrays = [f"const char *i{k}, unsigned ic{k}, long long is{k}" for k in range(len(program.inputs))]
     arrays += [f"char *o{k}, unsigned oc{k}, long long os{k}" for k in range(writer.n_outputs)]
@@ -80,7 +83,7 @@ def cuda_source(program: Program, dtype: str, layout: MemoryLayout, name: str = 
 
 
 def _waiting_room(start: int, threads: int, shared: int, total: int) -> list[str]:
-    """`WAIT(place)`: in shared memory as far as there is room, the rest in the thread's own memory."""
+    """Defines `WAIT(place)`: in shared memory as far as there is room, the rest in the thread's local memory."""
     room = f"((volatile real *)stage)[{start}u + (place) * {threads}u + lane]"
     if total > shared:
         room = f"*((place) < {shared}u ? &{room} : (volatile real *)more + ((place) - {shared}u))"
@@ -88,7 +91,7 @@ def _waiting_room(start: int, threads: int, shared: int, total: int) -> list[str
 
 
 class _Writer:
-    """Where inputs come from and results go to."""
+    """Writes how inputs are read and where results are stored."""
 
     def __init__(self, program: Program, layout: MemoryLayout) -> None:
         self.p, self.layout = program, layout
@@ -129,7 +132,7 @@ class _Writer:
         return [f"STORE((real *)(o{k}_at + {entry}ull * oc{k}), {name});" for k, entry in wanted]
 
     def pointers(self) -> list[str]:
-        """The state's own places in memory."""
+        """Returns pointers to the arrays' entries of this thread's state."""
         lines = []
         for k, argument in enumerate(self.p.inputs):
             if self.layout.staged[k]:
@@ -149,7 +152,7 @@ class _Writer:
         return lines
 
     def loads(self) -> list[str]:
-        """All threads together bring the block's rows in."""
+        """Returns code by which all threads together copy the block's rows to shared memory."""
         lines = []
         for k, argument in enumerate(self.p.inputs):
             if self.layout.staged[k] and argument.size:
@@ -159,7 +162,7 @@ class _Writer:
         return [*lines, "ARRIVED();"] if lines else []
 
     def stores(self) -> list[str]:
-        """All threads together take the block's rows out."""
+        """Returns code by which all threads together copy the block's rows from shared memory to the results."""
         if self.layout.results == "spread":
             return self._spread()
         if self.layout.results != "staged":
@@ -173,7 +176,7 @@ class _Writer:
         return lines
 
     def _spread(self) -> list[str]:
-        """Every entry of a row from the place of its value."""
+        """Returns code that fills every entry of a row from the place of its value."""
         lines, T = ["__syncthreads();"], self.layout.threads
         for k, output in enumerate(self.p.outputs):
             lines += [
@@ -189,7 +192,7 @@ class _Writer:
         return lines
 
     def tables(self) -> list[str]:
-        """For every entry of a row, one more than the place of its value; 0 for zeros."""
+        """Returns tables with, for every entry of a row, one more than the place of its value; 0 for zeros."""
         if self.layout.results != "spread":
             return []
         tables = compact_slots(self.p)[1]
@@ -208,8 +211,9 @@ class _Writer:
 
 
 def gather_source(dtype: str) -> str:
-    """`gather(values, table, out, entries, chunks of a row, count)`: row b of `out` gets values[table[e] − 1][b], or
-    zero."""
+    """Returns the kernel `gather(values, table, out, entries, chunks of a row, count)`: row b of `out` gets
+    values[table[e] − 1][b], or zero.
+    """
     return f"""typedef {"double" if dtype == "float64" else "float"} real;
 extern "C" __global__ void __launch_bounds__(256)
 gather(const real *values, const int *table, real *out, unsigned entries, unsigned chunks, unsigned count) {{
@@ -229,7 +233,9 @@ gather(const real *values, const int *table, real *out, unsigned entries, unsign
 
 
 def turn_source(dtype: str) -> str:
-    """`turn(rows, bytes between rows, out, entries, chunks of a row, count)`: (count, entries) to (entries, count)."""
+    """Returns the kernel `turn(rows, bytes between rows, out, entries, chunks of a row, count)`: (count, entries) to
+    (entries, count).
+    """
     return f"""typedef {"double" if dtype == "float64" else "float"} real;
 extern "C" __global__ void __launch_bounds__(256)
 turn(const char *rows, long long between, real *out, unsigned entries, unsigned chunks, unsigned count) {{

@@ -1,6 +1,6 @@
-"""The instructions of a program as lines of C, in an order that needs few registers.
+"""Writes the instructions of a program as lines of C, in an order that needs few registers.
 
-How inputs are read and results written is the caller's.
+The caller decides how inputs are read and results are written.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _RENAMED = {"abs": "fabs"}
 
 
 class Slot(NamedTuple):
-    """Where one number goes."""
+    """Place that one number is written to: output and entry."""
 
     output: int
     entry: int
 
 
 def places(program: Program) -> dict[int, list[Slot]]:
-    """Value → where it goes; −1 are the zeros."""
+    """Returns value → places that it is written to; −1 stands for zeros."""
     result: dict[int, list[Slot]] = {}
     for k, output in enumerate(program.outputs):
         for entry, number in enumerate(output.values.tolist()):
@@ -36,7 +36,7 @@ def places(program: Program) -> dict[int, list[Slot]]:
 
 
 def _needed(program: Program) -> list[bool]:
-    """For every instruction: does a result depend on it?"""
+    """Returns for every instruction whether a result depends on it."""
     first = program.first_instruction
     needed = [False] * (first + len(program))
     for number in places(program):
@@ -51,15 +51,16 @@ def _needed(program: Program) -> list[bool]:
 
 
 class SourceBody:
-    """Writes one program. Use once: `lines()`, then `waiting_places` says how much memory it wants.
+    """Writes one program. Call `lines()` once; then `waiting_places` is the memory that it needs.
 
     Args:
-        read: an expression for an input, by its number.
-        write: statements that store a value wherever it goes, by its number and its name.
+        read: returns an expression for an input, given its number.
+        write: returns statements that store a value wherever it goes, given its number and name.
         cut: instructions between branches that are never taken; a compiler does not stretch the lives of values across
             them.
-        fast_division: by the inverse always, not only where a divisor has several dividends.
-        registers: values to keep in registers at once; the others wait in `WAIT(place)`. None: the compiler decides.
+        fast_division: always multiply by the reciprocal, not only where several numbers have the same divisor.
+        registers: values to keep in registers at once; the others are spilled to `WAIT(place)`. None: the compiler
+            decides.
     """
 
     read: Callable[[int], str]
@@ -97,11 +98,11 @@ class SourceBody:
 
     @property
     def waiting_places(self) -> int:
-        """How many values wait in memory at the worst moment."""
+        """Largest number of values that are spilled at the same time."""
         return self._registers.slot_count if self._registers else 0
 
     def lines(self) -> list[str]:
-        """The whole program."""
+        """Returns the lines of the whole program."""
         for self.now, k in enumerate(self.order):  # noqa: B020
             self._instruction(k)
             if self.cut and self.now % self.cut == self.cut - 1:
@@ -117,7 +118,7 @@ class SourceBody:
         return [x for x in dict.fromkeys(pair) if x >= self.p.first_instruction]
 
     def _common_divisors(self) -> set[int]:
-        """Values that several others are divided by: one division, then products."""
+        """Returns values that several others are divided by: one reciprocal, then products."""
         seen: set[int] = set()
         common: set[int] = set()
         for code, b in zip(self.p.code.tolist(), self.p.right.tolist(), strict=True):
@@ -136,12 +137,12 @@ class SourceBody:
         return f"x{number}"
 
     def _value(self, number: int) -> str:
-        """A result: in its variable, or fetched from where it waits."""
+        """Returns the name of a result: its variable, or one loaded from memory."""
         if self._registers is None or number in self._registers.names:
             return f"t{number}"
         name = f"w{number}_{self.now}"
         line = f"const real {name} = WAIT({self._registers.slots[number]});"
-        if self.text[-1:] != [line]:  # x · x asks twice
+        if self.text[-1:] != [line]:  # x · x asks for the same value twice
             self.text.append(line)
         return name
 
@@ -159,7 +160,7 @@ class SourceBody:
         self._settle(number, self._used(k))
 
     def _settle(self, number: int, used: list[int]) -> None:
-        """Values that have no more room in registers go to memory."""
+        """Spills values that no longer fit the registers."""
         if self._registers is None:
             return
         self._registers.release(used, self.now)
@@ -168,7 +169,7 @@ class SourceBody:
                 self.text.append(f"WAIT({self._registers.slot(value)}) = {name};")
 
     def _angle(self, number: int) -> int:
-        """Sine and cosine are taken together, when the first of them is wanted."""
+        """Returns the index of an angle's variables; emits its sine and cosine together at the first use."""
         if number not in self.angles:
             n = self.angles[number] = len(self.angles)
             angle = self._operand(number)

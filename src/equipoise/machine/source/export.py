@@ -1,4 +1,4 @@
-"""A program as files for somebody else's compiler: one C99 or CUDA file with a self-test, and a header.
+"""Exports a program for another compiler: one C99 or CUDA file with a self-test, and a header.
 
     cc -std=c99 -O2 -DEQUIPOISE_SELF_TEST id.c -lm && ./a.out
     nvcc -O2 -DEQUIPOISE_SELF_TEST id.cu && ./a.out
@@ -22,8 +22,9 @@ from ..program import Program
 from .body import SourceBody, places
 from .functions import helpers, literal
 
-TESTED = 3  # states of the self-test
-TOLERANCE = {"float64": 1e-9, "float32": 1e-3}  # of the largest number; a wrong sign or place is far larger
+TESTED = 3  # number of states in the self-test
+# relative to the largest number; a wrong sign or place gives a far larger error
+TOLERANCE = {"float64": 1e-9, "float32": 1e-3}
 _KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict "
@@ -37,7 +38,7 @@ _KEYWORDS = frozenset(
 
 @dataclass(frozen=True)
 class Names:
-    """What things are called in the files."""
+    """Names of function, arguments and results in the files."""
 
     function: str
     inputs: tuple[str, ...]
@@ -46,7 +47,7 @@ class Names:
 
 
 def robot_notes(model: Model, quantity: str, frames: Sequence[str], representation: str | None) -> tuple[str, ...]:
-    """Returns lines that say of which robot and quantity a file is, and where each joint's coordinates are."""
+    """Returns lines for the comment at the top: robot, quantity, frames, and the place of each joint's coordinates."""
     joints = [joint for joint in model.joints.values() if joint.mimic is None and joint.moving]
     return (
         f"robot           {model.name}",
@@ -72,10 +73,11 @@ def export(
     function: str | None = None,
     notes: Sequence[str] = (),
 ) -> Path:
-    """Write `path` (.c or .cu) and the header beside it; returns the path.
+    """Writes `path` (.c or .cu) and the header beside it; returns the path.
 
     Args:
-        function: name of the C function; None: that of the program. Files that are linked together need different ones.
+        function: name of the C function; None uses the program's name. Files that are linked together need
+            different names.
         notes: lines for the comment at the top of both files.
     """
     path = Path(path)
@@ -97,7 +99,7 @@ def export(
 
 
 def names_of(program: Program, function: str | None = None) -> Names:
-    """Names that C takes, each once, whatever users called things."""
+    """Returns valid C names, each used once, for any names that users chose."""
     taken: set[str] = set()
 
     def name(text: str, default: str) -> str:
@@ -120,7 +122,7 @@ def names_of(program: Program, function: str | None = None) -> Names:
 
 
 def about(program: Program, names: Names) -> str:
-    """A comment that says what the file holds."""
+    """Returns the comment at the top of the file."""
     lines = [f"{names.function}: written by Equipoise {__version__}. Do not edit; export it again.", "", *names.notes]
     for argument, name in zip(program.inputs, names.inputs, strict=True):
         lines.append(f"in   {name}[{argument.size}]")
@@ -168,7 +170,7 @@ def _c_prototype(names: Names, dtype: str) -> str:
 
 
 def c_file(program: Program, dtype: str, names: Names) -> str:
-    """The C99 file."""
+    """Returns the text of the C99 file."""
     goes = places(program)
     entries = [
         (name, e) for argument, name in zip(program.inputs, names.inputs, strict=True) for e in range(argument.size)
@@ -212,7 +214,7 @@ def c_file(program: Program, dtype: str, names: Names) -> str:
 
 
 def test_states(program: Program, dtype: str) -> list[np.ndarray]:
-    """Random inputs of the right precision, quaternions of unit length."""
+    """Returns random inputs of the right precision, with unit quaternions."""
     rng = np.random.default_rng(1)
     states = [rng.normal(size=(TESTED, argument.size)) for argument in program.inputs]
     for which, start in program.quaternions:
@@ -222,7 +224,7 @@ def test_states(program: Program, dtype: str) -> list[np.ndarray]:
 
 
 def test_data(program: Program, dtype: str, names: Names) -> list[str]:
-    """Inputs and what they must give, as tables; answers are computed in double precision on NumPy."""
+    """Returns tables of inputs and expected results; results are computed in double precision by NumPy."""
     states = test_states(program, dtype)
     results = program.evaluate(*(x.astype(np.float64) for x in states))
     answers = [np.reshape(y, (TESTED, -1)) for y in (results if isinstance(results, tuple) else (results,))]
@@ -256,7 +258,7 @@ static void check(const real *got, const double *wanted, int size, int step) {
 
 
 def c_main(program: Program, dtype: str, names: Names) -> str:
-    """Run the tested states one by one."""
+    """Returns a `main` that runs the test states one by one."""
     outputs = list(zip(names.outputs, program.outputs, strict=True))
     arguments = ", ".join([f"test_{name}[s]" for name in names.inputs] + [f"got_{name}" for name in names.outputs])
     return "\n".join([
@@ -269,6 +271,6 @@ def c_main(program: Program, dtype: str, names: Names) -> str:
 
 
 def verdict(function: str, dtype: str) -> str:
-    """Print the largest error and return 1 if it is too large."""
+    """Returns code that prints the largest error and returns 1 if it is too large."""
     text = f"{function}: {TESTED} states, largest error %.1e of the largest number (at most {TOLERANCE[dtype]:g})"
     return f'  printf("{text}\\n", worst);\n  return worst <= {TOLERANCE[dtype]!r} ? 0 : 1;'

@@ -1,8 +1,8 @@
-"""Functions that programs need and C does not have as we want them: text for C99 and CUDA alike.
+"""Functions that programs need and C lacks or defines differently: text for both C99 and CUDA.
 
 `FUNCTION` is `static` in C and `__device__` in CUDA. Sine and cosine in double precision use the polynomials of
-`machine/sincos.py`; in single precision shorter ones, fitted the same way. There is no branch, which lets the compiler
-order the whole program. Angles so large that neighbouring numbers are several degrees apart give NaN.
+`machine/sincos.py`; single precision uses shorter ones, fitted the same way. They have no branch, so the compiler
+can order the whole program. Angles so large that neighbouring numbers are several degrees apart give NaN.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..sincos import _COS, _PI_2, _SIN
 
-FAR = {"float64": 2.0**48, "float32": 2.0**20}  # radians; numbers there are 0.06 and 0.12 apart
+FAR = {"float64": 2.0**48, "float32": 2.0**20}  # rad; neighbouring numbers there are 0.06 and 0.12 rad apart
 _ROUND = {"float64": 1.5 * 2.0**52, "float32": 1.5 * 2.0**23}
 _PI_2_SINGLE = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 _SIN_SINGLE = (-0.16666655242443085, 0.008332176133990288, -0.00019516977772582322)
@@ -19,7 +19,7 @@ _COS_SINGLE = (0.04166664555668831, -0.0013887364184483886, 2.443809171381872e-0
 
 
 def literal(value: float, dtype: str) -> str:
-    """A number as C reads it back exactly; brackets around signs."""
+    """Returns a number as an exact C literal; negative numbers are in brackets."""
     if dtype == "float32":
         with np.errstate(over="ignore"):
             value = float(np.float32(value))
@@ -35,7 +35,9 @@ def literal(value: float, dtype: str) -> str:
 
 
 def helpers(dtype: str, *, polynomials: bool) -> str:
-    """Definitions for one precision; `polynomials`: own sines and cosines, else those of the C library."""
+    """Returns the definitions for one precision; with `polynomials` its own sines and cosines, else those of the C
+    library.
+    """
     f = "f" if dtype == "float32" else ""
     lines = [
         f"typedef {'float' if f else 'double'} real;",
@@ -54,9 +56,10 @@ def helpers(dtype: str, *, polynomials: bool) -> str:
 
 
 def _inverse(dtype: str) -> list[str]:
-    """1 / x to the last bit or two without a branch: the processor's estimate, then Newton's steps r += r (1 − x r).
+    """Returns 1 / x, accurate to a bit or two, without a branch: the processor's estimate, then Newton steps r += r (1
+    − x r).
 
-    Where the steps fail (x zero or infinite) the estimate is right as it is.
+    Where the steps give NaN (x zero or infinite), the estimate is exact and used.
     """
     f = "f" if dtype == "float32" else ""
     name, kind, steps = ("rcp.approx.f32", "f", 1) if f else ("rcp.approx.ftz.f64", "d", 2)
@@ -79,7 +82,7 @@ def _inverse(dtype: str) -> list[str]:
 
 
 def _sincos(dtype: str) -> list[str]:
-    """As `machine/sincos.py`: reduction by multiples of π/2, two polynomials, quadrants."""
+    """Returns the same algorithm as `machine/sincos.py`: reduction by multiples of π/2, two polynomials, quadrants."""
     f = "f" if dtype == "float32" else ""
     parts = _PI_2_SINGLE if f else _PI_2
 
@@ -106,7 +109,7 @@ def _sincos(dtype: str) -> list[str]:
 
 
 def _cosine(dtype: str) -> list[str]:
-    """1 − z/2 + z² Q(z); what rounding 1 − z/2 drops comes back with Q."""
+    """Returns 1 − z/2 + z² Q(z); the rounding error of 1 − z/2 is added to Q's term."""
     f, Q = ("f", _COS_SINGLE) if dtype == "float32" else ("", _COS)
     half = literal(0.5, dtype)
     return [
