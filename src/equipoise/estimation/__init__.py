@@ -1,1 +1,1 @@
-"""Where the robot is, what it touches, what it weighs."""
+"""Estimates the robot's state, its contacts and its inertial parameters from sensor data."""

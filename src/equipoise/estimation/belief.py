@@ -1,4 +1,4 @@
-"""What a filter believes: a mean and a covariance, as the numbers of one array."""
+"""The state of the filter, mean and covariance, packed into one array."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class BeliefLayout:
-    """Where the parts of a belief lie: quaternion, velocity, position, contacts, biases, upper triangle of the
-    covariance, of each contact how it leans, and quaternions of the soles.
+    """Index ranges of the parts of a packed belief.
+
+    The order is: quaternion, velocity, position, contact points, gyroscope and accelerometer bias, upper triangle of
+    the
+    covariance, two smoothed verticals for each contact (see `lean`), quaternions of the flat soles.
 
     Args:
-        contacts: how many.
-        soles: how many of them are flat, and carry an orientation beside their place.
+        contacts: number of contact points.
+        soles: number of contacts that are flat soles and therefore also have an orientation.
     """
 
     contacts: int
@@ -27,7 +30,7 @@ class BeliefLayout:
 
     @classmethod
     def of_size(cls, size: int, contacts: int) -> BeliefLayout:
-        """Returns the layout of so many numbers; raises ShapeError where there is none."""
+        """Returns the layout of a belief of `size` numbers; raises ShapeError if no number of soles gives that size."""
         layouts = [cls(contacts, soles) for soles in range(contacts + 1)]
         for layout in layouts:
             if layout.size == size:
@@ -37,12 +40,12 @@ class BeliefLayout:
 
     @property
     def n(self) -> int:
-        """Size of the error: 15, three for each contact, and three for each sole."""
+        """Dimension of the error state: 15, plus three for each contact, plus three for each sole."""
         return 15 + 3 * self.contacts + 3 * self.soles
 
     @property
     def size(self) -> int:
-        """Numbers in a belief."""
+        """Length of the packed array."""
         return self.sole(self.soles).start
 
     quaternion, velocity, position = slice(0, 4), slice(4, 7), slice(7, 10)
@@ -64,12 +67,14 @@ class BeliefLayout:
         return slice(start, start + self.n * (self.n + 1) // 2)
 
     def lean(self, i: int) -> slice:
-        """The vertical in the axes of contact i, smoothed quickly and slowly: by the difference it rocks."""
+        """Returns the indices of two low-pass filtered verticals (fast, slow) in the axes of contact i.
+
+        Their difference shows that the sole rocks."""
         start = self.covariance.stop + 6 * i
         return slice(start, start + 6)
 
     def sole(self, j: int) -> slice:
-        """The quaternion of sole j."""
+        """Returns the indices of the quaternion of sole j."""
         start = self.lean(self.contacts).start + 4 * j
         return slice(start, start + 4)
 
@@ -78,12 +83,14 @@ class BeliefLayout:
 class Belief:
     """Mean and covariance of the IMU's motion, the contact points and the biases; leading dimensions are batches.
 
-    The error is right-invariant, X̄ = exp(ξ) X; its parts are, in world axes: turn, velocity, position, contacts, turns
-    of the soles, and the biases of gyroscope and accelerometer in the axes of the IMU, three numbers each.
+    The error is right-invariant, X̄ = exp(ξ) X. Its parts have three numbers each, in this order: rotation, velocity,
+    position, contact points, rotations of the soles (all in world axes), bias of the gyroscope, bias of the
+    accelerometer
+    (in the axes of the IMU).
 
     Attributes:
-        numbers: all of it, (…, size).
-        contacts: how many contact points it holds.
+        numbers: the packed array, (…, size).
+        contacts: number of contact points.
     """
 
     numbers: Array
@@ -94,44 +101,44 @@ class Belief:
 
     @property
     def layout(self) -> BeliefLayout:
-        """Where each quantity lies among the numbers."""
+        """Index ranges of the quantities in `numbers`."""
         return BeliefLayout.of_size(self.numbers.shape[-1], self.contacts)
 
     @property
     def orientation(self) -> Array:
-        """R_WI, (…, 3, 3)."""
+        """Rotation of the IMU in the world, R_WI, (…, 3, 3)."""
         return quaternions.rotation([self.numbers[..., i] for i in range(4)])
 
     @property
     def velocity(self) -> Array:
-        """Of the IMU in the world, (…, 3), m/s."""
+        """Velocity of the IMU in the world, (…, 3), m/s."""
         return self.numbers[..., self.layout.velocity]
 
     @property
     def position(self) -> Array:
-        """Of the IMU in the world, (…, 3), m."""
+        """Position of the IMU in the world, (…, 3), m."""
         return self.numbers[..., self.layout.position]
 
     @property
     def contact_positions(self) -> Array:
-        """(…, contacts, 3), m."""
+        """Positions of the contact points in the world, (…, contacts, 3), m."""
         layout = self.layout
         flat = self.numbers[..., layout.position.stop : layout.gyroscope_bias.start]
         return flat.reshape(*flat.shape[:-1], self.contacts, 3)
 
     @property
     def gyroscope_bias(self) -> Array:
-        """(…, 3), rad/s."""
+        """Bias of the gyroscope, (…, 3), rad/s."""
         return self.numbers[..., self.layout.gyroscope_bias]
 
     @property
     def accelerometer_bias(self) -> Array:
-        """(…, 3), m/s²."""
+        """Bias of the accelerometer, (…, 3), m/s²."""
         return self.numbers[..., self.layout.accelerometer_bias]
 
     @property
     def covariance(self) -> Array:
-        """Of the error, (…, n, n)."""
+        """Covariance of the right-invariant error, (…, n, n)."""
         n = self.layout.n
         rows, columns = np.triu_indices(n)
         P = np.empty((*self.numbers.shape[:-1], n, n))
@@ -150,7 +157,7 @@ class Belief:
         covariance: Array,
         soles: Array | None = None,
     ) -> Belief:
-        """From its parts, with the shapes of the properties above; how contacts lean is not known yet.
+        """Packs a belief from its parts, in the shapes of the properties above; the smoothed verticals start unknown.
 
         Args:
             soles: rotations of the soles in the world, (…, soles, 3, 3); identities if not given.

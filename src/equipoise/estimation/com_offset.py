@@ -1,4 +1,4 @@
-"""Where forces have the centre of mass: what the model's masses are wrong by, seen at the feet."""
+"""Estimates from contact wrenches how far the model's centre of mass is off."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-LIGHT = 0.2  # of the weight: with less on the contacts, forces do not tell
+LIGHT = 0.2  # fraction of the weight; below this total contact force the estimate is not updated
 
 
 class CoMOffset:
-    """The level offset of the centre of mass from where the model has it, by measured contact wrenches.
+    """Estimates the horizontal offset of the true centre of mass from the model's, from measured contact wrenches.
 
     Contact forces f and their moments m about the world's origin change the angular momentum L about the centre of mass
     c,
 
         Σ m = c × Σ f + L̇,
 
-    of which the two level rows give c above the ground once its height is taken from the model. The difference from the
-    model is smoothed over `settling`; L̇ then enters as what L is away from its own mean, without differentiation.
+    whose two horizontal rows give c, with its height taken from the model. The difference from the model's centre of
+    mass is smoothed over `settling`. To avoid differentiating L, L̇ is replaced by the deviation of L from its own
+    smoothed mean, divided by the smoothing time.
 
     Args:
-        robot: as the controller knows it.
-        settling: s, of the smoothing.
-        most: m, beyond which no offset is believed.
+        robot: the model that the controller uses.
+        settling: time constant of the smoothing, s.
+        most: limit of the returned offset in each axis, m.
     """
 
     def __init__(self, robot: Robot, settling: float = 0.5, most: float = 0.1) -> None:
@@ -41,26 +42,29 @@ class CoMOffset:
         gravity = np.array(robot.model.gravity)
         self._g = float(np.linalg.norm(gravity))
         if not (abs(gravity[:2]).max() < 1e-9 * max(self._g, 1e-12) and gravity[2] < 0):
-            raise StateError("the offset of the centre of mass is seen where gravity points along −z of the world")
+            raise StateError(
+                f"CoMOffset needs gravity along −z of the world, got {gravity.tolist()}; rotate the model's world frame"
+            )
         self.reset()
 
     def reset(self) -> None:
-        """Nothing was measured yet."""
+        """Forgets all measurements; the offset is zero again."""
         self._time: float | None = None
         self._mean, self._spin = np.zeros(2), np.zeros(2)
         self._seconds = 0.0
         self.offset = np.zeros(3)
 
     def __call__(self, t: float, q: Array, v: Array, wrenches: Mapping[str, Array], frames: Mapping[str, str]) -> Array:
-        """One step; the offset, (3,), world axes, m. Nothing raises on numbers: those that are not finite are passed
-        over.
+        """Processes one sample and returns the offset of the centre of mass, (3,), world axes, m.
+
+        Samples with NaN, with a time stamp in the past, or with too little contact force leave the offset unchanged.
 
         Args:
-            t: s.
+            t: time, s.
             q: (nq,).
             v: (nv,).
             wrenches: (force, torque) on the robot at the contacts' frames, world axes.
-            frames: of the contacts.
+            frames: contact name → frame name.
         """
         places = {name: self.robot.pose(q, frames[name])[:3, 3] for name in wrenches}
         force = sum((w[:3] for w in wrenches.values()), np.zeros(3))
@@ -71,7 +75,7 @@ class CoMOffset:
             return self.offset
         seen = np.array([c[2] * force[0] - moment[1], c[2] * force[1] + moment[0]]) / force[2] - c[:2]
         self._seconds += dt
-        # a plain mean, until there is enough of it
+        # At the start, the plain mean of the samples so far is used until they span `settling`.
         share = dt / min(max(self._seconds, dt), self.settling) if dt > 0 else 0.0
         self._mean += share * (seen - self._mean)
         self._spin = L if self._seconds == 0 else self._spin + share * (L - self._spin)

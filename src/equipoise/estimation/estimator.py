@@ -1,4 +1,4 @@
-"""The estimator: IMU and encoders in, the state of the robot out."""
+"""State estimator for floating-base robots: IMU and encoders in, state of the robot out."""
 
 from __future__ import annotations
 
@@ -34,29 +34,31 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-Standing = Mapping[str, float] | ArrayLike | None  # of each contact whether it stands, or how probable that is
+# for each contact: whether it is in stance, or the probability of that
+Standing = Mapping[str, float] | ArrayLike | None
 NOISE, PRIOR = FilterNoise(), Prior()
 SAMPLE = ("gyroscope", "accelerometer", "joints", "joint_rates")
-GATE = 1000.0  # squared innovation; a contact that is farther off, by some thirty deviations, is an outlier
-DOUBTFUL = 200.0  # likewise, the mean of all contacts that are held: by some fourteen deviations the state is wrong
-ALIKE = 5.0  # m/s²; two samples that differ by less confirm each other
-PATIENCE = 50  # steps in a row with such contacts, besides those with none
-STRONG = 3.0  # of a joint's effort limit; no measured torque is larger
+GATE = 1000.0  # squared innovation; a contact beyond it (about 30 standard deviations) is an outlier
+# mean squared innovation of all contacts in stance; beyond it (about 14 deviations) the state is wrong
+DOUBTFUL = 200.0
+ALIKE = 5.0  # m/s²; two accelerometer samples that differ by less confirm each other
+PATIENCE = 50  # successive steps with all contacts beyond DOUBTFUL before the covariance is inflated
+STRONG = 3.0  # × joint effort limit; measured torques are clipped to this
 
 
 class Estimate(NamedTuple):
-    """One step of many filters at once; leading dimensions are those of what went in."""
+    """Result of one filter step for a batch; leading dimensions are those of the inputs."""
 
     belief: Belief
     q: Array  # (…, nq)
     v: Array  # (…, nv)
-    squares: Array  # (…, contacts) innovations squared in their own covariance: 3, of soles 6 on average; 0 if not held
+    squares: Array  # (…, contacts) normalised innovations squared: mean 3, for soles 6; 0 in swing
     likelihood: Array  # (…,) log-density of the innovations
-    speeds: Array  # (…, contacts, 3) m/s, of the contacts by IMU and encoders, world axes
+    speeds: Array  # (…, contacts, 3) m/s, velocity of contact points by IMU and encoders, world axes
 
 
 class EstimatorDescription(TypedDict):
-    """The plain data that an estimator is made of again; see `Estimator.description`."""
+    """Plain data from which an estimator can be rebuilt; see `Estimator.description`."""
 
     imu: str
     contacts: dict[str, dict[str, object]]
@@ -65,25 +67,27 @@ class EstimatorDescription(TypedDict):
 
 
 class Estimator:
-    """Where a floating robot is and how it moves, from an IMU, encoders, and contacts that stand still.
+    """Estimates the state of a floating-base robot from an IMU, joint encoders and contacts that do not move.
 
-    A right-invariant extended Kalman filter with one point for each contact and the biases of the IMU [HGEG20]; one
-    step is one kernel. Position and heading are not observable: they drift slowly from where they were at the start.
+    It is a right-invariant extended Kalman filter with one point per contact and the biases of the IMU [HGEG20]; each
+    step runs as one compiled kernel. Position and heading are not observable: they drift slowly from their initial
+    values.
 
     Args:
-        robot: with a floating base.
+        robot: a robot with a floating base.
         imu: frame of the IMU.
-        contacts: frames, or objects with `frame` and perhaps `points` in it, whose mean is then the contact point.
-        noise: of sensors and contacts.
-        prior: of the state that `reset` is given.
-        watch: a frame whose external wrench is wanted, in `touch.external`; wants torques.
-        settings: of the detection of contacts.
+        contacts: frames, or objects with an attribute `frame` and optionally `points`; the contact point is their mean.
+        noise: noise of sensors and contacts.
+        prior: standard deviations of the state given to `reset`.
+        watch: frame whose external wrench is estimated, in `touch.external`; needs joint torques.
+        settings: settings of the contact detection.
 
     Attributes:
-        touch: what the torques showed of contacts in the last step, None where they were not asked.
-        counts: why how many values of sensors and contacts were passed over: "not numbers" (whole samples), "sensors"
-            (values beyond their range or far off), "time" (stamps, see `Clock`), "contacts" (seen far from where they
-            were held); and "states": how often the belief was given up, because all contacts were far off.
+        touch: result of the contact detection in the last step; None if it did not run.
+        counts: number of rejected inputs by reason: "not numbers" (whole samples), "sensors" (values out of range or
+                outliers), "time" (time stamps, see `Clock`), "contacts" (innovation beyond the gate); and "states": how
+            often
+            the covariance was inflated because all contacts were outliers.
     """
 
     robot: Robot
@@ -97,7 +101,7 @@ class Estimator:
     counts: dict[str, int]
 
     def __copy__(self) -> Self:
-        """A copy goes its own way: nothing that changes is shared."""
+        """Returns an independent copy; no mutable state is shared."""
         return deepcopy(self)
 
     def __init__(
@@ -112,7 +116,9 @@ class Estimator:
         settings: TouchSettings = SETTINGS,
     ) -> None:
         if not robot.floating:
-            raise ModelError(f"{robot.name!r} has a fixed base: there is nothing to estimate but what its encoders say")
+            raise ModelError(
+                f"{robot.name!r} has a fixed base, so its encoders give its state; an Estimator needs a floating base"
+            )
         self.robot, self.imu, self.noise, self.prior = robot, imu, noise, prior
         self.watch, self.settings, self._given, self._watching = watch, settings, contacts, watch is not None
         self._points = contact_points(robot, contacts)
@@ -135,17 +141,17 @@ class Estimator:
         held: Array,
         noise: Array | None = None,
     ) -> Estimate:
-        """One step of any batch of filters, as a function: nothing is remembered.
+        """Computes one filter step for a batch; pure function, the estimator's own state is neither used nor changed.
 
         Args:
-            belief: (…,) of them.
-            dt: s, (…,).
+            belief: batch of beliefs, (…,).
+            dt: time step, s, (…,).
             gyroscope: (…, 3) rad/s.
             accelerometer: (…, 3) m/s².
             joints: (…, nq − 7).
             joint_rates: (…, nv − 6).
-            held: (…, contacts): 1 for contacts that stood before this step and stand now, else 0.
-            noise: (…, 10), as `FilterNoise.numbers` has them; the estimator's own if not given.
+            held: (…, contacts): 1 for contacts in stance both at the previous step and now, else 0.
+            noise: (…, 10) in the order of `FilterNoise.numbers`; default: the estimator's own noise.
         """
         own = self.noise.numbers if noise is None else noise
         seconds = np.asarray(dt, dtype=float)[..., None]
@@ -156,7 +162,7 @@ class Estimator:
     # --- one robot, step after step -----------------------------------------------------------------------------------
 
     def _buffers(self) -> None:
-        """Arrays that the kernel reads and writes in every step."""
+        """Allocates the arrays that the kernel reads and writes in every step."""
         self._in = {argument.name: np.zeros(argument.size) for argument in self.kernel.program.inputs}
         self._ends = np.cumsum([self._in[name].size for name in SAMPLE])[:-1]
         self._gate = SampleGate(self.robot, self.noise)
@@ -174,18 +180,19 @@ class Estimator:
         self.reset()
 
     def reset(self, q: Array | Belief | None = None, v: Array | None = None, t: float | None = None) -> None:
-        """Start anew: at a known state or belief, or, without q, upright as the first sample of the accelerometer has
-        it.
+        """Restarts the filter from a known state or belief.
+
+        Without q, the robot starts at rest with the orientation that the first accelerometer sample gives.
 
         Args:
-            q: (nq,), or a belief.
-            v: (nv,), at rest if not given.
-            t: s, of that state; that of the first call if not given.
+            q: configuration (nq,), or a belief.
+            v: velocity (nv,); zero if not given.
+            t: time of that state, s; the time of the first call if not given.
         """
         self._clock.reset(nan if t is None else t)
         self._gate.reset()
         self._known, self._elapsed, self._lost = q is not None, 0.0, 0
-        self._felt: list[Array] = []  # accelerometer and joints of the sample it began with, and of the last one
+        self._felt: list[Array] = []  # accelerometer and joints of the first sample used and of the latest one
         self._touching, self._trusted = (
             np.zeros(len(self.contacts), dtype=bool),
             np.zeros(len(self.contacts), dtype=bool),
@@ -207,7 +214,7 @@ class Estimator:
             self._in["belief"][:] = self.initial(self._q, self._v).numbers
 
     def initial(self, q: Array, v: Array) -> Belief:
-        """The belief around a given state, with the errors of `prior`."""
+        """Returns the belief around a given state, with the standard deviations of `prior`."""
         X, V = self.robot.pose(q, self.imu), self.robot.velocity(q, v, self.imu)
         R, p = X[:3, :3], X[:3, 3]
         P = self.prior.covariance(V[:3], p, len(self.contacts), len(self._flat))
@@ -215,19 +222,19 @@ class Estimator:
         return Belief.of(R, V[:3], p, self.contact_points(q), np.zeros(3), np.zeros(3), P, soles)
 
     def contact_points(self, q: Array) -> Array:
-        """Where the contacts are at a configuration, (contacts, 3), m."""
+        """Returns the contact points in the world at a configuration, (contacts, 3), m."""
         return np.array([self.robot.pose(q, f)[:3] @ [*point, 1.0] for f, point in self._points.values()]).reshape(
             -1, 3
         )
 
     @property
     def belief(self) -> Belief:
-        """Mean and covariance as they are now."""
+        """Copy of the current mean and covariance."""
         return Belief(self._in["belief"].copy(), len(self.contacts))
 
     @property
     def description(self) -> dict[str, object]:
-        """What it was made of, as JSON: frame of the IMU, noise, prior, and contacts with their points."""
+        """The arguments of this estimator as JSON data: frame of the IMU, noise, prior, contacts with their points."""
         given = self._given.items() if isinstance(self._given, Mapping) else ((None, item) for item in self._given)
         points = [None if isinstance(item, str) else getattr(item, "points", None) for _, item in given]
         contacts = {
@@ -238,34 +245,39 @@ class Estimator:
 
     @classmethod
     def of_description(cls, robot: Robot, told: EstimatorDescription) -> Estimator:
-        """Returns the estimator that a `description` tells of."""
+        """Builds an estimator from the data of `description`."""
         contacts = {name: SimpleNamespace(**own) for name, own in told["contacts"].items()}
         return cls(robot, told["imu"], contacts, noise=FilterNoise(**told["noise"]), prior=Prior(**told["prior"]))
 
     @property
     def contact_frames(self) -> dict[str, str]:
-        """Contact → the frame it is on."""
+        """The frame of each contact."""
         return {name: frame for name, (frame, _) in self._points.items()}
 
     @property
     def touching(self) -> dict[str, bool]:
-        """Which contacts stood in the last step; by torques those that carry: `touch.touching` has lighter ones too."""
+        """Contacts in stance in the last step.
+
+        If they are detected from torques, these are the loaded ones; `touch.touching` also has lightly loaded
+        contacts."""
         return dict(zip(self.contacts, self._touching.tolist(), strict=True))
 
     @property
     def slipping(self) -> tuple[str, ...]:
-        """Contacts that stand and move; while another one stands, the filter does without them."""
+        """Contacts in stance that move; the filter ignores them while another contact is in stance."""
         return tuple(name for name, slips in zip(self.contacts, self._slips, strict=True) if slips)
 
     @property
     def rejected(self) -> int:
-        """Samples, values of sensors and time stamps that were passed over."""
+        """Number of rejected samples, sensor values and time stamps."""
         return self.counts["not numbers"] + self.counts["sensors"] + self.counts["time"]
 
     @property
     def wrenches(self) -> dict[str, Array]:
-        """What the torques say of contacts that stand: (force, torque) on the robot at their frames, world axes,
-        smoothed; zeros of those that do not. Empty where the torques were not asked."""
+        """Contact wrenches estimated from joint torques: (force, torque) on the robot at the contact frames, world
+        axes.
+
+        They are smoothed, zero for contacts in swing; empty if torques were not used."""
         if self.touch is None:
             return {}
         made = {}
@@ -279,8 +291,7 @@ class Estimator:
 
     @property
     def squares(self) -> dict[str, float]:
-        """Innovations of the last step, squared in their own covariance: 3 on average, 0 where a contact is not
-        held."""
+        """Normalised innovations squared of the last step: 3 on average (6 for soles), 0 for contacts in swing."""
         return dict(zip(self.contacts, self._out["squares"].tolist(), strict=True))
 
     def __call__(
@@ -294,22 +305,27 @@ class Estimator:
         contacts: Standing = None,
         forces: Mapping[str, Array] | None = None,
     ) -> tuple[Array, Array]:
-        """One step; the readings are means over the time since the last one, or samples at its end.
+        """Processes one sample and returns the estimated state.
 
-        Nothing raises but a contact's name that it does not know: where a sample is no numbers, the estimate stays what
-        it was; a value that its sensor cannot give is held, a time stamp that does not follow is passed over, a contact
-        that is seen far from where it was held is made anew. `counts` counts.
+        Readings are means since the previous sample, or instantaneous values at its end.
+
+        The only error raised is an unknown contact name or a wrong number of contacts. Bad data are handled and counted
+        in
+        `counts`: a sample with NaN leaves the estimate as it was, an out-of-range value is replaced by the last good
+            one, a
+        time stamp in the past is skipped, a contact beyond the outlier gate is placed anew.
 
         Args:
-            t: s.
-            gyroscope: (3,) rad/s, in the axes of the IMU.
-            accelerometer: (3,) m/s², likewise; at rest it feels 1 g upwards.
-            joints: (nq − 7,).
-            joint_rates: (nv − 6,).
-            torques: (nv − 6,), measured at the joints, where there are such sensors.
-            contacts: for each contact whether it stands, or how probable that is; by name or in order.
-            forces: contact → (6,), measured there, in any axes. Without `contacts` they say which stand; without both,
-                the torques do, by `observer`; and without any, all stand.
+            t: time, s.
+            gyroscope: angular velocity in IMU axes, (3,) rad/s.
+            accelerometer: specific force in IMU axes, (3,) m/s²; at rest it reads 1 g upwards.
+            joints: joint positions, (nq − 7,).
+            joint_rates: joint velocities, (nv − 6,).
+            torques: measured joint torques, (nv − 6,), if there are such sensors.
+            contacts: for each contact whether it is in stance, or the probability of that; by name or in order.
+            forces: contact → measured wrench (6,), in any axes. Used for contact detection if `contacts` is not given;
+                if
+                both are missing, `torques` are used; without any of them all contacts count as in stance.
 
         Returns:
             q (nq,) and v (nv,).
@@ -318,7 +334,7 @@ class Estimator:
             return self._stepped(t, (gyroscope, accelerometer, joints, joint_rates), torques, contacts, forces)
         except EquipoiseError:
             raise
-        except (TypeError, ValueError):  # texts, None, other shapes
+        except (TypeError, ValueError):  # text, None or arrays of a wrong shape
             return self._pass_over()
 
     def _pass_over(self) -> tuple[Array, Array]:
@@ -341,7 +357,7 @@ class Estimator:
         if isnan(passed) or not (self._known or self._begin()):
             return self._pass_over()
         self._elapsed += passed
-        dt = self._elapsed  # since the last sample that could be used
+        dt = self._elapsed  # s since the last sample that was used
         trusted = self._that_rest(touching) if True in self._slips else touching
         inputs["held"][:] = trusted & self._trusted
         inputs["dt"][0] = dt
@@ -369,9 +385,11 @@ class Estimator:
         return self._q.copy(), self._v.copy()
 
     def _without_outliers(self, trusted: Array) -> Array:
-        """The step once more without contacts that are seen far from where they are held; those that are left.
+        """Repeats the step without the outlier contacts and returns the remaining ones.
 
-        Where all are far off, again and again, the state is wrong: it becomes as uncertain as `Prior()` has it.
+        If all contacts are outliers for more than PATIENCE steps, the state itself is wrong: `Prior()` is then added to
+        the
+        covariance.
         """
         squares, held = self._out["squares"], self._in["held"]
         far = squares > GATE
@@ -392,26 +410,26 @@ class Estimator:
         return trusted
 
     def _watch_slips(self, dt: float) -> None:
-        """Contacts that stand and move: the filter does without them until they rest again."""
+        """Marks contacts in stance that move as slipping; the filter ignores them until they rest again."""
         s = self.settings
         self._speeds += (self._out["speeds"] - self._speeds) * (dt / (s.slip_settling + dt))
         begins, ends = s.slip_speed**2, (s.release * s.slip_speed) ** 2
-        for i, (x, y, z) in enumerate(self._speeds.tolist()):  # plain numbers: a few of them are quicker so
+        for i, (x, y, z) in enumerate(self._speeds.tolist()):  # plain floats are faster than arrays of three
             fast = x * x + y * y + z * z > (ends if self._slips[i] else begins)
             self._slips[i] = fast and bool(self._touching[i])
 
     def _that_rest(self, touching: Array) -> Array:
-        """Contacts that stand and do not slip; rather those that slip than none."""
+        """Returns the contacts in stance that do not slip; if all slip, all contacts in stance."""
         resting = touching & ~np.array(self._slips)
         return resting if resting.any() else touching
 
     @functools.cached_property
     def observer(self) -> TouchObserver:
-        """What the torques say of forces from outside; made when first wanted."""
+        """Momentum observer that detects external forces from joint torques; built on first use."""
         return TouchObserver(self.robot, self._given, self.watch, self.settings)
 
     def _heights(self) -> list[float] | None:
-        """Of the contacts above the lowest that stands, m; None where none does. In plain numbers, as they are few."""
+        """Heights of the contacts above the lowest one in stance, m; None if no contact is in stance."""
         heights = self._in["belief"][self._height_rows].tolist()
         standing = [height for height, stands in zip(heights, self._touching.tolist(), strict=True) if stands]
         if not standing:
@@ -420,7 +438,7 @@ class Estimator:
         return [height - lowest for height in heights]
 
     def _standing(self, contacts: Standing, forces: Mapping[str, Array] | None, torques: Array | None) -> Array:
-        """Which contacts stand, by the best that is known."""
+        """Returns which contacts are in stance, from the best source given: flags, forces, then torques."""
         if contacts is not None or (forces is None and torques is None):
             return self._flags(contacts)
         if forces is None:
@@ -430,7 +448,7 @@ class Estimator:
         return np.array([f.dot(f) for f in felt]).reshape(-1) > least**2
 
     def _flags(self, contacts: Standing) -> Array:
-        """Which contacts stand, (contacts,)."""
+        """Returns the given stance flags as an array, (contacts,)."""
         count = len(self.contacts)
         if contacts is None:
             return self._all
@@ -445,9 +463,10 @@ class Estimator:
         return flags
 
     def _begin(self) -> bool:
-        """The first sample where `reset` was given no state: upright, at rest, the lowest contact on the ground.
+        """Initialises from the first sample if `reset` got no state: at rest, levelled, lowest contact at height zero.
 
-        It may be an outlier: where the next two are alike, and otherwise than it, the robot begins as they have it.
+        The first sample may be an outlier: if the next two agree with each other and not with it, they are used
+        instead.
         """
         felt, q = np.concatenate((self._in["accelerometer"], self._in["joints"])), self.robot.neutral()
         if not (finite(felt) and felt[:3].any()):
@@ -471,13 +490,13 @@ class Estimator:
 
 
 def _about_origin(wrench: Array, arm: Array) -> Array:
-    """A wrench that acts at the end of an arm, about its beginning; plain numbers: six of them are quicker so."""
+    """Returns a wrench applied at the end of a lever arm, moved to the arm's origin; plain floats are faster here."""
     (x, y, z), (fx, fy, fz, tx, ty, tz) = arm.tolist(), wrench.tolist()
     return np.array([fx, fy, fz, tx + y * fz - z * fy, ty + z * fx - x * fz, tz + x * fy - y * fx])
 
 
 def _upright(felt: Array, up: Array) -> Array:
-    """Quaternion of the shortest turn that brings what is felt to where up is."""
+    """Returns the quaternion of the smallest rotation that turns the measured vertical onto the true one."""
     a, b = felt / np.linalg.norm(felt), up / np.linalg.norm(up)
     w = 1 + a @ b
     if w < 1e-9:  # upside down: half a turn about any level axis
@@ -490,7 +509,7 @@ def _upright(felt: Array, up: Array) -> Array:
 
 
 def _kernel(robot: Robot, imu: Place, soles: Sequence[Sole]) -> Kernel:
-    """One step of the filter for this robot, from the cache where it is there."""
+    """Returns the compiled filter step of this robot, cached if possible."""
     return kernel_of(cached(_traced, robot.tree, imu, soles), strict=False)
 
 

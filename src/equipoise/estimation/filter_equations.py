@@ -1,17 +1,18 @@
-"""The contact-aided right-invariant Kalman filter on symbols, one step of it for one robot.
+"""Symbolic equations of one step of the contact-aided right-invariant Kalman filter.
 
 The state of the IMU frame I in the world is an element of SE_{k+2}(3) with k contact points, and two biases:
 
     X = (R_WI, v_WI, p_WI, d_1 … d_k),   θ = (b_g, b_a)                     [HGEG20, state with contacts and biases]
 
-The error is right-invariant, X̄ = exp(ξ) X, and θ̄ = θ + ζ. Without biases ξ obeys a linear equation that knows nothing
-of the estimate, and the measurement of a foot by the encoders is linear in ξ with a constant matrix. A contact that is
-not held is placed anew by kinematics at each step: what a foot does in the air leaves no trace, and it is ready to
-touch.
+The error is right-invariant, X̄ = exp(ξ) X, and θ̄ = θ + ζ. Without biases, ξ obeys a linear equation that does not
+depend on the estimate, and the measurement of a foot by the encoders is linear in ξ with a constant matrix. A contact
+in
+swing is placed by forward kinematics at each step, so that its motion in the air has no influence and it is ready for
+touchdown.
 
-A flat contact also keeps its orientation R_WC while it is held, with the error ψ of R̄_WC = exp(ψ) R_WC: the encoders
-see R_IC, and log(R̄_WI R_IC R̄_WCᵀ) is linear in φ − ψ with a constant matrix, too. [RBRS14], Rotella et al.: State
-estimation for a humanoid robot, IROS 2014, also have the foot's orientation in the state.
+A flat contact in stance also has an orientation R_WC with the error ψ, R̄_WC = exp(ψ) R_WC: the encoders
+measure R_IC, and log(R̄_WI R_IC R̄_WCᵀ) is linear in φ − ψ, again with a constant matrix. [RBRS14], Rotella et al.:
+State estimation for a humanoid robot, IROS 2014, also have the foot's orientation in the state.
 
 [HGEG20]: Hartley, Ghaffari, Eustice, Grizzle: Contact-aided invariant extended Kalman filtering for robot state
 estimation, IJRR 39(4), 2020. Its equations are named by what they state; the numbers differ between its versions.
@@ -38,16 +39,17 @@ from .frames import vertical
 from .noise import NOISES
 from .soles import Sole
 
-QUICK, SLOW = 0.01, 0.05  # s over which the lean of a contact is smoothed
-TILTING = 0.008  # rad/m/√Hz; of the IMU's speed, how soles tilt as load moves: 0.009 swaying, 0.003 walking
-PIVOTING = 5e-4  # rad/m/√Hz; likewise how they pivot: 2e-4 while they sway, 5e-4 to 9e-4 while they walk
-LASTING = 2.0  # a sole that tips does so for some 0.3 s, three or four times as long as its middle shifts
-CERTAIN = 10.0  # variances of one encoder, smoothed: less of a lean is noise of all joints of a leg
+QUICK = 0.01  # s, time constant of the fast low-pass filter of a contact's vertical
+SLOW = 0.05  # s, time constant of the slow one; their difference is the rate at which a sole tilts
+TILTING = 0.008  # rad/m/√Hz, tilting of soles per IMU speed as load shifts; measured 0.009 swaying, 0.003 walking
+PIVOTING = 5e-4  # rad/m/√Hz, yaw of soles per IMU speed; measured 2e-4 swaying, 5e-4 to 9e-4 walking
+LASTING = 2.0  # ratio: a sole tips for about 0.3 s, three or four times as long as its middle shifts
+CERTAIN = 10.0  # × variance of one smoothed encoder; a smaller tilt is encoder noise of the leg's joints
 
 
 @dataclass
 class FilterState:
-    """The mean of the filter, on symbols."""
+    """Mean of the filter in symbolic form."""
 
     turn: list[SX]  # unit quaternion of R_WI
     v: SX
@@ -59,11 +61,11 @@ class FilterState:
 
     @property
     def R(self) -> SX:
-        """R_WI."""
+        """Rotation of the IMU in the world, R_WI."""
         return quaternions.rotation(self.turn, SYMBOLS)
 
     def moved(self, xi: SX) -> FilterState:
-        """exp(ξ) X and θ + ζ [HGEG20, state update of the filter; closed form of the exponential]."""
+        """Returns exp(ξ) X and θ + ζ [HGEG20, state update of the filter; closed form of the exponential]."""
         turn = quaternions.exp(entries(xi[0:3]), SYMBOLS)
         R, J = quaternions.rotation(turn, SYMBOLS), left_jacobian(xi[0:3])
         vectors = [R @ x + J @ xi[3 * i + 3 : 3 * i + 6] for i, x in enumerate([self.v, self.p, *self.d])]
@@ -75,30 +77,30 @@ class FilterState:
 
 
 def _turned(q: list[SX], turn: SX) -> list[SX]:
-    """Unit quaternion q after a turn about axes of the world."""
+    """Returns unit quaternion q rotated by the rotation vector `turn` in world axes."""
     return list(quaternions.normalised(quaternions.product(quaternions.exp(entries(turn), SYMBOLS), q), SYMBOLS))
 
 
 @dataclass(frozen=True)
 class Kinematics:
-    """What the encoders say of one contact: its place in the IMU's axes and how that moves with the joints.
+    """Forward kinematics of one contact: its pose in the IMU frame and the Jacobians by the joint rates.
 
-    `own` and `base` are the rows of the error that a measurement compares: those of the contact, and those of the IMU
-    that kinematics add to.
+    `own` and `base` are the rows of the error state that a measurement compares: those of the contact, and those of the
+    IMU.
     """
 
     h: SX  # p_IC, in I
     J: SX  # 3×(joint rates)
     R: SX  # R_IC
-    J_turn: SX  # 3×(joint rates), of the contact's turn against the IMU, in I
+    J_turn: SX  # 3×(joint rates), of the contact's angular velocity relative to the IMU, in I
     own: list[int]
     base: list[int]
-    sole: int | None  # its number among the soles
-    arm: float  # m, to its farthest corner
+    sole: int | None  # index among the soles; None for a point contact
+    arm: float  # m, distance from the contact point to the farthest corner
 
 
 def left_jacobian(w: SX) -> SX:
-    """∫ exp(s w^) ds from 0 to 1, the left Jacobian of SO(3) [HGEG20, exponential of SE_K(3)]."""
+    """Returns the left Jacobian of SO(3), ∫ exp(s w^) ds from 0 to 1 [HGEG20, exponential of SE_K(3)]."""
     s = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     small = s < quaternions.SMALL_ANGLE_SQUARED
     angle = casadi.sqrt(casadi.if_else(small, 1.0, s))
@@ -115,18 +117,20 @@ def left_jacobian(w: SX) -> SX:
 def predicted(
     state: FilterState, P: SX, w: SX, a: SX, noise: dict[str, SX], creeps: Sequence[SX], gravity: SX, dt: SX
 ) -> tuple[FilterState, SX]:
-    """Mean and covariance after dt with the IMU's rates held; `creeps` are densities of contacts and soles, squared.
+    """Returns mean and covariance after dt with constant IMU rates; `creeps` are squared densities of contacts and
+    soles.
 
     [HGEG20, IMU and contact dynamics; Riccati equation of the right-invariant error with biases].
 
-    Φ = exp(A dt) is exact in what gravity does, and of first order in the biases.
+    Φ = exp(A dt) is exact in gravity and of first order in the biases.
     """
     R = state.R
     omega, force = w - state.gyroscope_bias, a - state.accelerometer_bias
     step = omega * dt
     turn = quaternions.product(state.turn, quaternions.exp(entries(step), SYMBOLS))
     v = state.v + R @ left_jacobian(step) @ force * dt + gravity * dt
-    pull = R @ (force + cross(step, force) / 3) + gravity  # of second order in the turn: enough within one step
+    # second order in the rotation, which is enough within one step
+    pull = R @ (force + cross(step, force) / 3) + gravity
     p = state.p + state.v * dt + pull * (dt * dt / 2)
     mean = replace(state, turn=list(quaternions.normalised(turn, SYMBOLS)), v=v, p=p)
     Phi = _transition(state, R, gravity, dt)
@@ -134,7 +138,7 @@ def predicted(
 
 
 def _transition(state: FilterState, R: SX, gravity: SX, dt: SX) -> SX:
-    """Φ = 1 + A dt + …, with A of the linear error dynamics with biases [HGEG20]."""
+    """Returns the transition matrix Φ = 1 + A dt + … of the linear error dynamics with biases [HGEG20]."""
     n = 15 + 3 * len(state.d) + 3 * len(state.soles)
     Phi, g = constant(_identity(n)), skew(gravity)
     Phi[3:6, 0:3] = g * dt
@@ -148,7 +152,7 @@ def _transition(state: FilterState, R: SX, gravity: SX, dt: SX) -> SX:
 
 
 def _process_noise(state: FilterState, noise: dict[str, SX], creeps: Sequence[SX]) -> SX:
-    """Q̄ = Ad_X Cov(w) Ad_Xᵀ [HGEG20, noise of the right-invariant error].
+    """Returns the process noise Q̄ = Ad_X Cov(w) Ad_Xᵀ [HGEG20, noise of the right-invariant error].
 
     R drops out, because the noises are the same in all directions.
     """
@@ -170,14 +174,14 @@ def _process_noise(state: FilterState, noise: dict[str, SX], creeps: Sequence[SX
 def contact_noise(
     state: FilterState, P: SX, lean: SX, seen: Kinematics, noise: dict[str, SX], up: SX, dt: SX
 ) -> tuple[SX, SX]:
-    """Densities of a held point's velocity and of its sole's turn rate, squared, world axes, (3, 3) each.
+    """Returns squared noise densities of a stance contact's velocity and of its sole's angular velocity, (3, 3) each.
 
-    They have parts at rest, by the robot's own motion, and by that of the sole.
+    In world axes. Each has a constant part, a part from the robot's speed, and a part from the rocking of the sole.
 
-    Nearly at rest, the load on a sole is a function of where the centre of mass is, and sole and ground give in
-    proportion to it: a contact point moves by a part of the body's velocity. A sole that rocks tilts about a level
-    edge of it, and its middle rises by as much as its corners do; what encoders and the gyroscope's bias may feign is
-    none.
+    Near rest, the load on a sole depends on the position of the centre of mass, and sole and ground deform in
+    proportion to it: a contact point moves with a fraction of the body's velocity. A sole that rocks tilts about a
+    horizontal edge, and its middle rises as its corners do; tilt rates that encoder noise and the gyroscope's bias can
+    explain are subtracted first.
     """
     rate, n, one = (lean[0:3] - lean[3:6]) / SLOW, P.shape[0], constant(_identity(3))
     by_bias = casadi.trace(P[n - 6 : n - 3, n - 6 : n - 3])
@@ -193,12 +197,15 @@ def contact_noise(
 
 
 def leaning(ahead: FilterState, state: FilterState, seen: Kinematics, lean: SX, held: SX, up: SX, dt: SX) -> SX:
-    """The vertical in a contact's axes, smoothed quickly and slowly; as it is now where the contact is not held, or was
-    never seen before. What the correction from `ahead` to `state` turns is no motion."""
+    """Returns the fast and the slow low-pass filtered vertical in a contact's axes.
+
+    Both restart at the present value in swing or at first use. The correction from `ahead` to `state` is not a
+    motion of
+    the sole, so it shifts both."""
     before, now = (seen.R.T @ (R.T @ up) for R in (ahead.R, state.R))
     quick = lean[0:3] + (before - lean[0:3]) * (dt / (QUICK + dt)) + now - before
     slow = lean[3:6] + (before - lean[3:6]) * (dt / (SLOW + dt)) + now - before
-    known = held * (lean[3:6].T @ lean[3:6] > 0.25)  # a vertical has length one, what is not known yet has none
+    known = held * (lean[3:6].T @ lean[3:6] > 0.25)  # a known vertical has length one; zeros mean unknown
     return casadi.if_else(known, stack(quick, slow), stack(now, now))
 
 
@@ -206,8 +213,9 @@ def leaning(ahead: FilterState, state: FilterState, seen: Kinematics, lean: SX, 
 
 
 def kinematic_noise(R: SX, seen: Kinematics, noise: dict[str, SX]) -> SX:
-    """N̄ = R J Cov Jᵀ Rᵀ [HGEG20, noise of the kinematic measurement], and what the robot's geometry itself is wrong
-    by; of a sole for its turn as well."""
+    """Returns N̄ = R J Cov Jᵀ Rᵀ [HGEG20, noise of the kinematic measurement] plus the error of the kinematic model.
+
+    For a sole, the rows of its rotation follow."""
     scales = [noise["kinematics"]] * 3
     if seen.sole is None:
         J = R @ seen.J
@@ -217,7 +225,7 @@ def kinematic_noise(R: SX, seen: Kinematics, noise: dict[str, SX]) -> SX:
 
 
 def innovation(state: FilterState, i: int, seen: Kinematics) -> SX:
-    """Where kinematics see a contact against where it is held, and how much its sole is turned from how it is held."""
+    """Returns the contact's position by kinematics minus its estimate; for a sole, followed by the rotation error."""
     place = state.p + state.R @ seen.h - state.d[i]
     if seen.sole is None:
         return place
@@ -226,17 +234,17 @@ def innovation(state: FilterState, i: int, seen: Kinematics) -> SX:
 
 
 def sole_of(state: FilterState, seen: Kinematics) -> list[SX]:
-    """Quaternion of R_WC as kinematics see it."""
+    """Returns the quaternion of R_WC by forward kinematics."""
     return list(quaternions.normalised(quaternions.product(state.turn, _quaternion(seen.R)), SYMBOLS))
 
 
 def corrected(
     state: FilterState, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]
 ) -> tuple[FilterState, SX, SX, SX]:
-    """(mean, covariance, squared innovation, log-likelihood) after contact i is seen; as before where it is not held.
+    """Returns (mean, covariance, squared innovation, log-likelihood) after the measurement of contact i.
 
-    H ξ = (ξ_d − ξ_p, ψ − φ) is the same at every state; the covariance is in Joseph's form [HGEG20,
-    right-invariant correction by forward kinematics].
+    In swing nothing changes. H ξ = (ξ_d − ξ_p, ψ − φ) is the same at every state; the covariance is in Joseph's form
+    [HGEG20, right-invariant correction by forward kinematics].
     """
     n, own, base = P.shape[0], seen.own, seen.base
     N, off = kinematic_noise(state.R, seen, noise), innovation(state, i, seen)
@@ -254,7 +262,7 @@ def corrected(
 def placed(
     state: FilterState, P: SX, i: int, seen: Kinematics, held: SX, noise: dict[str, SX]
 ) -> tuple[FilterState, SX]:
-    """Contact i put where kinematics see it, unless it is held: d = p + R h, ξ_d = ξ_p + R J w; its sole likewise.
+    """Places a contact in swing by forward kinematics: d = p + R h, ξ_d = ξ_p + R J w; its sole likewise.
 
     [HGEG20, adding contact points].
     """
@@ -276,7 +284,7 @@ def placed(
 
 
 def symmetric(P: SX) -> SX:
-    """The matrix of the upper triangle alone: what lies below is never computed."""
+    """Returns the symmetric matrix given by the upper triangle; the lower one is never computed."""
     upper = casadi.triu(P)
     return upper + casadi.triu(P, False).T
 
@@ -290,7 +298,7 @@ def _identity(n: int) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class RobotKinematics:
-    """The joints as seen from the base: the IMU in it, and the contacts from the IMU."""
+    """Forward kinematics with the base at the origin: IMU in base axes, contacts in IMU axes."""
 
     R_BI: SX
     p_BI: SX
@@ -299,7 +307,7 @@ class RobotKinematics:
 
 
 def robot_kinematics(tree: Tree, joints: SX, rates: SX, imu: Place, soles: Sequence[Sole]) -> RobotKinematics:
-    """The robot with its base held at the origin of the world."""
+    """Returns the kinematics of the robot with its base at the world's origin."""
     q, v = stack(constant([0, 0, 0, 1, 0, 0, 0]), joints), stack(zeros(6), rates)
     where = poses(tree, q)
     R_BI, p_BI = where.frame(tree, imu)
@@ -321,7 +329,7 @@ def robot_kinematics(tree: Tree, joints: SX, rates: SX, imu: Place, soles: Seque
 
 
 def base_state(state: FilterState, seen: RobotKinematics, gyroscope: SX, joints: SX, rates: SX) -> tuple[SX, SX]:
-    """(q, v) of the robot whose IMU moves like that."""
+    """Returns (q, v) of the robot from the state of its IMU."""
     R_WI = state.R
     R_WB = R_WI @ seen.R_BI.T
     arm = R_WB @ seen.p_BI
@@ -332,13 +340,16 @@ def base_state(state: FilterState, seen: RobotKinematics, gyroscope: SX, joints:
 
 
 def contact_velocity(state: FilterState, seen: RobotKinematics, i: int, symbols: dict[str, SX]) -> SX:
-    """How contact i moves in the world by IMU and encoders: nothing of what a point that is held is taken for."""
+    """Returns the velocity of contact i in the world from IMU and encoders only, without the assumption that it
+    rests."""
     contact, omega = seen.contacts[i], symbols["gyroscope"] - state.gyroscope_bias
     return state.v + state.R @ (cross(omega, contact.h) + contact.J @ symbols["joint_rates"])
 
 
 def _quaternion(R: SX) -> list[SX]:
-    """Unit quaternion of a rotation: of its row of 4 q qᵀ with the largest diagonal entry, chosen when it runs."""
+    """Returns the unit quaternion of a rotation matrix.
+
+    Of the four rows of 4 q qᵀ, the one with the largest diagonal entry is chosen at run time, for accuracy."""
     d = [R[0, 0], R[1, 1], R[2, 2]]
     trace = d[0] + d[1] + d[2]
     rows = [[1 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]]
@@ -359,7 +370,7 @@ def _quaternion(R: SX) -> list[SX]:
 
 
 def step(tree: Tree, imu: Place, soles: Sequence[Sole], symbols: dict[str, SX]) -> dict[str, SX]:
-    """One step of the filter: predict with the IMU, correct with the contacts that are held, place the others."""
+    """Computes one filter step: predict with the IMU, correct with contacts in stance, place those in swing."""
     layout, dt = BeliefLayout(len(soles), sum(sole.carries_turn for sole in soles)), symbols["dt"]
     state, P = unpacked(layout, symbols["belief"])
     leans = [symbols["belief"][layout.lean(i)] for i in range(len(soles))]
@@ -387,7 +398,7 @@ def step(tree: Tree, imu: Place, soles: Sequence[Sole], symbols: dict[str, SX]) 
 
 
 def unpacked(layout: BeliefLayout, belief: SX) -> tuple[FilterState, SX]:
-    """Mean and covariance from the numbers of a belief."""
+    """Returns mean and covariance from a packed belief."""
     d = [belief[layout.contact(i)] for i in range(layout.contacts)]
     mean = FilterState(
         entries(belief[layout.quaternion]), belief[layout.velocity], belief[layout.position], d,
@@ -403,7 +414,7 @@ def unpacked(layout: BeliefLayout, belief: SX) -> tuple[FilterState, SX]:
 
 
 def packed(state: FilterState, P: SX) -> SX:
-    """Mean and covariance as numbers of a belief."""
+    """Packs mean and covariance into the numbers of a belief."""
     n = P.shape[0]
     upper = [P[i, j] for i in range(n) for j in range(i, n)]
     biases = state.gyroscope_bias, state.accelerometer_bias

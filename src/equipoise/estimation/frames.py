@@ -1,4 +1,4 @@
-"""Frames and contact points by name, as estimators want them."""
+"""Looks up frames and contact points by name for the estimators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Place = tuple[int, Array]
 
 
 class Framed(Protocol):
-    """A contact as an estimator sees it; it may also have a `name`, and `points` in its frame."""
+    """A contact for estimators: it has a `frame`, and optionally a `name` and `points` in that frame."""
 
     @property
     def frame(self) -> str: ...
@@ -29,7 +29,7 @@ Contacts = Sequence[str | Framed] | Mapping[str, str | Framed]
 
 
 def contact_points(robot: Robot, contacts: Contacts) -> dict[str, tuple[str, Array]]:
-    """Contact → (frame, point in it): the mean of its points, or the origin of its frame."""
+    """Returns for each contact its frame and the contact point in it: the mean of its points, or the frame's origin."""
     items = contacts.items() if isinstance(contacts, Mapping) else ((None, item) for item in contacts)
     result: dict[str, tuple[str, Array]] = {}
     for name, item in items:
@@ -44,22 +44,24 @@ def contact_points(robot: Robot, contacts: Contacts) -> dict[str, tuple[str, Arr
 
 
 def on_the_robot(robot: Robot, frame: str | None) -> Place:
-    """The place of a frame that moves with the robot."""
+    """Returns body and pose of a frame that moves with the robot; raises ModelError for world-fixed frames."""
     if frame is None or frame not in robot.frames:
         raise unknown_name("frame", frame, robot.frames)
     place = robot.place(frame)
     if place[0] < 0:
-        raise ModelError(f"frame {frame!r} is fixed to the world, not to the robot: nothing is measured there")
+        raise ModelError(
+            f"frame {frame!r} is fixed to the world; sensors and contacts need a frame that moves with the robot"
+        )
     return place
 
 
 def place_of(robot: Robot, frame: str, point: Array) -> Place:
-    """The place of a point of a frame."""
+    """Returns body and pose of a point given in a frame."""
     body, X = on_the_robot(robot, frame)
     return body, X @ rigid.pose(p=point)
 
 
 def vertical(gravity: ArrayLike) -> Array:
-    """Unit vector against gravity, (3,); zero where there is none."""
+    """Returns the unit vector opposite to gravity, (3,); zero if gravity is zero."""
     g = np.asarray(gravity, dtype=float)
     return -g / max(float(np.linalg.norm(g)), 1e-12)

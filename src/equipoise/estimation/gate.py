@@ -1,4 +1,4 @@
-"""Samples that no sensor should give: beyond its range, or one that jumps away and back."""
+"""Rejects sensor samples out of range and single-sample outliers."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-FAR = 1e4  # rad or m; no joint is farther
-FAST = 3.0  # of a joint's velocity limit; its rate is never beyond
-FASTEST = 100.0  # rad/s or m/s; the same where no limit is stated
-TURN_JUMP = 3.0  # rad/s; a turn rate that differs by more from one sample to the next must be confirmed
-TURN_DOUBT = 1.0  # rad/s; a turn rate that differs by more is taken, with the difference as its noise
-JOINT_JUMP = 0.2  # rad or m; likewise of a joint
-RATE_JUMP = 10.0  # rad/s or m/s; likewise of its rate
-SHAKE = 0.03  # m/s that one sample may change the velocity by; beyond, it is believed no more than its own jump
+FAR = 1e4  # rad or m, range of joint positions
+FAST = 3.0  # × velocity limit of the joint, range of joint rates
+FASTEST = 100.0  # rad/s or m/s, range of joint rates without a velocity limit
+TURN_JUMP = 3.0  # rad/s per sample; a larger jump of the gyroscope must be confirmed by the next sample
+TURN_DOUBT = 1.0  # rad/s per sample; a larger jump is used, with the jump added to the gyroscope's noise
+JOINT_JUMP = 0.2  # rad or m per sample; a larger jump of a joint position must be confirmed
+RATE_JUMP = 10.0  # rad/s or m/s per sample; a larger jump of a joint rate must be confirmed
+SHAKE = 0.03  # m/s change of velocity by one sample; beyond it, the accelerometer's noise is raised to its jump
 
 
 class SampleGate:
-    """Holds what is wrong in a sample at its last good value, and says how much less the rest is worth.
+    """Replaces wrong values of a sample by their last good ones and raises the IMU's noise after jumps.
 
-    A value beyond its range is wrong. One that jumps is held until the next sample confirms it. An accelerometer's
-    jump may be a shock, so it is taken; but with the jump as its noise, since it may be an outlier as well. A smaller
-    jump of the turn rate is treated the same way: the filter would otherwise take it for a bias of the gyroscope.
+    A value out of range is wrong. A value that jumps is replaced until the next sample confirms it. A jump of the
+    accelerometer may be a real shock, so it is used, but with the jump added to its noise, since it may also be an
+    outlier. A smaller jump of the gyroscope is treated the same way: the filter would otherwise attribute it to the
+    bias.
     """
 
     def __init__(self, robot: Robot, noise: FilterNoise) -> None:
@@ -41,17 +42,17 @@ class SampleGate:
         self.reset()
 
     def reset(self) -> None:
-        """No sample was seen yet."""
+        """Forgets the previous samples."""
         self._good: Array | None = None
         self._last = np.zeros(0)
 
     def __call__(self, x: Array, dt: float, noise: Array) -> int:
-        """Looks at a sample; returns how many of its values are held, −1 where it cannot be used at all.
+        """Checks a sample; returns the number of replaced values, or −1 if the sample must be skipped.
 
         Args:
-            x: gyroscope, accelerometer, joints and their rates; values that are held are changed in place.
+            x: gyroscope, accelerometer, joint positions, joint rates; wrong values are replaced in place.
             dt: s since the last sample.
-            noise: numbers of the filter for this step; those of the IMU are raised where it shook.
+            noise: noise numbers of this step; those of the IMU are raised in place after a jump.
         """
         good = self._good
         if good is None:

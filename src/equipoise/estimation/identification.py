@@ -1,4 +1,4 @@
-"""What a robot weighs, from logs: inertial parameters, friction and rotors, all of them possible ones."""
+"""Identifies inertial parameters, friction and rotor inertias from logs; every result is physically consistent."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-SLOW = 0.01  # rad/s below which the sign of a speed is soft
-PRIOR = np.array([0.15, 0.3, 0.3, 0.3, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05])  # of α, d, s, t: 30 % of mass, 5 cm
-CHUNK = 512  # rows of a log at a time: regressors are large
+SLOW = 0.01  # rad/s, scale of the smoothed sign function of Coulomb friction
+# deviations of α, d, s, t: 30 % of mass, 5 cm
+PRIOR = np.array([0.15, 0.3, 0.3, 0.3, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05])
+CHUNK = 512  # rows of a log processed at a time; bounds the memory of regressors
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """A fitted robot.
+    """Result of `identify`.
 
     Attributes:
-        robot: the fitted one; rotors are in its description, and in its equations where they were fitted.
-        parameters: π of its moving bodies, (10 n,), as `Robot.inertial_parameters`.
-        coulomb: dry friction of each rate, (nv,) N m; zero for the base, and where not fitted.
-        viscous: (nv,) N m s/rad, likewise.
-        armature: (nv,) kg m², likewise.
-        noise: RMS of what is left of each row of tau, (nv,).
-        iterations: of the fit.
+        robot: the fitted robot; rotor inertias are in its description, and in its equations if they were fitted.
+        parameters: inertial parameters π of the moving bodies, (10 n,), as `Robot.inertial_parameters`.
+        coulomb: Coulomb friction of each velocity coordinate, (nv,) N m; zero for the base and if not fitted.
+        viscous: viscous friction, (nv,) N m s/rad; likewise.
+        armature: rotor inertias, (nv,) kg m²; likewise.
+        noise: RMS residual of each row of tau, (nv,).
+        iterations: iterations of the fit.
     """
 
     robot: Robot
@@ -48,30 +49,30 @@ class Identification:
 
     @property
     def physical(self) -> bool:
-        """Whether every body that weighs anything can weigh so."""
+        """Whether the inertia of every body with mass is physically consistent."""
         bodies = self.parameters.reshape(-1, 10)
         return all(pseudo_inertia.is_physical(own) for own in bodies if own.any())
 
     def predict(self, q: Array, v: Array, a: Array) -> Array:
-        """tau, (…, nv), friction and rotors included."""
+        """Returns tau, (…, nv), including friction and rotor inertias."""
         v, a = np.asarray(v, dtype=float), np.asarray(a, dtype=float)
         rigid = np.einsum("...ij,j->...i", self.robot.regressor(q, v, a), self.parameters)
         return rigid + self.coulomb * soft_sign(v) + self.viscous * v + self.armature * a
 
     def urdf(self) -> str:
-        """The fitted robot as URDF text; it knows friction, but no rotors."""
+        """Returns the fitted robot as URDF text; it includes friction but no rotor inertias."""
         from ..model.urdf_writer import write_urdf
 
         return write_urdf(self.robot.model)
 
     def save(self, path: str | Path) -> Path:
-        """Write `urdf()` into a file, whole or not at all."""
+        """Writes `urdf()` to a file; the file is replaced only when complete."""
         text = self.urdf().encode()
         return written_whole(Path(path), lambda file: file.write(text))
 
 
 def soft_sign(v: Array) -> Array:
-    """The sign of a speed, soft near rest."""
+    """Returns sign(v), smoothed near zero."""
     return np.tanh(v / SLOW)
 
 
@@ -89,23 +90,26 @@ def identify(
     trust: float = 1.0,
     iterations: int = 60,
 ) -> Identification:
-    """Fit what the bodies weigh to a log of motion and torques.
+    """Fits inertial parameters to a log of motion and torques.
 
-    Every iterate is physical (`pseudo_inertia`); directions that the motion does not show stay at the robot's
-    description.
+    Every iterate is physically consistent (`pseudo_inertia`). Parameters that the motion does not excite stay at the
+    values of the robot's description.
 
     Args:
-        robot: as described: the start, and what the fit stays near.
-        q: (N, nq).
-        v: (N, nv).
-        a: (N, nv), measured or differentiated.
-        tau: (N, nv) generalised force: torques of the joints, and zeros of a free base.
-        wrenches: frame → (N, 6), force and torque on the robot at the frame, world axes, as measured at feet.
-        noise: of each row of tau, (nv,) or a number; found from what is left if not given. Infinite rows are not used.
+        robot: initial values and prior of the fit.
+        q: configurations, (N, nq).
+        v: velocities, (N, nv).
+        a: accelerations, (N, nv), measured or differentiated.
+        tau: generalised forces, (N, nv): joint torques, and zeros for a floating base.
+        wrenches: frame → (N, 6) measured force and torque on the robot at the frame, world axes, e.g. of the feet.
+        noise: standard deviation of each row of tau, (nv,) or a number; estimated from the residual if not given. Rows
+            with
+            infinite noise are ignored.
         friction: also fit Coulomb and viscous friction of the joints.
-        armature: also their rotors.
-        trust: in the description, 1: masses to 30 %, centres of mass to 5 cm; 0.1: ten times less.
-        iterations: at most.
+        armature: also fit rotor inertias of the joints.
+        trust: weight of the prior; 1: deviations of 30 % of the masses and 5 cm of the centres of mass; 0.1: ten times
+            less.
+        iterations: maximum number of iterations.
     """
     q, v, a, force = _log(robot, q, v, a, tau, wrenches)
     if not 0 < trust < np.inf:
@@ -119,7 +123,7 @@ def identify(
         raise StateError(f"noise is positive in every row, got {noise!r}")
     rows = _moments(problem, q, v, a, force)
     x, count = problem.start, 0
-    for _ in range(1 if given else 4):  # the noise follows from the fit, and the fit from the noise
+    for _ in range(1 if given else 4):  # noise and fit depend on each other, so both are iterated
         x, done = problem.fitted(*_summed(rows, sigma, len(x)), x, iterations)
         count += done
         z = problem.linear(x)[0]
@@ -129,15 +133,16 @@ def identify(
 
 
 def base_parameters(robot: Robot, q: Array, v: Array, a: Array, tolerance: float = 1e-9) -> tuple[Array, Array]:
-    """What of π a motion can show: (columns of independent parameters, (r,); K with π_base = K π, (r, 10 n)).
+    """Returns the identifiable parameters of a motion: (indices of independent columns (r,), K of π_base = K π (r, 10
+    n)).
 
-    Y π = Y[:, columns] K π for every row of the motion: the other columns are combinations of these.
+    Y π = Y[:, columns] K π for every row of the motion: all other columns are linear combinations of these.
 
     Args:
         q: (N, nq).
         v: (N, nv).
         a: (N, nv).
-        tolerance: relative, of a column that adds nothing.
+        tolerance: relative threshold below which a column counts as dependent.
     """
     from scipy.linalg import qr
 
@@ -154,9 +159,9 @@ def base_parameters(robot: Robot, q: Array, v: Array, a: Array, tolerance: float
 
 
 class _Problem:
-    """Unknowns x = (θ of each body with mass, roots of friction and rotors), and what they mean.
+    """The least-squares problem in x = (θ of each body with mass, square roots of friction and rotor inertias).
 
-    tau is linear in z = (π, coulomb, viscous, armature), so a log enters by its normal equations alone.
+    tau is linear in z = (π, coulomb, viscous, armature), so that only the normal equations of a log are needed.
     """
 
     def __init__(self, robot: Robot, friction: bool, armature: bool, trust: float) -> None:
@@ -174,7 +179,7 @@ class _Problem:
         self.trust = trust * weights
 
     def features(self, q: Array, v: Array, a: Array) -> Array:
-        """(N, nv, |z|) with tau = features z."""
+        """Returns the regressor F with tau = F z, (N, nv, |z|)."""
         Y = self.robot.regressor(q, v, a)
         columns = [Y.reshape(len(q), self.robot.nv, -1, 10)[:, :, self.heavy].reshape(len(q), self.robot.nv, -1)]
         parts = [soft_sign(v), v] * self.friction + [a] * self.armature
@@ -185,7 +190,7 @@ class _Problem:
         return np.concatenate(columns, axis=2)
 
     def linear(self, x: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """(z, the product of a matrix with its derivatives by x: body by body, then one by one)."""
+        """Returns z and a function that multiplies a matrix by dz/dx, which is block-diagonal."""
         n = 10 * len(self.heavy)
         made = [pseudo_inertia.body(theta) for theta in x[:n].reshape(-1, 10)]
         blocks, slopes = np.array([D for _, D in made]), 2 * x[n:]
@@ -197,7 +202,7 @@ class _Problem:
         return np.concatenate([*(own for own, _ in made), x[n:] ** 2]), times
 
     def fitted(self, A: Array, b: Array, c: float, x: Array, most: int) -> tuple[Array, int]:
-        """Levenberg–Marquardt on ½ (zᵀ A z − 2 bᵀ z + c) + ½ trust |x − start|²; (x, iterations)."""
+        """Minimises ½ (zᵀ A z − 2 bᵀ z + c) + ½ trust |x − start|² by Levenberg–Marquardt; returns (x, iterations)."""
 
         def cost(x: Array) -> float:
             z, _ = self.linear(x)
@@ -209,7 +214,8 @@ class _Problem:
             g = times((A @ z - b)[None])[0] + self.trust * (x - self.start)
             H = times(times(A).T) + np.diag(self.trust)
             step = np.linalg.solve(H + damping * np.diag(np.diag(H)), -g)
-            step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-300))  # a factor e at most: exp is steep
+            # limits changes to a factor e, because exp is steep
+            step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-300))
             new = cost(x + step)
             if not new < now:
                 damping *= 10
@@ -244,7 +250,7 @@ def _spread(nv: int, rates: Array, values: Array | None) -> Array:
 def _log(
     robot: Robot, q: Any, v: Any, a: Any, tau: Any, wrenches: Mapping[str, Array] | None
 ) -> tuple[Array, Array, Array, Array]:
-    """Arrays of the right shapes and finite, and tau with the wrenches in it."""
+    """Checks the log; returns arrays q, v, a, and tau plus the generalised force of the wrenches."""
     arrays = {"q": (q, robot.nq), "v": (v, robot.nv), "a": (a, robot.nv), "tau": (tau, robot.nv)}
     given = {name: np.asarray(values, dtype=float) for name, (values, _) in arrays.items()}
     rows = len(given["q"]) if given["q"].ndim else 0
@@ -264,22 +270,22 @@ def _log(
 
 @dataclass(frozen=True)
 class _Row:
-    """The normal equations of one row of tau over a log: a joint feels only the bodies behind it."""
+    """Normal equations of one row of tau over a log; a joint depends only on the bodies behind it."""
 
-    columns: Array  # of z that the row depends on
+    columns: Array  # indices of z that the row depends on
     A: Array
     b: Array
     c: float
     count: int
 
     def left(self, z: Array) -> float:
-        """RMS of what z leaves."""
+        """Returns the RMS residual at z."""
         own = z[self.columns]
         return float(np.sqrt(max(own @ self.A @ own - 2 * self.b @ own + self.c, 0.0) / self.count))
 
 
 def _moments(problem: _Problem, q: Array, v: Array, a: Array, force: Array) -> list[_Row]:
-    """The log as normal equations, row by row; its length no longer matters after this."""
+    """Reduces the log to normal equations, one for each row of tau."""
     first = problem.features(q[:CHUNK], v[:CHUNK], a[:CHUNK])
     columns = [np.flatnonzero(np.abs(first[:, i]).max(axis=0)) for i in range(problem.robot.nv)]
     sums: list[tuple[Any, Any]] = [(0.0, 0.0)] * len(columns)
@@ -293,7 +299,7 @@ def _moments(problem: _Problem, q: Array, v: Array, a: Array, force: Array) -> l
 
 
 def _summed(rows: list[_Row], sigma: Array, size: int) -> tuple[Array, Array, float]:
-    """All rows in units of their noise, (A, b, c)."""
+    """Returns the normal equations (A, b, c) of all rows, each weighted by 1/σ²."""
     A, b, c = np.zeros((size, size)), np.zeros(size), 0.0
     for row, scale in zip(rows, sigma**-2, strict=True):
         A[np.ix_(row.columns, row.columns)] += scale * row.A
@@ -319,7 +325,8 @@ def _fitted_robot(
     for name, joint in robot.joints.items():
         if joint.v.stop - joint.v.start != 1:
             continue
-        own, i, leads = joint.dynamics, joint.v.start, joint.mimic is None  # what the coordinate shows counts once
+        # a mimic joint shares its leader's coordinate; count it once
+        own, i, leads = joint.dynamics, joint.v.start, joint.mimic is None
         own = replace(own, damping=leads * float(viscous[i]), friction=leads * float(coulomb[i])) if friction else own
         own = replace(own, armature=leads * float(rotors[i])) if armature else own
         joints[name] = replace(joint, dynamics=own)

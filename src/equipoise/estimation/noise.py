@@ -1,4 +1,4 @@
-"""What a filter takes the errors of sensors, contacts and of its start for."""
+"""Noise parameters of the filter: sensors, contacts and initial state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..algebra.rigid import skew
 from ..errors import StateError
 
 Array = np.ndarray
-NOISES = (  # fields of `FilterNoise` that one step reads, in their order
+NOISES = (  # fields of `FilterNoise` that one step reads, in the order of its array
     "gyroscope", "gyroscope_bias", "accelerometer", "accelerometer_bias", "contact", "encoder", "kinematics", "creep",
     "rocking", "turning",
 )  # fmt: skip
@@ -26,26 +26,26 @@ def _require_finite(given: FilterNoise | Prior) -> None:
 
 @dataclass(frozen=True)
 class FilterNoise:
-    """What the filter takes the errors of its sensors for. IMU and contacts: densities; encoders: of each sample.
+    """Standard deviations of the noise: densities for IMU and contacts, values per sample for encoders.
 
     Attributes:
-        gyroscope: rad/s/√Hz.
-        gyroscope_bias: its walk, rad/s²/√Hz.
-        accelerometer: m/s²/√Hz.
-        accelerometer_bias: its walk, m/s³/√Hz.
-        contact: how a point that is held creeps while the robot rests, m/s/√Hz.
-        encoder: rad.
-        kinematics: m, of a contact's place as the model has it.
-        creep: of the IMU's own speed, how points that are held creep besides, 1/√Hz: load moves between and over soles
-            as the robot moves over them, and soles and ground give.
-        rocking: of the speed at which the corners of a sole move as it tilts, how its middle creeps, 1/√Hz; contacts
-            without points have no corners.
-        unsettled: m/s/√Hz in place of `contact` where that is less, while contacts settle: after one was made or lost,
-            or a shock shook them. `Estimator.step` knows nothing of the steps before, so there it is not used.
-        turning: how a sole that is held turns, rad/s/√Hz; contacts without three points have no sole. It also turns by
-            as much as its corners creep and rock.
-        gyroscope_range: rad/s; a sample beyond it is wrong.
-        accelerometer_range: m/s², likewise.
+        gyroscope: white noise, rad/s/√Hz.
+        gyroscope_bias: random walk of the bias, rad/s²/√Hz.
+        accelerometer: white noise, m/s²/√Hz.
+        accelerometer_bias: random walk of the bias, m/s³/√Hz.
+        contact: random walk of a stance contact point while the robot rests, m/s/√Hz.
+        encoder: joint position, rad.
+        kinematics: error of the modelled contact position, m.
+        creep: additional walk of stance contact points per IMU speed, 1/√Hz: soles and ground deform as the load moves.
+        rocking: additional walk of a sole's middle per speed of its corners as it tilts, 1/√Hz; contacts without points
+            have
+            no corners.
+        unsettled: replaces `contact`, if larger, while contacts settle after a touchdown, a lift-off or a shock,
+            m/s/√Hz; ignored by `Estimator.step`, which has no memory of earlier steps.
+        turning: random walk of the orientation of a stance sole, rad/s/√Hz, in addition to that caused by creep and
+            rocking; contacts without three points have no sole.
+        gyroscope_range: rad/s; samples beyond it are rejected.
+        accelerometer_range: m/s²; samples beyond it are rejected.
     """
 
     gyroscope: float = 0.002
@@ -59,8 +59,8 @@ class FilterNoise:
     rocking: float = 0.0
     unsettled: float = 0.0
     turning: float = 3e-4
-    gyroscope_range: float = 35.0  # 2000 °/s, the largest that is common
-    accelerometer_range: float = 320.0  # 32 g, likewise
+    gyroscope_range: float = 35.0  # 2000 °/s, the largest common range
+    accelerometer_range: float = 320.0  # 32 g, the largest common range
 
     def __post_init__(self) -> None:
         _require_finite(self)
@@ -71,12 +71,12 @@ class FilterNoise:
 
     @property
     def numbers(self) -> Array:
-        """Those of one step, (10,): the fields that `NOISES` names."""
+        """The values of one step as an array (10,), in the order of `NOISES`."""
         return np.array([getattr(self, name) for name in NOISES])
 
     @property
     def unsettled_numbers(self) -> Array:
-        """The same while contacts settle: they creep more."""
+        """The same array with the larger `contact` noise while contacts settle."""
         numbers = self.numbers
         numbers[CONTACT] = max(self.contact, self.unsettled)
         return numbers
@@ -84,7 +84,7 @@ class FilterNoise:
 
 @dataclass(frozen=True)
 class Prior:
-    """Standard deviations of the initial state that the filter is given.
+    """Standard deviations of the initial state.
 
     Attributes:
         orientation: rad, about each axis of the world.
@@ -104,9 +104,9 @@ class Prior:
         _require_finite(self)
 
     def covariance(self, v: Array, p: Array, contacts: int, soles: int = 0) -> Array:
-        """Of the right-invariant error at velocity v and position p, (n, n): ξ_v = δv + v × φ, ξ_p = δp + p × φ.
+        """Returns the covariance of the right-invariant error at v and p, (n, n): ξ_v = δv + v × φ, ξ_p = δp + p × φ.
 
-        Contacts are as uncertain as the position, and soles as the orientation: a step places them before any is held.
+        Contacts get the uncertainty of the position, soles that of the orientation; the first step places them anyway.
         """
         n = 15 + 3 * contacts + 3 * soles
         T = np.zeros((n, 15))

@@ -1,4 +1,4 @@
-"""Inertial parameters that a body can have, and only those.
+"""Parameterisation of physically consistent inertial parameters.
 
 The pseudo-inertia of a body is positive definite exactly when its mass is positive and some distribution of mass has
 these moments [RW22]:
@@ -6,7 +6,7 @@ these moments [RW22]:
     P = [ Σ   h ],    Σ = ∫ s sᵀ dm = ½ tr(I) 1 − I
         [ hᵀ  m ]
 
-Its Cholesky factor with the logarithms of the diagonal is a smooth, unconstrained way to write it [RW22]:
+Its Cholesky factor, with logarithms on the diagonal, is a smooth and unconstrained parameterisation [RW22]:
 
     P = U Uᵀ,   U = exp(α) [ exp(d₁)  s₁₂     s₁₃     t₁ ]
                            [   0      exp(d₂) s₂₃     t₂ ]
@@ -30,7 +30,7 @@ PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)
 
 
 def pseudo_inertia(parameters: Array) -> Array:
-    """P, (4, 4), of the ten parameters of one body."""
+    """Returns the pseudo-inertia P, (4, 4), of the ten parameters of one body."""
     I = inertia_matrix(parameters)
     P = np.empty((4, 4))
     P[:3, :3] = np.trace(I) / 2 * np.eye(3) - I
@@ -40,19 +40,19 @@ def pseudo_inertia(parameters: Array) -> Array:
 
 
 def parameters_of(P: Array) -> Array:
-    """The ten parameters, (…, 10), of pseudo-inertias (…, 4, 4); linear."""
+    """Returns the ten parameters, (…, 10), of pseudo-inertias (…, 4, 4); a linear map."""
     S = P[..., :3, :3]
     I = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S
     return np.concatenate([P[..., 3, 3, None], P[..., :3, 3], I[..., UPPER[0], UPPER[1]]], axis=-1)
 
 
 def is_physical(parameters: Array) -> bool:
-    """Whether a body can weigh so."""
+    """Whether the parameters belong to a body with positive mass and a possible mass distribution."""
     return bool(np.isfinite(parameters).all() and np.linalg.eigvalsh(pseudo_inertia(parameters)).min() > 0)
 
 
 def coordinates(parameters: Array) -> Array:
-    """The ten unconstrained numbers of a body (α, d, s, t); the nearest ones where a body is flat or thin."""
+    """Returns the unconstrained coordinates (α, d, s, t) of a body; flat or thin bodies are made slightly thicker."""
     P = pseudo_inertia(parameters)
     length = max(np.trace(P[:3, :3]) / P[3, 3], 1e-8)
     values, vectors = np.linalg.eigh(P[:3, :3] - np.outer(P[:3, 3], P[:3, 3]) / P[3, 3])
@@ -66,7 +66,7 @@ def coordinates(parameters: Array) -> Array:
 
 
 def body(theta: Array) -> tuple[Array, Array]:
-    """(the ten parameters, their derivatives by θ (10, 10)) of a body."""
+    """Returns the ten parameters of a body and their derivatives by θ, (10, 10)."""
     scale = np.exp(theta[0])
     U, dU = np.eye(4), np.zeros((10, 4, 4))
     for k, (i, j) in enumerate(PLACES, start=1):

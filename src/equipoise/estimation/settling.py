@@ -1,4 +1,4 @@
-"""When contacts have settled: soles that were just put down, or shaken, do not stand as still as others."""
+"""Detects whether contacts have settled: they move more just after touchdown or a shock."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from math import sqrt
 import numpy as np
 
 Array = np.ndarray
-SETTLES = 0.1  # s after which contacts have settled
-SHOCK = 1.0  # m/s² at least, from one sample of the accelerometer to the next
-CERTAIN = 10.0  # deviations of its noise, which a shock must exceed besides
+SETTLES = 0.1  # s without events until contacts count as settled
+SHOCK = 1.0  # m/s² from one accelerometer sample to the next; smallest change that counts as a shock
+CERTAIN = 10.0  # standard deviations of accelerometer noise that a shock must also exceed
 
 
 class Settling:
-    """Says whether contacts still settle, step after step: a contact was made or lost, or a shock went through the
-    robot.
+    """Reports at each step whether contacts still settle after a touchdown, a lift-off or a shock.
 
     Args:
         noise: of the accelerometer, m/s²/√Hz.
@@ -25,21 +24,22 @@ class Settling:
         self.reset()
 
     def reset(self) -> None:
-        """Nothing has settled yet."""
+        """Restarts; contacts count as unsettled."""
         self._felt: list[float] = []
         self._held = b""
         self._calm = 0.0  # s
 
     def __call__(self, dt: float, accelerometer: Array, held: Array) -> bool:
-        """Whether contacts still settle after a step; what is not finite is a shock, and time that runs backwards
-        stands still.
+        """Processes one sample; returns whether contacts still settle.
+
+        NaN readings count as a shock; negative time steps as zero.
 
         Args:
-            dt: s since the last one.
+            dt: s since the previous sample.
             accelerometer: (3,) m/s².
-            held: (contacts,) which stand.
+            held: (contacts,) whether each is in stance.
         """
-        felt, standing = accelerometer.tolist(), held.tobytes()  # plain numbers: a few of them are quicker so
+        felt, standing = accelerometer.tolist(), held.tobytes()  # plain floats are faster than arrays of three
         least = max(SHOCK, self._noise / sqrt(dt)) if dt > 0 else SHOCK
         quiet = len(self._felt) > 0 and all(abs(a - b) < least for a, b in zip(felt, self._felt, strict=True))
         calm = quiet and standing == self._held

@@ -1,4 +1,4 @@
-"""What does the robot touch: forces from outside without accelerations, contacts, slips, touches nobody expected."""
+"""Momentum observer: external forces, contacts, slips and unexpected touches from joint torques."""
 
 from __future__ import annotations
 
@@ -24,27 +24,28 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-CARRIES = 1e4  # N, N m: what a contact may carry before anything is measured
-PUSH = np.array([200.0, 200.0, 200.0, 0.0, 0.0, 0.0])  # N: what may push, likewise; its torque is taken for zero
+CARRIES = 1e4  # N, N m, prior deviation of a contact wrench
+PUSH = np.array([200.0, 200.0, 200.0, 0.0, 0.0, 0.0])  # N, N m, prior deviation of a push; its torque is assumed zero
 
-QUICKNESS = 160.0  # m/s: the residual's bandwidth times the height of the robot, which counts as 1 m at most
-UNKNOWN, ROUGH = 0.003, 0.2  # error of torques: part of weight times height, as masses are uncertain; N m, at most
+QUICKNESS = 160.0  # m/s, observer bandwidth × robot height; heights above 1 m count as 1 m
+UNKNOWN = 0.003  # × weight × height, torque error due to uncertain masses
+ROUGH = 0.2  # N m, upper limit of that torque error
 
 
 @dataclass(frozen=True)
 class Touch:
-    """What the observer says after a step.
+    """Result of one observer step.
 
     Attributes:
-        residual: generalised force from outside, behind the observer's filter, (nv,).
-        wrenches: by contact, (6,) force and torque on the robot at the contact point, world axes.
-        smoothed: the same, over `settling`.
-        external: (6,) at the watched frame, world axes, smoothed; None where none is watched.
-        probability: of each contact, 0 to 1.
-        touching: which contacts touch, if only with an edge, with hysteresis.
-        carrying: which of them carry, with hysteresis.
-        slipping: contacts that carry and move.
-        unexpected: joints that feel more than contacts and the watched frame explain, each the last of its branch.
+        residual: external generalised force, low-pass filtered by the observer, (nv,).
+        wrenches: contact → (6,) force and torque on the robot at the contact point, world axes.
+        smoothed: the same, smoothed over `settling`.
+        external: (6,) smoothed wrench at the watched frame, world axes; None if no frame is watched.
+        probability: contact → probability that it touches, 0 to 1.
+        touching: contact → whether it touches, with an edge at least; has hysteresis.
+        carrying: contact → whether it is loaded; has hysteresis.
+        slipping: contacts that are loaded and move.
+        unexpected: last joint of each branch with a residual that contacts and watched frame do not explain.
     """
 
     residual: Array
@@ -60,26 +61,28 @@ class Touch:
 
 @dataclass(frozen=True)
 class TouchSettings:
-    """Numbers of the observer; none is compiled.
+    """Settings of the observer; changing them needs no new kernel.
 
     Attributes:
-        bandwidth: of the residual, 1/s; if not given, it follows from the robot's height, see `rate`.
-        torque_noise: N m, white noise of the joint torques. If not given, 0.2 with a fixed base; with a floating base
-            0.3 % of weight times height, 0.2 at most.
-        relative_torque_noise: part of each joint's effort limit, no placeholder, that they are wrong by besides.
-        rate_noise: rad/s or m/s, what rates of the joints are wrong by, likewise.
-        base_noise: m/s, likewise of the base's velocity.
-        turn_noise: rad/s, likewise of its turn rate.
-        significance: deviations of its own noise at which a force upwards at a corner is as probable as not a touch.
-        touch_force: N along the vertical from which a contact carries; 2 % of the weight if not given.
-        release: part of `significance` and of `touch_force` below which a contact that touched is lost.
-        settling: s over which contact forces are smoothed.
-        push_settling: s, likewise of the residual for the watched frame's wrench.
-        height: m above the contacts that stand, over which a corner's height speaks against touch e-fold.
-        height_limit: e-folds at most that height speaks against touch: there may be a step.
-        slip_speed: m/s at which a contact that stands slips.
-        slip_settling: s over which an estimator smooths that speed.
-        surprise: N m that a joint may feel unexplained, beyond five times its noise.
+        bandwidth: of the residual, 1/s; default: from the robot's height, see `rate`.
+        torque_noise: white noise of joint torques, N m. Default: 0.2 with a fixed base; with a floating base 0.3 % of
+            weight times height, at most 0.2.
+        relative_torque_noise: additional torque noise as a fraction of each joint's effort limit; placeholder limits
+            are
+            ignored.
+        rate_noise: noise of joint rates, rad/s or m/s.
+        base_noise: noise of the base's linear velocity, m/s.
+        turn_noise: noise of the base's angular velocity, rad/s.
+        significance: standard deviations of a vertical force at a corner at which touching has probability 1/2.
+        touch_force: vertical force from which a contact counts as loaded, N; default: 2 % of the weight.
+        release: fraction of `significance` and `touch_force` below which a contact is lost (hysteresis).
+        settling: time constant of the smoothed contact forces, s.
+        push_settling: time constant of the residual for the watched frame's wrench, s.
+        height: height of a corner above the stance contacts that lowers its odds of touching by a factor e, m.
+        height_limit: largest number of such factors, since there may be a step in the ground.
+        slip_speed: speed at which a loaded contact counts as slipping, m/s.
+        slip_settling: time constant of that speed in the estimator, s.
+        surprise: threshold of an unexplained joint torque, N m, added to five times its noise.
     """
 
     bandwidth: float | None = None
@@ -106,39 +109,40 @@ class TouchSettings:
                 raise StateError(f"TouchSettings.{f.name} is a positive number, got {value!r}")
 
     def force(self, robot: Robot) -> float:
-        """`touch_force` of a robot, N."""
+        """Returns the force from which a contact counts as loaded, N: `touch_force` or its default."""
         weight = robot.mass * float(np.linalg.norm(robot.model.gravity))
         return 0.02 * weight if self.touch_force is None else self.touch_force
 
     def rate(self, robot: Robot) -> float:
-        """`bandwidth` of a robot, 1/s.
+        """Returns the bandwidth of the residual, 1/s: `bandwidth` or its default.
 
-        Relative to contact forces, the effect of noisy rates grows with the length of the links: a robot half as high
-        can have twice the bandwidth. It also needs that much, because it falls sooner.
+        The effect of rate noise, relative to contact forces, grows with the length of the links: a robot half as high
+        can
+        have twice the bandwidth. It also needs it, because it falls sooner.
         """
         return QUICKNESS / min(_height(robot), 1.0) if self.bandwidth is None else self.bandwidth
 
     def rate_noises(self, robot: Robot) -> Array:
-        """Deviation of each rate, (nv,)."""
+        """Returns the standard deviation of each rate, (nv,)."""
         base = np.repeat([self.base_noise, self.turn_noise], 3) if robot.floating else np.zeros(0)
         return np.concatenate([base, np.full(robot.nv - len(base), self.rate_noise)])
 
     def torque_noises(self, robot: Robot) -> Array:
-        """Deviation of each torque, (nv,); nobody measures one on a free base, where none acts."""
+        """Returns the standard deviation of each torque, (nv,); zero for a floating base, on which no motor acts."""
         weight = robot.mass * float(np.linalg.norm(robot.model.gravity))
         least = min(ROUGH, UNKNOWN * weight * _height(robot)) if self.torque_noise is None else self.torque_noise
         own = np.hypot(least, effort_share(self.relative_torque_noise, robot.limits.effort))
         return np.where(np.arange(robot.nv) < 6, 0.0, own) if robot.floating else own
 
     def residual_noise(self, robot: Robot) -> Array:
-        """What each row of the residual is wrong by, (nv,): torques, and rates times inertia times bandwidth."""
+        """Returns the standard deviation of the residual, (nv,): torque noise, and rate noise × inertia × bandwidth."""
         M = robot.mass_matrix(robot.standing())
         return np.hypot(
             self.torque_noises(robot), self.rate(robot) * np.linalg.norm(M * self.rate_noises(robot), axis=1)
         )
 
     def numbers(self, robot: Robot) -> dict[str, ArrayLike]:
-        """The same as inputs of the observer's kernel."""
+        """Returns the settings as inputs of the observer's kernel."""
         names = "significance", "height", "height_limit", "settling"
         parameters: dict[str, ArrayLike] = {name: getattr(self, name) for name in names}
         parameters |= {"rate_noise": self.rate_noises(robot), "torque_noise": self.torque_noises(robot)}
@@ -150,19 +154,20 @@ SETTINGS = TouchSettings()
 
 
 def _height(robot: Robot) -> float:
-    """Of the centre of mass of a robot that stands, m; without end where none does."""
+    """Returns the standing height of the centre of mass, m; infinite for a fixed base or if it is unknown."""
     height = float(robot.com(robot.standing())[2]) if robot.floating else inf
     return height if height > 0 else inf
 
 
 class TouchObserver:
-    """Forces from outside by the generalised momentum [LM05], and which contacts touch by them.
+    """Estimates external forces from the generalised momentum [LM05] and decides which contacts touch.
 
     Args:
-        robot: any.
-        contacts: frames, or objects with `frame` and perhaps `points`; a contact of one point gives no torque.
-        watch: a frame whose wrench is wanted besides, such as the torso that somebody may push.
-        settings: numbers.
+        robot: the robot, with fixed or floating base.
+        contacts: frames, or objects with `frame` and optionally `points`; a contact with a single point gives no
+            torque.
+        watch: frame whose wrench is also estimated, such as the torso that may be pushed.
+        settings: thresholds and noise.
     """
 
     robot: Robot
@@ -196,7 +201,7 @@ class TouchObserver:
         self.reset()
 
     def reset(self) -> None:
-        """Start anew: the first call only learns the momentum."""
+        """Restarts; the first call only initialises the momentum."""
         self._time: float | None = None
         self._touching, self._carrying = dict.fromkeys(self.contacts, False), dict.fromkeys(self.contacts, False)
         self.rejected = 0
@@ -210,14 +215,14 @@ class TouchObserver:
         self._last = self._latest()
 
     def __call__(self, t: float, q: Array, v: Array, torques: Array, heights: ArrayLike | None = None) -> Touch:
-        """One step. Nothing raises on numbers: what is not finite is passed over, and `rejected` counts.
+        """Processes one sample. NaN raises no error: the sample is skipped and counted in `rejected`.
 
         Args:
-            t: s.
+            t: time, s.
             q: (nq,).
             v: (nv,).
-            torques: of the joints, (nv − 6,) on a floating base, else (nv,).
-            heights: of the contacts above those that stand, (contacts,), m, where known.
+            torques: joint torques, (nv − 6,) with a floating base, else (nv,).
+            heights: heights of the contacts above those in stance, (contacts,), m, if known.
         """
         inputs, out = self._in, self._out
         inputs["q"][:], inputs["v"][:] = q, v
@@ -241,20 +246,20 @@ class TouchObserver:
         return self._last
 
     def _usual(self, dt: float) -> float:
-        """s between steps, on average over the last ten or so: noise that is new in every step is filtered by that."""
+        """Returns the mean step time over about ten steps, s; the noise model of the residual depends on it."""
         before = float(self._in["period"][0])
         if not 0 < dt < inf:
             return before
         return dt if before == 0 else before + 0.1 * (dt - before)
 
     def _latest(self) -> Touch:
-        """The numbers of the kernel, in words."""
+        """Converts the kernel's outputs to a `Touch`."""
         out, names, fast = self._out, self.contacts, self.settings.slip_speed**2
         odds, carried = out["odds"].tolist(), tuple(self._carrying.values())
         for name, own, load in zip(names, odds, out["loads"].tolist(), strict=True):
             self._decide(name, own, load)
         carries = tuple(self._carrying.values())
-        if self.watch is not None and carries != carried:  # from the next step on
+        if self.watch is not None and carries != carried:  # used from the next step on
             self._in["push_scale"][:-6] = self._in["scale"] * np.repeat(carries, 6)
         slips = zip(names, carries, out["slips"].tolist(), strict=True)
         forces = out["wrenches"].reshape(-1, 6).copy(), out["smoothed"].reshape(-1, 6).copy()
@@ -271,7 +276,8 @@ class TouchObserver:
         )
 
     def _decide(self, name: str, odds: float, load: float) -> None:
-        """Whether a contact touches and carries, given its log-odds and its force in units of `touch_force`."""
+        """Updates whether a contact touches and is loaded, from its log-odds and its force in units of
+        `touch_force`."""
         s = self.settings
         least = (s.release**2 - 1) * s.significance**2 / 2 if self._touching[name] else 0.0
         loaded = load > (s.release if self._carrying[name] else 1.0)
@@ -279,7 +285,8 @@ class TouchObserver:
         self._carrying[name] = self._touching[name] and loaded
 
     def _unexpected(self) -> tuple[str, ...]:
-        """The last joints of their branches that feel what nothing explains: whatever touches is at or behind them."""
+        """Returns the last joint of each branch with an unexplained residual: the touch is at that joint or beyond
+        it."""
         felt = self._out["unexplained"] > 1
         hot = {name for name, joint in self.robot.joints.items() if felt[joint.v].any()}
         return tuple(name for name in hot if not hot & self._branches[name])
@@ -290,7 +297,7 @@ def _logistic(x: float) -> float:
 
 
 def _branch_ends(robot: Robot) -> dict[str, set[str]]:
-    """Joint → joints behind it."""
+    """Returns for each joint the joints beyond it."""
     behind: dict[str, set[str]] = {name: set() for name in robot.joints}
     bodies = robot.tree.bodies
     for i, body in enumerate(bodies):

@@ -1,11 +1,11 @@
-"""What acts on a robot from outside, on symbols, without accelerations.
+"""Symbolic equations of the momentum observer: external forces without accelerations.
 
-The generalised momentum p = M v changes by the torques of the joints, by what the motion itself does, and by the
+The generalised momentum p = M v changes by the torques of the joints, by the bias and Coriolis terms, and by the
 external generalised force:
 
     ṗ = tau + Ṁ v − h + tau_ext,      h = C v + g
 
-A residual that follows what momentum the first three do not explain is tau_ext behind a filter of first order:
+A residual r that tracks the momentum that the first two do not explain equals tau_ext behind a first-order filter:
 
     r = K (p − ∫ (tau + Ṁ v − h + r) dt − p₀)   ⇒   ṙ = K (tau_ext − r)                                 [LM05]
 
@@ -14,8 +14,8 @@ rates enters all rows at once, by M, so that its covariance is far from diagonal
 
     Σ = κ_v M Σ_v Mᵀ + κ_tau Σ_tau
 
-Whether a foot touches is asked of the joints between it and the base alone, which feel no other foot; one that comes
-down on an edge turns its ankles long before it carries.
+Whether a foot touches is decided from the joints between it and the base alone, because no other foot acts on them. A
+foot that touches down on an edge loads its ankles long before it carries weight.
 
 [LM05]: De Luca, Mattone: Sensorless robot collision detection and hybrid force/motion control, ICRA 2005.
 """
@@ -37,26 +37,26 @@ from .frames import vertical
 from .push import pushed
 from .soles import Sole
 
-NOT_FELT = 1e-12  # 1/N²: a force that is wrong by a meganewton says nothing
+NOT_FELT = 1e-12  # 1/N², regularises a corner without any signal; corresponds to a deviation of 1 MN
 
 
 def momentum_and_drive(tree: Tree, q: SX, v: SX) -> tuple[SX, SX]:
-    """(p, Ṁ v − h): the generalised momentum, and how it changes without any torque."""
+    """Returns (p, Ṁ v − h): the generalised momentum and its rate without torques."""
     still = SX.sym("still", tree.nv)
     lifted = inverse_dynamics(tree, q, zeros(tree.nv), still)
     held = inverse_dynamics(tree, q, zeros(tree.nv), zeros(tree.nv))
-    Mv = lifted - held  # M(q) times what stands still while q moves
+    Mv = lifted - held  # M(q) times a velocity that stays constant in the derivative by q
     rate = casadi.jtimes(Mv, q, coordinate_rates(tree, q, v))
     p, p_rate = casadi.substitute([Mv, rate], [still], [v])
     return p, p_rate - bias_force(tree, q, v)
 
 
 def observed(tree: Tree, symbols: dict[str, SX]) -> dict[str, SX]:
-    """One step of the observer: `explained` is the integral, `residual` is r."""
+    """Computes one step of the observer: `explained` is the integral, `residual` is r."""
     p, drive = momentum_and_drive(tree, symbols["q"], symbols["v"])
     dt, gain = symbols["dt"], symbols["gain"]
     before = symbols["explained"] + (symbols["tau"] + drive) * dt
-    # implicit in r, so that any gain is stable: r = K (p − before − r dt)
+    # implicit in r, so that every gain is stable: r = K (p − before − r dt)
     r = gain * (p - before) / (1 + gain * dt)
     return {"explained": before + r * dt, "residual": r, "momentum": p}
 
@@ -65,11 +65,10 @@ def observed(tree: Tree, symbols: dict[str, SX]) -> dict[str, SX]:
 
 
 def noise_gains(gain: SX, period: SX) -> tuple[SX, SX]:
-    """(κ_v, κ_tau): variance of the residual for one of momentum and one of torque, white noise that is new in every
-    step.
+    """Returns (κ_v, κ_tau): variance of the residual due to white noise of unit variance in momentum and in torque.
 
-    With b = K T / (1 + K T) in steps of T, noise of the momentum gives r_k = (b/T) (p_k − e_{k−1}) with
-    e_k = (1 − b) e_{k−1} + b p_k, and noise of the torques a mean that forgets, r_k = (1 − b) r_{k−1} − b tau_k.
+    With b = K T / (1 + K T) and time step T, noise of the momentum gives r_k = (b/T) (p_k − e_{k−1}) with
+    e_k = (1 − b) e_{k−1} + b p_k, and noise of the torques gives r_k = (1 − b) r_{k−1} − b tau_k.
     """
     rate = gain / (1 + gain * period)
     b = rate * period
@@ -77,25 +76,26 @@ def noise_gains(gain: SX, period: SX) -> tuple[SX, SX]:
 
 
 def branch(tree: Tree, sole: Sole) -> set[int]:
-    """Rows of the joints between a contact and the base, or the world."""
+    """Returns the rows of the joints between a contact and the base (or the world, for a fixed base)."""
     rows = {row for k in tree.ancestors(sole.place[0]) for row in range(tree.bodies[k].v.start, tree.bodies[k].v.stop)}
     return rows - set(base_rows(tree))
 
 
 def base_rows(tree: Tree) -> range:
-    """Those of a floating base."""
+    """Returns the rows of a floating base; empty for a fixed one."""
     return range(6 if tree.floating else 0)
 
 
 def own_rows(tree: Tree, soles: Sequence[Sole], i: int) -> list[int]:
-    """Rows that feel contact i and no other one; where there are none, all that feel it, or those of the base."""
+    """Returns the rows on which only contact i acts; if there are none, all rows on which it acts, or those of the
+    base."""
     felt = branch(tree, soles[i])
     others = {row for k, sole in enumerate(soles) if k != i for row in branch(tree, sole)}
     return sorted(felt - others or felt or base_rows(tree))
 
 
 def residual_noise(rows: Sequence[int], M: SX, symbols: dict[str, SX]) -> SX:
-    """Σ of some rows of the residual."""
+    """Returns the covariance Σ of some rows of the residual."""
     by_rates, by_torques = noise_gains(symbols["gain"], symbols["period"])
     moved = M[rows, :]
     spread = moved * casadi.repmat((symbols["rate_noise"] ** 2).T, len(rows), 1)
@@ -103,10 +103,10 @@ def residual_noise(rows: Sequence[int], M: SX, symbols: dict[str, SX]) -> SX:
 
 
 def wrenches(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual: SX) -> dict[str, SX]:
-    """Wrenches (mixed, at the contact points) that explain the residual best, what they leave, and how the points move.
+    """Returns the best-fit wrenches (mixed, at the contact points), the remaining residual, and the points' velocities.
 
-    min (r − Σ Jᵀ F)ᵀ Σ⁻¹ (r − Σ Jᵀ F) + Σ (F / s)² over the rows that feel any contact: s of each component is a
-    number, with which a contact of one point takes no torque.
+    They minimise (r − Σ Jᵀ F)ᵀ Σ⁻¹ (r − Σ Jᵀ F) + Σ (F / s)² over the rows on which any contact acts. s is the prior
+    deviation of each component; zero for the torque of a single-point contact.
     """
     q, v, s = symbols["q"], symbols["v"], symbols["scale"]
     if not soles:
@@ -115,16 +115,16 @@ def wrenches(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual
     rows = sorted(set(base_rows(tree)).union(*(branch(tree, sole) for sole in soles)))
     solved = solve_positive_definite(residual_noise(rows, M, symbols), beside(J[:, rows].T, residual[rows]))
     A, b = J[:, rows] @ solved[:, :-1], J[:, rows] @ solved[:, -1]
-    # unknowns in units of s: F = s x, which stays solvable where s is zero
+    # unknowns in units of s, F = s x, so that the system stays solvable where s is zero
     F = s * solve_positive_definite(casadi.densify(A * (s @ s.T)) + casadi.diag(SX.ones(s.shape[0])), s * b)
     return {"wrenches": F, "left": residual - J.T @ F, "speeds": J @ v} | signals(tree, soles, symbols, residual, M, J)
 
 
 def signals(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual: SX, M: SX, J: SX) -> dict[str, SX]:
-    """Forces upwards at each corner, one alone, in units of their own deviation, and the heights of the corners.
+    """Returns for each corner the signal z of a single vertical force there, in standard deviations, and its height.
 
     z = wᵀ b / √(wᵀ A w) with A = J Σ⁻¹ Jᵀ, b = J Σ⁻¹ r over the rows of one contact, and w the wrench of one newton at
-    the corner. Of noise alone z is standard normal; its largest square is twice the logarithm of the generalised
+    the corner. Under noise alone z is standard normal; its largest square is twice the logarithm of the generalised
     likelihood ratio of "it touches somewhere" against "it does not".
     """
     found, rises = [], []
@@ -139,11 +139,11 @@ def signals(tree: Tree, soles: Sequence[Sole], symbols: dict[str, SX], residual:
 
 
 def decided(soles: Sequence[Sole], symbols: dict[str, SX], found: dict[str, SX], up: SX) -> dict[str, SX]:
-    """What contacts are judged by, one number for each.
+    """Returns the quantities that decide on each contact, one number per contact.
 
-    `odds`: logarithm of the odds that a contact touches with some corner: half the square of its signal, less that of
-    `significance` and what its height says against it. `loads`: smoothed force upwards, in units of `touch_force`.
-    `slips`: squared speeds of the contact points.
+    `odds`: log-odds that some corner touches: half its squared signal, minus half the square of `significance`, minus a
+    penalty for its height. `loads`: smoothed vertical force in units of `touch_force`. `slips`: squared speeds of the
+    contact points.
     """
     smooth, dt = symbols["smooth"], symbols["dt"]
     smooth = smooth + (found["wrenches"] - smooth) * (dt / (symbols["settling"] + dt))
@@ -163,7 +163,7 @@ def decided(soles: Sequence[Sole], symbols: dict[str, SX], found: dict[str, SX],
 
 
 def _at_corners(tree: Tree, q: SX, sole: Sole, A: SX, b: SX) -> tuple[SX, SX]:
-    """(z of a force upwards, height above the contact point) of each corner."""
+    """Returns for each corner the signal z of a vertical force and its height above the contact point."""
     R, _ = poses(tree, q).frame(tree, sole.place)
     up, z, rises = constant(vertical(tree.gravity)), [], []
     for corner in sole.corners:
@@ -175,9 +175,9 @@ def _at_corners(tree: Tree, q: SX, sole: Sole, A: SX, b: SX) -> tuple[SX, SX]:
 
 
 def step(tree: Tree, soles: Sequence[Sole], watch: Place | None, symbols: dict[str, SX]) -> dict[str, SX]:
-    """Observer, wrenches, what contacts are judged by, and the wrench at a watched frame in one.
+    """Computes one step: observer, wrenches, contact decisions, and the wrench at a watched frame.
 
-    `unexplained` is each row that nothing explains, in units of what it may be; `alarm` the largest of the joints'.
+    `unexplained` is the remaining residual of each row over its threshold; `alarm` is the largest among the joints.
     """
     out = observed(tree, symbols)
     out |= wrenches(tree, soles, symbols, out["residual"])

@@ -1,5 +1,4 @@
-"""The noise of a filter from a log: the settings under which the innovations are likeliest, found with many filters at
-once."""
+"""Tunes the noise of a filter: maximises the likelihood of a log's innovations with many filters in parallel."""
 
 from __future__ import annotations
 
@@ -17,25 +16,25 @@ if TYPE_CHECKING:
     from .estimator import Estimator
 
 Array = np.ndarray
-TUNED = ("contact", "encoder", "kinematics")  # the IMU has a data sheet, and walks of biases need hours of a log
-SPREAD = 1.5  # of the first draws, in natural logarithms
-BEST = 0.25  # part of the draws from which the next ones are made
-SLOWEST = 0.5  # by which the spread shrinks at most in a round: the centre must keep up
-SMALLEST = 0.05  # spread at which the search ends
-CENTRE = 1e-6  # in place of a noise of zero, whose logarithm is none
+TUNED = ("contact", "encoder", "kinematics")  # fields tuned by default; the IMU's noise is on its data sheet
+SPREAD = 1.5  # initial deviation of the draws, in natural logarithms
+BEST = 0.25  # fraction of the best draws, from which the next ones are drawn
+SLOWEST = 0.5  # largest shrink factor of the deviation per round, so that the centre can keep up
+SMALLEST = 0.05  # deviation at which the search ends
+CENTRE = 1e-6  # lower bound of a noise in logarithms, since zero has none
 
 
 @dataclass(frozen=True, eq=False)
 class FilterLog:
-    """What an estimator was fed with, one row for each step.
+    """Inputs of an estimator, one row for each step.
 
     Attributes:
-        t: s, (rows,).
+        t: time, s, (rows,).
         gyroscope: (rows, 3).
         accelerometer: (rows, 3).
         joints: (rows, nq − 7).
         joint_rates: (rows, nv − 6).
-        standing: which contacts stood, (rows, contacts).
+        standing: whether each contact was in stance, (rows, contacts).
     """
 
     t: Array
@@ -54,7 +53,7 @@ class FilterLog:
             raise ShapeError("FilterLog.t has three rows or more, each later than the one before")
 
     def held(self, k: int) -> Array:
-        """Contacts that stood in the row before and stand in this one."""
+        """Returns the contacts that are in stance both in the previous row and in this one."""
         return (np.asarray(self.standing[k]) > 0.5) & (np.asarray(self.standing[k - 1]) > 0.5)
 
 
@@ -63,11 +62,10 @@ class Tuned:
     """The result of `tune_noise`.
 
     Attributes:
-        noise: the likeliest.
-        likelihood: log-density of the innovations under it.
-        before: likewise under the estimator's own.
-        squares: mean of squared innovations of contacts that are held, each in its own covariance: 3 if the filter is
-            consistent.
+        noise: the noise of the largest likelihood.
+        likelihood: log-density of the innovations with that noise.
+        before: log-density of the innovations with the estimator's own noise.
+        squares: mean normalised innovation squared of contacts in stance: 3 if the filter is consistent.
     """
 
     noise: FilterNoise
@@ -77,11 +75,11 @@ class Tuned:
 
 
 def log_likelihood(estimator: Estimator, log: FilterLog, noises: Array, start: Belief) -> tuple[Array, Array]:
-    """(log-density of the innovations over a log, mean of their squares), (B,) each.
+    """Returns the log-density of the innovations over a log and their mean normalised square, (B,) each.
 
     Args:
-        noises: (B, 10), fields of `FilterNoise` as `FilterNoise.numbers` has them.
-        start: one belief at the first row of the log.
+        noises: (B, 10) in the order of `FilterNoise.numbers`.
+        start: the belief at the first row of the log.
     """
     B = len(noises)
     belief = Belief(np.tile(start.numbers, (B, 1)), start.contacts)
@@ -107,16 +105,16 @@ def tune_noise(
     rounds: int = 12,
     seed: int = 0,
 ) -> Tuned:
-    """The noise under which a log is likeliest, by the cross-entropy method: draws around the best of those before.
+    """Finds the noise with the largest likelihood of a log, by the cross-entropy method.
 
     Args:
-        estimator: whose noise is the first guess; it is not changed.
-        log: readings.
-        start: belief at its first row.
-        fields: of `FilterNoise` that are looked for; the others stay.
-        draws: filters at once.
-        rounds: passes over the log at most.
-        seed: of the draws.
+        estimator: its noise is the initial guess; it is not changed.
+        log: sensor readings.
+        start: belief at the first row.
+        fields: fields of `FilterNoise` to tune; the others stay.
+        draws: filters per round.
+        rounds: maximum passes over the log.
+        seed: of the random draws.
     """
     names = list(NOISES)
     for name in fields:
