@@ -1,7 +1,7 @@
-"""Plants, the control loop, and what comes out of it: a `Run`.
+"""Plants, the control loop and the record of a simulation, `Run`.
 
-`equipoise.simulate` is this package and, as `eq.simulate(robot, controller, …)`, the function that runs the loop; the
-package itself can be called, so that it does not matter which of the two an import has put under that name.
+`equipoise.simulate` is both this package and the function `eq.simulate(robot, controller, …)` that runs the loop. The
+package is therefore callable, so that either import works.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class _Package(types.ModuleType):
-    """A package that is also the function `simulate`."""
+    """A module that can be called like the function `simulate`."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         from .loop import simulate

@@ -1,5 +1,4 @@
-"""What motors make of a command: lag, rate, speed and power limits, friction, rotors that resist, loops of their
-own."""
+"""Actuator models: lag, limits of torque rate, speed and power, friction, rotor inertia, and joint-level PD loops."""
 
 from __future__ import annotations
 
@@ -22,28 +21,30 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 Numbers = float | Mapping[str, float]
-STICK = 1e-3  # rad or m: how far a joint gives before Coulomb friction is at its full
-FASTEST = 500.0  # rad/s: of a drive's own loop
+STICK = 1e-3  # rad or m, deflection at which Coulomb friction reaches its full value
+FASTEST = 500.0  # rad/s, upper bound of the bandwidth of a drive's PD loop
 BOUNDS = ("bandwidth", "torque_rate", "power", "no_load_speed")
 
 
 @dataclass(frozen=True, eq=False)
 class Actuators:
-    """The motors of a robot. Every field is one number for all joints, or numbers by joint (the default for the
-    others).
+    """The motors of a robot. Every field is one number for all joints, or a mapping joint → number.
+
+    Joints missing in a mapping have the field's default.
 
     Attributes:
-        bandwidth: of the torque, Hz; a lag of first order.
-        torque_rate: N m/s at most.
-        power: W that a joint gives or takes at most.
-        no_load_speed: rad/s at which no driving torque is left; it falls in a straight line from `corner_speed`.
-        corner_speed: rad/s up to which the full torque (the effort limit) is there.
-        coulomb: dry friction, N m; it holds a joint that rests.
-        viscous: N m s/rad.
-        reflected_inertia: of the rotor, seen at the joint, kg m², besides the description's own.
-        kp: N m/rad of the drives' own loops, for controllers whose result has `position` (nq − 7,) and perhaps
-            `velocity` (nv − 6,), targets of the joints, but no gains; its `torque` is added.
-        kd: N m s/rad, likewise.
+        bandwidth: of the torque, Hz; a first-order lag.
+        torque_rate: largest rate of change of the torque, N m/s.
+        power: largest mechanical power that a joint delivers or absorbs, W.
+        no_load_speed: speed at which no driving torque is left, rad/s; the limit falls linearly from `corner_speed`.
+        corner_speed: speed up to which the full torque (the effort limit) is available, rad/s.
+        coulomb: Coulomb friction, N m; it holds a joint at rest.
+        viscous: viscous friction, N m s/rad.
+        reflected_inertia: rotor inertia reflected to the joint, kg m², in addition to the description's armature.
+        kp: stiffness of the drives' PD loops, N m/rad. Used if a controller's result has joint targets `position` (nq −
+            7,)
+            and optionally `velocity` (nv − 6,) but no gains; its `torque` is added as feed-forward.
+        kd: damping of the drives' PD loops, N m s/rad.
     """
 
     bandwidth: Numbers = inf
@@ -67,9 +68,12 @@ class Actuators:
 
     @classmethod
     def realistic(cls, robot: Robot) -> Actuators:
-        """Motors of a good robot, assumed: torque to 60 Hz, speed limits of the description as no-load speeds, full
-        torque to half of them, one percent of the effort limit as dry friction (none where the limit is a placeholder),
-        rotors of a twentieth of what they move at rest."""
+        """Returns assumed motors of a good robot.
+
+        Torque bandwidth 60 Hz; the description's speed limits as no-load speeds, full torque up to half of them;
+        Coulomb
+        friction of 1 % of the effort limit (none for placeholder limits); rotor inertia of 5 % of the inertia moved
+        at rest."""
         effort, speed = _joint_limits(robot)
         names = _joints(robot)
         inertia = _seen_inertia(robot, robot.standing())
@@ -82,7 +86,7 @@ class Actuators:
         )
 
     def array(self, robot: Robot, name: str) -> Array:
-        """A field, for each joint rate, (nv − base,)."""
+        """Returns a field as an array over the joint rates, (nv − base,)."""
         given, names = getattr(self, name), _joints(robot)
         default = next(f.default for f in fields(self) if f.name == name)
         if not isinstance(given, Mapping):
@@ -93,10 +97,10 @@ class Actuators:
         return np.array([float(given.get(joint, default)) for joint in names])
 
     def torque_limits(self, robot: Robot, scale: Setting = 1.0) -> TorqueLimits:
-        """What a controller may ask of these motors: torque limits that depend on speed.
+        """Returns the speed-dependent torque limits of these motors, as a constraint for a controller.
 
         Args:
-            robot: whose motors they are.
+            robot: robot with these motors.
             scale: factor on the limits.
         """
         motors = robot.actuated[6 if robot.floating else 0 :]
@@ -104,11 +108,11 @@ class Actuators:
         return TorqueLimits(no_load_speed=top, corner_speed=np.minimum(corner, 0.999 * top), power=power, scale=scale)
 
     def drive_gains(self, robot: Robot) -> tuple[Array, Array]:
-        """(kp, kd) of loops that these drives can close on this robot, (nv − base,): for `eq.control.JointCommander`.
+        """Returns gains (kp, kd) that these drives can realise on this robot, (nv − base,), for
+        `eq.control.JointCommander`.
 
-        Damping is 6 % of the effort limit per rad/s (if it is no placeholder), or what a third of the torque's
-        bandwidth allows on the inertia that a motor feels when all other joints are free, if that is less; stiffness is
-        fifty times that.
+        kd is 6 % of the effort limit per rad/s (unless the limit is a placeholder), but at most a third of the torque
+        bandwidth times the inertia that a motor moves when all other joints are free; kp is 50 kd.
         """
         share = effort_share(0.06, _joint_limits(robot)[0])
         inertia = _seen_inertia(self.loaded(robot), robot.standing())
@@ -117,7 +121,7 @@ class Actuators:
         return 50 * kd, kd
 
     def loaded(self, robot: Robot) -> Robot:
-        """The robot with the rotors in its equations; itself, where there are none."""
+        """Returns the robot with the rotor inertias added to its armature; the robot itself if they are zero."""
         extra = self.array(robot, "reflected_inertia")
         if not extra.any():
             return robot
@@ -138,7 +142,7 @@ class Actuators:
 
 
 def _joints(robot: Robot) -> list[str]:
-    """The joint of each rate, without the base."""
+    """Returns the joint name of each velocity coordinate, without the base."""
     names = [""] * robot.nv
     for name, joint in robot.joints.items():
         if joint.mimic is None:
@@ -153,13 +157,13 @@ def _joint_limits(robot: Robot) -> tuple[Array, Array]:
 
 
 def _seen_inertia(robot: Robot, q: Array) -> Array:
-    """What a motor feels when all others are free: 1 / (M⁻¹)_ii, (nv − base,)."""
+    """Returns the inertia that each motor moves when all other joints are free, 1 / (M⁻¹)_ii, (nv − base,)."""
     base = 6 if robot.floating else 0
     return 1 / np.diag(np.linalg.inv(robot.mass_matrix(q)))[base:]
 
 
 class ActuatorBank:
-    """The motors of one robot in one run."""
+    """State of the actuators of one robot during one run."""
 
     keep: Array
     bristle: Array
@@ -180,7 +184,7 @@ class ActuatorBank:
         with np.errstate(divide="ignore"):
             lag = np.where(np.isinf(part["bandwidth"]), 0.0, 1 / (2 * pi * part["bandwidth"]))
         self.keep = np.exp(-np.divide(dt, lag, out=np.full(lag.shape, inf), where=lag > 0))
-        # the bristles of dry friction, and viscous friction, as stiff as a step of dt can carry
+        # stiffness and damping of friction are limited to what explicit steps of dt keep stable
         self.bristle = np.minimum(part["coulomb"] / STICK, 0.1 * inertia / dt**2)
         self.bristle_damping = np.minimum(np.sqrt(self.bristle * inertia), 0.5 * inertia / dt)
         self.viscous = np.minimum(part["viscous"], 0.5 * inertia / dt)
@@ -188,7 +192,8 @@ class ActuatorBank:
         self.torque: Array | None = None
 
     def __call__(self, wanted: Array, state: PlantState) -> Array:
-        """What acts on the robot in the step from `state` on, (nv,), for a commanded torque (nv,)."""
+        """Returns the generalised force on the robot for the step from `state` on, (nv,), given the commanded one
+        (nv,)."""
         rates = state.v[self.base :]
         asked = wanted[self.base :]
         most = self._most(rates)
@@ -203,7 +208,8 @@ class ActuatorBank:
         return result
 
     def _most(self, rates: Array) -> tuple[Array, Array]:
-        """(largest torque downwards, upwards) at these speeds: full when braking, less when driving, power at most."""
+        """Returns the torque limits (down, up) at these speeds: full when braking, reduced when driving, limited by
+        power."""
         top, corner = self.part["no_load_speed"], np.minimum(self.part["corner_speed"], self.part["no_load_speed"])
         with np.errstate(divide="ignore", invalid="ignore"):
             left = np.where(np.isinf(top), 1.0, np.clip((top - np.abs(rates)) / (top - corner), 0.0, 1.0))
@@ -214,7 +220,7 @@ class ActuatorBank:
         return np.minimum(down, by_power), np.minimum(up, by_power)
 
     def _friction(self, rates: Array) -> Array:
-        """Dry friction as bristles that bend and then slide (Dahl), and viscous friction."""
+        """Returns Coulomb friction by bristles that bend and then slide (Dahl model), plus viscous friction."""
         coulomb = self.part["coulomb"]
         bend = np.divide(coulomb, self.bristle, out=np.zeros_like(coulomb), where=self.bristle > 0)
         self.bent = np.clip(self.bent + rates * self.dt, -bend, bend)

@@ -1,4 +1,4 @@
-"""Frozen data as JSON and back: robots, contacts, obstacles. Numbers come back bit for bit, and nothing is executed."""
+"""Serialises frozen data (robots, contacts, obstacles) to JSON and back, bit for bit and without executing code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLASSES: dict[str, Any] = {
         Box, ContactInfo, *JOINT_TYPES.values(),
     )
 }  # fmt: skip
-CLASSES["JointLimits"] = model_types.DeclaredLimits  # its name in files written before 0.2
+CLASSES["JointLimits"] = model_types.DeclaredLimits  # name of the class in files written before 0.2
 
 
 class RunError(EquipoiseError):
@@ -34,7 +34,7 @@ class RunError(EquipoiseError):
 
 
 def encoded(value: Any) -> Any:
-    """The value as what JSON has; objects carry their class under "@"."""
+    """Returns a value as JSON data; objects carry their class name under "@"."""
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, float | np.floating):
@@ -54,7 +54,7 @@ def encoded(value: Any) -> Any:
 
 
 def decoded(data: Any) -> Any:
-    """What `encoded` wrote; lists come back as tuples."""
+    """Rebuilds a value from the output of `encoded`; lists become tuples."""
     if isinstance(data, list):
         return tuple(decoded(item) for item in data)
     if not isinstance(data, dict):

@@ -1,16 +1,19 @@
-"""Thousands of simulations of one robot with soft contact, all steps in one kernel: on all cores, or on a GPU.
+"""Simulates thousands of copies of a robot with soft contact, one kernel call per step, on all cores or on a GPU.
 
 One step is one program: contact forces at the points, forward dynamics, velocities, then configurations (semi-implicit
-Euler). What may differ from one simulation to the next is an input: mass, friction, a push. The state's kind chooses
-the machine: NumPy arrays stay on the processor, CuPy, PyTorch and JAX arrays on a GPU stay there.
+Euler). Mass, friction and a push may differ between simulations and are inputs. The type of the state selects the
+device:
+NumPy arrays are computed on the processor; CuPy, PyTorch and JAX arrays on a GPU stay there.
 
     batch = BatchSimulation(robot, {"left_foot": corners, "right_foot": corners}, dt=1e-3)
     q, v = batch.step(q, v, tau)                     # (B, nq), (B, nv)
     q, v = batch.step(q, v, tau, batch.parameters(B, mass=1.1, friction=mus, push=(20.0, 0.0, 0.0)))
 
-The ground is z = 0, and pushes back with F = k xⁿ (1 + c ẋ), n = 3/2, x the depth: the nonlinear law of [ETH19, slide
-17]; friction is Coulomb's with a slope below `slip_speed`. A mass factor scales every link alike, which is exact: M, C
-v and g scale, so tau and the forces of the ground are divided by it.
+The ground is the plane z = 0. Its normal force is F = k xⁿ (1 + c ẋ), n = 3/2, with depth x: the nonlinear law of
+[ETH19,
+slide 17]. Friction is Coulomb's, made smooth below `slip_speed`. A mass factor scales all links alike; since M, C v and
+g
+scale with it, this is exact and done by dividing tau and the ground forces.
 """
 
 from __future__ import annotations
@@ -35,16 +38,16 @@ PARAMETERS = ("mass", "friction", "push x", "push y", "push z")
 
 
 class BatchSimulation:
-    """The step of one robot, compiled.
+    """A compiled simulation step for a batch of one robot.
 
     Args:
-        points: contact points in frames' axes, (n, 3) by frame.
-        dt: s. Soft ground needs short steps: k, c and the robot's mass decide; 1 ms is right for the defaults and a
-            human.
+        points: frame → contact points in the frame's axes, (n, 3).
+        dt: time step, s. Soft ground needs short steps, depending on k, c and the robot's mass; 1 ms is right for the
+            defaults and a human.
         stiffness: k of one point, N/m^1.5.
-        dissipation: c, s/m.
-        slip_speed: m/s, below which friction grows with the speed.
-        pushed: frame at whose origin the push acts; the base link if None.
+        dissipation: damping coefficient c, s/m.
+        slip_speed: speed below which friction is proportional to the speed, m/s.
+        pushed: frame at whose origin the push acts; default: the base link.
     """
 
     points: dict[str, Array]
@@ -79,7 +82,7 @@ class BatchSimulation:
         self.kernel = kernel_of(cached(_traced, robot, self.points, self.pushed, dt, law), strict=False)
 
     def step(self, q: Array, v: Array, tau: Array, parameters: Array | None = None) -> tuple[Array, Array]:
-        """(q, v) one dt later; leading dimensions are simulations."""
+        """Returns (q, v) one dt later; leading dimensions are simulations."""
         if parameters is None:
             parameters = np.broadcast_to(self.parameters(1)[0], (*np.shape(q)[:-1], len(PARAMETERS)))
         return self.kernel(q, v, tau, parameters)
@@ -87,8 +90,9 @@ class BatchSimulation:
     def parameters(
         self, count: int, *, mass: Any = 1.0, friction: Any = 0.8, push: Any = (0.0, 0.0, 0.0)
     ) -> np.ndarray:
-        """What differs between simulations, (count, 5): factor on the mass, friction, push (N, world axes); numbers or
-        arrays."""
+        """Returns the per-simulation parameters, (count, 5): mass factor, friction, push (N, world axes).
+
+        Each is a number or an array over the simulations."""
         rows = np.empty((count, len(PARAMETERS)))
         rows[:, 0], rows[:, 1], rows[:, 2:] = mass, friction, push
         if not (np.isfinite(rows).all() and (rows[:, 0] > 0).all() and (rows[:, 1] >= 0).all()):
@@ -97,7 +101,7 @@ class BatchSimulation:
 
 
 def _traced(robot: Robot, points: Mapping[str, Array], pushed: str, dt: float, law: tuple[float, ...]) -> Program:
-    """One step, on symbols."""
+    """Traces one simulation step symbolically."""
     from ..control.controller.context import Context
     from ..control.controller.scene import Scene
     from ..equations import manifold
@@ -118,7 +122,7 @@ def _traced(robot: Robot, points: Mapping[str, Array], pushed: str, dt: float, l
 
 
 def _ground(scene: Scene, frame: str, points: Array, friction: Any, law: tuple[float, ...]) -> Any:
-    """Wrench of the ground on a frame's points, world axes at the frame's origin."""
+    """Returns the wrench of the ground on a frame's points, world axes, at the frame's origin."""
     import casadi
 
     from ..equations.symbols import constant, cross, stack, zeros
@@ -133,7 +137,7 @@ def _ground(scene: Scene, frame: str, points: Array, friction: Any, law: tuple[f
         rate = V[:3] + cross(V[3:6], arm)
         depth = casadi.fmax(-(place[2] + arm[2]), 0)
         normal = casadi.fmax(k * depth * casadi.sqrt(depth) * (1 - c * rate[2]), 0)
-        speed = casadi.sqrt(rate[0] ** 2 + rate[1] ** 2 + slip**2)  # smooth: derivatives exist everywhere
+        speed = casadi.sqrt(rate[0] ** 2 + rate[1] ** 2 + slip**2)  # smooth, so that derivatives exist everywhere
         force = stack(-friction * normal * rate[0] / speed, -friction * normal * rate[1] / speed, normal)
         total += stack(force, cross(arm, force))
     return total

@@ -1,4 +1,4 @@
-"""What a run meets: pushes, noise of the sensors, and when it counts as fallen."""
+"""Test conditions of a run: pushes, sensor noise, and the criterion of a fall."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Push:
-    """An external force on a frame's origin, world axes, from `start` for `duration` seconds.
+    """An external force at a frame's origin in world axes, which acts for `duration` seconds from `start` on.
 
     Args:
-        frame: of the robot.
-        force: N, (3,).
-        start: s.
+        frame: frame of the robot.
+        force: (3,) N.
+        start: time, s.
         duration: s.
-        torque: N m, (3,).
+        torque: (3,) N m.
     """
 
     frame: str
@@ -51,25 +51,25 @@ class Push:
 
     @property
     def wrench(self) -> Array:
-        """(force, torque), (6,) N and N m."""
+        """The wrench (force, torque), (6,) N and N m."""
         return np.concatenate([self.force, self.torque])
 
     def acts(self, t: float, dt: float) -> bool:
-        """Whether it acts in the step that begins at t."""
+        """Whether the push acts in the step that begins at t."""
         return self.start - 1e-6 * dt <= t < self.start + self.duration - 1e-6 * dt
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations of what the sensors say, white and Gaussian.
+    """Standard deviations of white Gaussian sensor noise.
 
     Attributes:
-        position: of the joints, rad or m.
-        velocity: of the joints, rad/s or m/s.
-        base_position: m.
-        base_orientation: rad.
-        base_linear: m/s.
-        base_angular: rad/s.
+        position: joint positions, rad or m.
+        velocity: joint velocities, rad/s or m/s.
+        base_position: base position, m.
+        base_orientation: base orientation, rad.
+        base_linear: linear velocity of the base, m/s.
+        base_angular: angular velocity of the base, rad/s.
     """
 
     position: float = 0.0
@@ -80,7 +80,7 @@ class Noise:
     base_angular: float = 0.0
 
     def sensor(self, robot: Robot, rng: np.random.Generator) -> Callable[[Array, Array], tuple[Array, Array]]:
-        """(q, v) → (q, v) as measured."""
+        """Returns a function that adds noise to (q, v)."""
         base = 6 if robot.floating else 0
         shift, rate = np.full(robot.nv, self.position), np.full(robot.nv, self.velocity)
         shift[:base] = np.repeat([self.base_position, self.base_orientation], 3)[:base]
@@ -95,14 +95,16 @@ class Noise:
 
 @dataclass(frozen=True)
 class Fall:
-    """When a free-floating robot counts as fallen.
+    """Criterion of a fall of a floating-base robot.
 
     Attributes:
-        height: of the base above the lowest contact point at the start, as a part of what it was at the start. The base
-            is where the centre of mass is at the start, as a point of the base: its origin may be anywhere, on the
-            ground too.
-        tilt: rad, of the base's z axis against the start.
-        links: frames that must stay `clearance` (m) above the lowest contact point at the start.
+        height: smallest height of the base above the ground, as a fraction of its initial height. The base is
+            represented
+                by the body point at the initial centre of mass, because the base's origin may be anywhere, even on the
+            ground; the
+            ground is at the lowest contact point at the start.
+        tilt: largest angle between the base's z axis and its initial direction, rad.
+        links: frames that must stay `clearance` (m) above the ground.
     """
 
     height: float = 0.5
@@ -111,7 +113,7 @@ class Fall:
     clearance: float = 0.02
 
     def watcher(self, robot: Robot, contacts: Mapping[str, ContactInfo], q0: Array) -> Callable[[Array], str | None]:
-        """q → why it has fallen, or None."""
+        """Returns a function of q that gives the reason of a fall, or None."""
         for link in self.links:
             if link not in robot.frames:
                 raise unknown_name("frame", link, robot.frames)
@@ -137,19 +139,19 @@ class Fall:
 
 
 def _up(q: Array) -> Array:
-    """The base's z axis in the world."""
+    """Returns the base's z axis in the world."""
     w, x, y, z = q[3:7].tolist()
     return np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
 
 
 def _level(q: Array) -> Array:
-    """The world's z axis in the base: heights of its points."""
+    """Returns the world's z axis in the base, which gives heights of its points."""
     w, x, y, z = q[3:7].tolist()
     return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
 
 
 def as_kind(kind: Any, given: Any) -> Any:
-    """The object, or one made of a dictionary of its fields."""
+    """Returns the object itself, or one built from a dictionary of its fields."""
     if isinstance(given, kind):
         return given
     names = [f.name for f in fields(kind)]

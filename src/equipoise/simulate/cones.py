@@ -1,10 +1,11 @@
-"""Coulomb friction and unilateral contact as one problem: which impulses at the contact points?
+"""Solves Coulomb friction and unilateral contact as one problem in the impulses at the contact points.
 
     u = G p + c,    0 ≤ u_n ⊥ p_n ≥ 0,    |p_t| ≤ μ p_n,    p_t against u_t, and at the edge of the cone where u_t ≠ 0
 
-With de Saxcé's trick all of it is one statement about the cone K of friction and its dual: p ∈ K, u + μ|u_t| n ∈ K*,
-p · (u + μ|u_t| n) = 0. It is solved by the alternating direction method of multipliers, one eigenvalue problem for all
-iterations, and certified by its residual.
+With de Saxcé's change of variables this becomes one complementarity problem of the friction cone K and its dual K*:
+p ∈ K, u + μ|u_t| n ∈ K*, p · (u + μ|u_t| n) = 0. It is solved by ADMM with a single eigendecomposition for all
+iterations;
+the residual certifies the solution.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ import numpy as np
 
 Array = np.ndarray
 ITERATIONS = 1000
-TOLERANCE = 1e-9  # of the largest approach speed
-EVERY = 10  # iterations between two looks at the residual
+TOLERANCE = 1e-9  # × largest approach speed
+EVERY = 10  # iterations between two checks of the residual
 
 
 @dataclass(frozen=True, eq=False)
 class ConeSolution:
-    """Impulses p, (k, 3) as (normal, tangent, tangent), velocities u = G p + c, and how well they solve the problem.
+    """Impulses p, (k, 3) as (normal, tangent, tangent), velocities u = G p + c, and the residual.
 
-    `residual` is |p − proj_K(p − (u + μ|u_t| n)/g)| · g, g the size of G: a velocity, m/s, zero at an exact solution.
+    `residual` is |p − proj_K(p − (u + μ|u_t| n)/g)| · g with g = tr G / k; a velocity in m/s, zero for an exact
+    solution.
     """
 
     impulse: Array
@@ -34,7 +36,7 @@ class ConeSolution:
 
 
 def project(p: Array, mu: Array) -> Array:
-    """The nearest points of the cones |p_t| ≤ μ p_n, (k, 3)."""
+    """Returns the nearest points of the cones |p_t| ≤ μ p_n, (k, 3)."""
     n, size = p[:, 0], np.hypot(p[:, 1], p[:, 2])
     edge = np.maximum(0.0, (n + mu * size) / (1 + mu * mu))
     inside, below = size <= mu * n, mu * size <= -n
@@ -44,7 +46,7 @@ def project(p: Array, mu: Array) -> Array:
 
 
 def residual(G: Array, c: Array, mu: Array, p: Array) -> tuple[float, Array]:
-    """(residual, u) of impulses p."""
+    """Returns (residual, u) of impulses p."""
     u = (G @ p.ravel()).reshape(-1, 3) + c
     g = float(np.trace(G)) / len(G)
     moved = p - _corrected(u, mu) / g
@@ -52,7 +54,7 @@ def residual(G: Array, c: Array, mu: Array, p: Array) -> tuple[float, Array]:
 
 
 def _corrected(u: Array, mu: Array) -> Array:
-    """u + μ|u_t| n."""
+    """Returns u + μ|u_t| n."""
     result = u.copy()
     result[:, 0] += mu * np.hypot(u[:, 1], u[:, 2])
     return result
@@ -67,12 +69,12 @@ def solve_cones(
     tolerance: float = TOLERANCE,
     iterations: int = ITERATIONS,
 ) -> ConeSolution:
-    """Impulses for G (3k, 3k), positive semi-definite, and velocities c (k, 3) without impulses.
+    """Solves for the impulses, given G (3k, 3k), positive semi-definite, and the velocities c (k, 3) without impulses.
 
     Args:
-        mu: friction of each point, (k,).
-        start: impulses to start from, those of the last step, say.
-        tolerance: of the residual, relative to the largest |c|.
+        mu: friction coefficient of each point, (k,).
+        start: initial guess of the impulses, such as those of the previous step.
+        tolerance: limit of the residual, relative to the largest |c|.
     """
     size = max(float(np.abs(c).max(initial=0.0)), 1e-9)
     values, Q = np.linalg.eigh(G)
@@ -84,7 +86,7 @@ def solve_cones(
     while value > tolerance * size and count < iterations:
         z_old = p
         for _ in range(EVERY):
-            s = mu * np.hypot(y[:, 1], y[:, 2])  # where it ends, the tangential part of −y is u_t
+            s = mu * np.hypot(y[:, 1], y[:, 2])  # at convergence the tangential part of −y equals u_t
             right = rho * p - y - c
             right[:, 0] -= s
             x = (Q @ ((right.ravel() @ Q) / (values + rho))).reshape(-1, 3)
@@ -99,7 +101,9 @@ def solve_cones(
 def _best_start(
     G: Array, c: Array, mu: Array, values: Array, Q: Array, start: Array | None
 ) -> tuple[Array, float, Array]:
-    """(p, residual, u): impulses that stop every point, which often is the solution already, or those of the last
+    """Returns (p, residual, u) of the better initial guess.
+
+    The guesses are the impulses that stop every point, which often solve the problem, and those of the previous
     step."""
     counting = values > 1e-12 * values[-1]
     stop = -(Q @ (np.where(counting, 1 / np.where(counting, values, 1.0), 0.0) * (c.ravel() @ Q))).reshape(-1, 3)
@@ -109,14 +113,14 @@ def _best_start(
 
 
 def _first_weight(values: Array) -> float:
-    """Geometric mean of the smallest and largest eigenvalues that count."""
+    """Returns the geometric mean of the smallest and largest non-negligible eigenvalues."""
     top = float(values[-1])
     counting = values[values > 1e-9 * top]
     return float(np.sqrt(counting[0] * top)) if top > 0 else 1.0
 
 
 def _balanced(rho: float, primal: float, dual: float, values: Array) -> float:
-    """More weight where p and its projection differ, less where they crawl."""
+    """Adapts the penalty ρ: larger if the primal residual dominates, smaller if the dual one does."""
     if primal > 5 * dual:
         rho *= 3.0
     elif dual > 5 * primal:

@@ -1,4 +1,4 @@
-"""Where a robot may touch: named frames with points on them."""
+"""Contacts of a robot: named frames with points that can touch."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-# frames, (frame, points), or what has a frame and points; by name or not
+# frames, pairs (frame, points), or objects with `frame` and `points`; with or without names
 Contacts = Mapping[str, object] | Sequence[object]
-FRICTION = 0.8  # where nobody says otherwise
+FRICTION = 0.8  # default friction coefficient
 
 
 @dataclass(frozen=True, eq=False)
 class ContactInfo:
-    """A contact as a plant sees it.
+    """A contact as used by plants: points of one frame and their friction.
 
     Attributes:
-        frame: of the robot.
-        points: those that can touch, (k, 3), in the axes of the frame, m.
-        friction: coefficient of Coulomb's law.
+        frame: frame of the robot.
+        points: points that can touch, in the frame's axes, (k, 3) m.
+        friction: coefficient of Coulomb friction.
     """
 
     frame: str
@@ -45,12 +45,13 @@ class ContactInfo:
 
 
 def contacts_of(robot: Robot, given: Any, friction: float | None = None) -> dict[str, ContactInfo]:
-    """Contacts by name, from what a user may write.
+    """Returns contacts by name from the forms that users may write.
 
     Args:
-        given: a mapping from names, or a sequence, of: a frame's name (its origin touches), (frame, points), or an
-            object with `frame`, `points` and perhaps `name` and `friction`, such as a contact of a controller.
-        friction: of all contacts, instead of their own.
+        given: a mapping from names, or a sequence, of: a frame name (its origin touches), (frame, points), or an object
+            with
+            `frame`, `points` and optionally `name` and `friction`, such as a contact of a controller.
+        friction: replaces the friction of all contacts.
     """
     items = given.items() if isinstance(given, Mapping) else ((None, item) for item in given or ())
     result: dict[str, ContactInfo] = {}
@@ -77,13 +78,13 @@ def _parts(item: Any) -> tuple[str, Any, float]:
 
 
 class ContactPoints:
-    """All points of all contacts, one below the other, and how they move with the robot.
+    """All contact points of a robot, stacked, with their kinematics.
 
     Attributes:
-        frames: those that carry points, each once.
+        frames: frames with points, without repetition.
         parts: contact → rows of its points.
-        friction: of each point, (count,).
-        names: contact of each point, (count,).
+        friction: friction coefficient of each point, (count,).
+        names: contact name of each point, (count,).
     """
 
     robot: Robot
@@ -106,7 +107,7 @@ class ContactPoints:
         self._local = np.concatenate([np.zeros((0, 3)), *(info.points for info in contacts.values())])[:, :, None]
 
     def arms(self, q: Array) -> tuple[Array, Array]:
-        """(points from their frame's origin in world axes, points in the world), each (count, 3)."""
+        """Returns (points relative to their frame's origin in world axes, points in the world), each (count, 3)."""
         if not self.count:
             return np.zeros((0, 3)), np.zeros((0, 3))
         X = np.array([self.robot.pose(q, frame) for frame in self.frames])[self._frame]
@@ -114,26 +115,27 @@ class ContactPoints:
         return arms, arms + X[:, :3, 3]
 
     def jacobian(self, q: Array, arms: Array) -> Array:
-        """(count, 3, nv) with velocities of the points = J v."""
+        """Returns J, (count, 3, nv); the velocities of the points are J v."""
         if not self.count:
             return np.zeros((0, 3, self.robot.nv))
         J = np.array([self.robot.jacobian(q, frame) for frame in self.frames])[self._frame]
         return J[:, :3] - _skew(arms) @ J[:, 3:]
 
     def bias(self, q: Array, v: Array, arms: Array) -> Array:
-        """J̇ v, (count, 3)."""
+        """Returns J̇ v of the points, (count, 3)."""
         bias = np.array([self.robot.bias_acceleration(q, v, frame) for frame in self.frames])[self._frame]
         w = np.array([self.robot.velocity(q, v, frame) for frame in self.frames])[self._frame, 3:]
         return bias[:, :3] + cross(bias[:, 3:], arms) + cross(w, cross(w, arms))
 
     def wrenches(self, forces: Array, arms: Array) -> dict[str, Array]:
-        """Force and torque of each contact at its frame's origin, world axes, from forces at the points, (count, 3)."""
+        """Returns the wrench of each contact at its frame's origin, world axes, from forces at the points, (count,
+        3)."""
         wrenches = np.concatenate([forces, cross(arms, forces)], axis=1)
         return {name: wrenches[rows].sum(0) for name, rows in self.parts.items()}
 
 
 def cross(a: Array, b: Array) -> Array:
-    """a × b for rows; NumPy's own takes ten times as long on few of them."""
+    """Returns a × b row by row; about ten times faster than numpy.cross for few rows."""
     turned = np.empty(a.shape)
     x, y, z = a.T
     u, v, w = b.T
@@ -144,14 +146,14 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def _skew(w: Array) -> Array:
-    """w^ for rows, (k, 3, 3)."""
+    """Returns the cross-product matrices of rows, (k, 3, 3)."""
     S = np.zeros((len(w), 3, 3))
     S[:, 2, 1], S[:, 0, 2], S[:, 1, 0] = w[:, 0], w[:, 1], w[:, 2]
     return S - S.transpose(0, 2, 1)
 
 
 def axes_of(normals: Array) -> Array:
-    """(k, 3, 3): rows normal, first and second tangent, right-handed; z, x, y on level ground."""
+    """Returns contact axes, (k, 3, 3): rows normal, first and second tangent, right-handed; z, x, y on level ground."""
     x = np.where(np.abs(normals[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
     axes = np.empty((len(normals), 3, 3))
     first = x - np.sum(x * normals, axis=1, keepdims=True) * normals

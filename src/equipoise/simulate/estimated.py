@@ -1,4 +1,4 @@
-"""Controllers on estimates only: realistic sensors and motors, and a controller that never sees the true state."""
+"""Runs controllers on estimates: realistic sensors and motors, so that the controller never sees the true state."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from .scenario_build import Built
 
-START = 1e-3  # rad, m/s, m: how well a robot knows where it stands when it is switched on
+START = 1e-3  # rad, m/s, m: uncertainty of the robot's state at switch-on
 
 
 def driven(robot: Robot, controller: Commanding) -> JointCommander:
-    """A controller for joint drives, which push against friction that the model does not know."""
+    """Wraps a controller for joint drives, whose PD loops compensate unmodelled friction."""
     kp, kd = Actuators.realistic(robot).drive_gains(robot)
     return JointCommander(controller, kp, kd)
 
 
 def on_estimates(robot: Robot, contacts: Sequence[Contact], *, forces: bool = False) -> dict[str, Any]:
-    """Options of `eq.simulate` that put sensors, an estimator and motors between a plant of torques and a controller.
+    """Returns options of `eq.simulate` that insert realistic sensors, an estimator and motors.
 
     Args:
-        robot: with a floating base.
-        contacts: where it may touch.
-        forces: whether the contacts measure their forces; else they are known by the torques of the joints alone.
+        robot: a robot with a floating base.
+        contacts: contacts of the robot.
+        forces: whether the feet have force sensors; otherwise contact is detected from joint torques.
     """
     sensors = Sensors.realistic(forces=forces)
     prior = Prior(START, START, START, sensors.imu.gyroscope_bias, sensors.imu.accelerometer_bias)
@@ -41,7 +41,7 @@ def on_estimates(robot: Robot, contacts: Sequence[Contact], *, forces: bool = Fa
 
 
 def estimated_options(built: Built, *, forces: bool = False) -> dict[str, Any]:
-    """`on_estimates` of a scenario, if it can be."""
+    """Returns the options of `on_estimates` for a scenario; raises ModelError if it cannot run on estimates."""
     robot = built.robot
     if not robot.floating or built.options["plant"] == "kinematic":
         raise ModelError(

@@ -1,4 +1,4 @@
-"""Whether a run did what its scenario asked: each check with what was wanted and what came."""
+"""Checks whether a run reached the goals of its scenario."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from .scenario_build import Built
 
 Array = np.ndarray
-PUSH_ERROR = 0.3  # of a push's momentum: small pushes drawn from the seed may come at the same time
-EVERY = 5  # rows from one look at places to the next; speeds are far below 1 m/s
-SLACK = 1e-9  # of torques against limits: rounding
-SOLVED = ("optimal", "relaxed", "none")  # statuses of a step that was solved, or of a controller without any
+PUSH_ERROR = 0.3  # × momentum of the push, tolerance; random pushes may act at the same time
+EVERY = 5  # rows between two checks of positions; speeds are far below 1 m/s
+SLACK = 1e-9  # tolerance of torque limits, for rounding
+SOLVED = ("optimal", "relaxed", "none")  # statuses that count as solved; "none" is a controller without a solver
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was wanted."""
+    """One requirement, with the wanted and the actual value."""
 
     name: str
     good: bool
@@ -45,16 +45,16 @@ class Verdict:
 
     @property
     def reached(self) -> bool:
-        """Whether all are good."""
+        """Whether all checks passed."""
         return all(check.good for check in self.checks)
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What was not good."""
+        """Texts of the failed checks."""
         return tuple(str(check) for check in self.checks if not check.good)
 
     def as_plain(self) -> dict[str, Any]:
-        """For JSON."""
+        """Returns the verdict as JSON data."""
         checks = [{"name": c.name, "good": c.good, "came": c.came, "wanted": c.wanted} for c in self.checks]
         return {"reached": self.reached, "checks": checks}
 
@@ -64,7 +64,7 @@ class Verdict:
 
 
 def judged(run: Run, built: Built, actuators: Actuators | None = None) -> Verdict:
-    """The verdict on a run of a scenario; `actuators` are those of the run, if it had any."""
+    """Returns the verdict on a run of a scenario; `actuators` are those used in the run, if any."""
     return Verdict((*_always(run, built, actuators), *(_goal(run, built, item) for item in built.scenario.goal)))
 
 
@@ -92,8 +92,9 @@ def _always(run: Run, built: Built, actuators: Actuators | None) -> Iterator[Che
 
 
 def _torques(run: Run, actuators: Actuators | None) -> Check:
-    """Motors cut what is above their limits, and tell: then it was above. Dry friction of a joint comes on top of its
-    motor."""
+    """Checks joint torques against the effort limits, plus Coulomb friction.
+
+    Clipped torques fail too: motors log an event when a command exceeded the limit."""
     limit = np.array(run.robot.limits.effort)
     if actuators is not None:
         limit[6 if run.robot.floating else 0 :] += actuators.array(run.robot, "coulomb")
@@ -110,7 +111,8 @@ def _torques(run: Run, actuators: Actuators | None) -> Check:
 
 
 def _margins(run: Run, built: Built) -> Check:
-    """From configurations, by the robot's geometry: what the controller says of its own margins is not asked."""
+    """Checks the margins of joint limits and constraints from recorded configurations, not from the controller's
+    report."""
     worst, name = _joint_margin(run)
     rows, margins = _rows(run), {name: worst}
     q, t = np.ascontiguousarray(run.q[rows]), run.t[rows]
@@ -123,7 +125,7 @@ def _margins(run: Run, built: Built) -> Check:
 
 
 def _pushes(run: Run, built: Built) -> Iterator[Check]:
-    """The momentum that each push of the file brought: what came, less what contacts and gravity gave."""
+    """Checks that each push of the scenario transferred its momentum, after subtracting contacts and gravity."""
     mass, gravity = run.robot.mass, np.asarray(run.robot.model.gravity)
     felt = sum((np.nan_to_num(wrench[:, :3]) for wrench in run.measured.values()), np.zeros((len(run.t), 3)))
     for push in built.options.get("pushes", ()):
@@ -141,7 +143,7 @@ def _pushes(run: Run, built: Built) -> Iterator[Check]:
 
 
 def _joint_margin(run: Run) -> tuple[float, str]:
-    """Least distance of a joint from its limits, and which."""
+    """Returns the smallest distance of a joint from its limits, and its label."""
     best, where = np.inf, "joint limits"
     for name, joint in run.robot.joints.items():
         if joint.mimic is None and joint.type.nq == 1 and not (run.robot.floating and joint.q.start == 0):
@@ -157,7 +159,7 @@ def _rows(run: Run) -> Array:
 
 
 def _penetration(run: Run, built: Built) -> Check:
-    """How deep points of contact are in the ground and in obstacles."""
+    """Checks how deep contact points penetrate the ground and obstacles."""
     world = solids(built.options["obstacles"], built.options.get("ground", GROUND))
     points, deepest, name = ContactPoints(run.robot, run.contacts), 0.0, "none touches"
     for k in _rows(run) if points.count and world else ():
@@ -178,7 +180,7 @@ def _goal(run: Run, built: Built, item: TomlItem) -> Check:
 
 
 def _place_goal(run: Run, built: Built, item: TomlItem, places: Array, rows: Array, what: str) -> Check:
-    """A point that must be somewhere: at the end, once, always, or at a time; and for how long."""
+    """Checks the position of a point: at the end, once, always or at a given time, and for how long."""
     o, start = item.options, places[0]
     if "at" in o:
         at = built.scale * np.asarray(o["at"])
@@ -207,8 +209,8 @@ def _when(when: Any) -> str:
 
 
 def _over(error: Array, t: Array, when: Any, hold: float) -> float:
-    """The error that counts: the largest within the time asked for; where once is enough, of the best stretch of `hold`
-    s."""
+    """Returns the error that counts: the largest in the requested time; for "once", the largest of the best `hold`
+    seconds."""
     if when == "always":
         return float(error.max())
     if when == "end":
@@ -236,7 +238,7 @@ def _com(run: Run, built: Built, item: TomlItem) -> Check:
 
 
 def _beyond(run: Run, built: Built, item: TomlItem) -> Check:
-    """How far a frame, or "com", is outside the polygon of contacts, seen from above."""
+    """Checks how far a frame (or "com") is outside the support polygon of contacts, seen from above."""
     o, rows = item.options, _rows(run)
     frame, names = o["frame"], o["contacts"]
     contacts = ContactPoints(run.robot, {name: run.contacts[name] for name in names})
@@ -254,7 +256,7 @@ def _beyond(run: Run, built: Built, item: TomlItem) -> Check:
 
 
 def _outside(corners: Array, p: Array) -> float:
-    """Distance of p from the hull of corners; negative inside."""
+    """Returns the distance of p from the convex hull of corners; negative inside."""
     from scipy.spatial import ConvexHull
 
     hull = ConvexHull(corners)
@@ -268,7 +270,7 @@ def _outside(corners: Array, p: Array) -> float:
 
 
 def _load(run: Run, built: Built, item: TomlItem) -> Check:
-    """Force that a contact carries, as a part of the weight."""
+    """Checks the force on a contact, as a fraction of the weight."""
     o = item.options
     contact, least = o["contact"], o.get("least", 0.05)
     weight = run.robot.mass * float(np.linalg.norm(run.robot.model.gravity))
@@ -290,7 +292,7 @@ def _load(run: Run, built: Built, item: TomlItem) -> Check:
 
 
 def _upright(run: Run, built: Built, item: TomlItem) -> Check:
-    """Angle of a frame's z axis from where it was at the start."""
+    """Checks the angle between a frame's z axis and its initial direction."""
     o, rows = item.options, _rows(run)
     z = run.robot.pose(np.ascontiguousarray(run.q[rows]), o["frame"])[:, :3, 2]
     tilt = np.arccos(np.clip(z @ z[0], -1.0, 1.0))
@@ -304,8 +306,9 @@ def _upright(run: Run, built: Built, item: TomlItem) -> Check:
 
 
 def _held(run: Run, built: Built, item: TomlItem) -> Check:
-    """How far a frame has moved in the axes of another since the start: what both hold would be torn or squeezed by
-    that."""
+    """Checks how far a frame has moved relative to another frame since the start.
+
+    An object held by both frames would be stretched or squeezed by that distance."""
     o, rows = item.options, _rows(run)
     q = np.ascontiguousarray(run.q[rows])
     X, Y = run.robot.pose(q, o["seen_from"]), run.robot.pose(q, o["frame"])

@@ -1,11 +1,10 @@
-"""The hard plant: rigid contact with Coulomb friction by time stepping at the level of velocities (Moreau's midpoint
-rule).
+"""The hard plant: rigid contact with Coulomb friction by velocity-level time stepping (Moreau's midpoint rule).
 
     q_M = q + dt/2 v,   M (v⁺ − v) = dt (tau − h) + Jᵀ p,   q⁺ = q_M + dt/2 v⁺
 
-with impulses p over the step that satisfy complementarity, 0 ≤ u_n + e u_n⁻ ⊥ p_n ≥ 0 [ETH19, slide 20], and Coulomb's
-law. Impacts and lasting contact are the same thing here, and no event is looked for; penetration that is left is
-projected away.
+where the impulses p over the step satisfy complementarity, 0 ≤ u_n + e u_n⁻ ⊥ p_n ≥ 0 [ETH19, slide 20], and Coulomb's
+law. Impacts and lasting contact are treated alike, without event detection; remaining penetration is removed by
+projection.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-NEAR = 1e-5  # m: points nearer to the ground take part
-SLOW = 1e-2  # m/s: slower approaches do not rebound
-DOUBTFUL = 1e-6  # m/s: a residual of the contact problem that is logged as an event
+NEAR = 1e-5  # m; points closer to the ground enter the contact problem
+SLOW = 1e-2  # m/s; slower approaches do not rebound
+DOUBTFUL = 1e-6  # m/s; a larger residual of the contact problem is logged as an event
 
 
 class HardPlant(OwnPlant):
-    """Complementarity time stepping.
+    """A plant with rigid contacts, integrated by complementarity time stepping.
 
     Args:
         contacts: frames or points that may touch, see `contacts_of`.
-        restitution: e of impacts, 0 to 1.
-        substeps: steps of the method in one step of the plant.
-        ground, obstacles, friction: as of every plant.
+        restitution: coefficient of restitution e of impacts, 0 to 1.
+        substeps: integration steps in one step of the plant.
+        ground, obstacles, friction: as for every plant.
 
-    `solution` is that of the last contact problem, with its residual.
+    `solution` is the last contact problem's solution, with its residual.
     """
 
     v: Array
@@ -59,12 +58,12 @@ class HardPlant(OwnPlant):
         self._impulse = np.zeros((self.points.count, 3))
 
     def reset(self, q: Array, v: Array) -> PlantState:
-        """Start anew at time 0; the last impulses are forgotten."""
+        """Resets the plant to a state at time 0 and forgets the last impulses."""
         self._impulse[:], self.solution = 0.0, None
         return super().reset(q, v)
 
     def step(self, tau: Array, dt: float, wrenches: Wrenches = NO_WRENCHES) -> PlantState:
-        """Advance by dt under constant tau."""
+        """Advances by dt under constant tau."""
         total, events = np.zeros((self.points.count, 3)), []
         for _ in range(self.substeps):
             total += self._substep(tau, dt / self.substeps, wrenches)
@@ -74,7 +73,7 @@ class HardPlant(OwnPlant):
         return PlantState(self.q, self.v, self.t, self.points.wrenches(total / dt, arms), tuple(events[:1]))
 
     def _substep(self, tau: Array, h: float, wrenches: Wrenches) -> Array:
-        """One step of Moreau's rule; impulses at all points in world axes."""
+        """Performs one step of Moreau's rule; returns the impulses at all points in world axes."""
         robot = self.robot
         q = robot.integrate(self.q, self.v, h / 2)
         M = robot.mass_matrix(q)
@@ -96,8 +95,9 @@ class HardPlant(OwnPlant):
         return impulses
 
     def _contact(self, M: Array, J: Array, v: Array, drag: Array, near: Array, room: Array) -> tuple[Array, Array]:
-        """(velocity after, impulses (k, 3) in contact axes). Slow points may come down as fast as they have room
-        for."""
+        """Solves the contact problem; returns (velocity after, impulses (k, 3) in contact axes).
+
+        Points that approach slowly may close their remaining gap within the step."""
         rows = J.reshape(-1, J.shape[-1])
         L = np.linalg.cholesky(M)
         B = np.linalg.solve(L, rows.T).T
@@ -109,7 +109,7 @@ class HardPlant(OwnPlant):
         return v + np.linalg.solve(L.T, B.T @ self.solution.impulse.ravel()), self.solution.impulse
 
     def _lifted(self, q: Array, M: Array, t: float) -> Array:
-        """q with the points that are inside something put on its surface, by the smallest motion in the metric of M."""
+        """Moves penetrating points back to the surface by the smallest motion in the metric of M; returns q."""
         if not self.points.count:
             return q
         arms, places = self.points.arms(q)

@@ -1,12 +1,12 @@
-"""The ideal plant: contacts are constraints. They hold without slip, open when they would have to pull, close with an
-impact.
+"""The ideal plant: contacts are constraints that do not slip, open under tension and close with an impact.
 
 While a contact is closed its points do not move, M a + h = tau + Jᵀ λ with J a = −J̇v, and the normal forces satisfy
 
     r̈_n ≥ 0,   λ_n ≥ 0,   r̈_n λ_n = 0                                  [ETH19, slide 20]
 
-Friction has no limit here: what a contact would need is logged as an event. Between events the motion is integrated to
-fourth order, then positions and velocities are projected on the constraints, in the metric of M: nothing drifts.
+Friction is unlimited here; if a contact would need more friction than it has, an event is logged. Between events the
+motion is integrated with fourth order, then positions and velocities are projected onto the constraints in the metric
+of M, so that nothing drifts.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-TOUCHING = 1e-4  # m: a point that starts nearer to the ground stands on it
-BURIED = 5e-3  # m: a point that starts deeper in the ground cannot be meant
-CLOSES = 1e-9  # m of penetration at which an open point has reached the ground
-PULLS = 1e-9  # of the largest force: a smaller pull is rounding
-OPENS = 1e-7  # m/s² relative to 1 + |a|: a point that accelerates away faster has opened
-SLOW = 1e-2  # m/s: slower impacts do not rebound, else a ball would bounce for ever in no time
-TURN = 0.02  # rad that a joint or the base may turn in one step of the integrator
-EVENTS = 20  # openings and closings in one step; beyond, the rest of the step runs without them
-RANK = 1e-12  # of the largest eigenvalue of J M⁻¹ Jᵀ: rows below it repeat others
-FORCES_SOFTNESS = 1e-10  # of the largest compliance: makes redundant normal forces unique
+TOUCHING = 1e-4  # m; a point that starts closer to the ground is in contact
+BURIED = 5e-3  # m; a point that starts deeper in the ground is an error
+CLOSES = 1e-9  # m of penetration at which an open point counts as landed
+PULLS = 1e-9  # × largest force; a smaller tension is rounding
+OPENS = 1e-7  # m/s², × (1 + |a|); a point that accelerates away faster has opened
+SLOW = 1e-2  # m/s; slower impacts do not rebound, else a ball would bounce infinitely often
+TURN = 0.02  # rad, largest rotation of a joint or the base in one integration step
+EVENTS = 20  # openings and closings per step; after these, the rest of the step runs without events
+RANK = 1e-12  # × largest eigenvalue of J M⁻¹ Jᵀ; smaller ones belong to redundant rows
+FORCES_SOFTNESS = 1e-10  # × largest compliance; makes redundant normal forces unique
 
 
 class IdealPlant(OwnPlant):
-    """Contacts as constraints.
+    """A plant whose contacts are ideal constraints.
 
     Args:
         contacts: frames or points that may touch, see `contacts_of`.
-        restitution: e of impacts, 0 (the contact stays) to 1 (no energy is lost).
+        restitution: coefficient of restitution e of impacts: 0, the contact stays, to 1, no energy is lost.
         integrator: "rk4", "midpoint" or "euler".
-        ground, obstacles, friction: as of every plant; friction is only watched.
+        ground, obstacles, friction: as for every plant; friction is only monitored.
     """
 
     t: float
@@ -75,7 +75,8 @@ class IdealPlant(OwnPlant):
         self._slipping: set[str] = set()
 
     def reset(self, q: Array, v: Array) -> PlantState:
-        """Points near the ground stand on it; velocities that would take them into it end in an impact at once."""
+        """Resets the plant at time 0; points near the ground are in contact, and approaching ones end in an impact
+        at once."""
         super().reset(q, v)
         self._free()
         _, places = self.points.arms(self.q)
@@ -93,7 +94,7 @@ class IdealPlant(OwnPlant):
     # --- a step ---------------------------------------------------------------------------------------------------
 
     def step(self, tau: Array, dt: float, wrenches: Wrenches = NO_WRENCHES) -> PlantState:
-        """Advance by dt under constant tau and constant pushes."""
+        """Advances by dt under constant tau and constant pushes."""
         left, events, impulse = dt, list[str](), np.zeros((self.points.count, 3))
         for k in range(EVENTS):
             opened, forces = self._opened(tau, wrenches)
@@ -110,11 +111,11 @@ class IdealPlant(OwnPlant):
         return PlantState(self.q, self.v, self.t, self.points.wrenches(mean, arms), tuple(events))
 
     def _advance(self, tau: Array, wrenches: Wrenches, h: float, *, watch: bool) -> tuple[float, list[str]]:
-        """Move for h seconds, or until a point reaches the ground; (seconds moved, events)."""
+        """Moves for h seconds or until a point lands; returns (seconds moved, events)."""
         q, v = self._moved(tau, wrenches, h)
         leaving = bool(
             self._reached(self.q, self.t).any()
-        )  # a point that left too slowly to be out: it is awaited on its way back
+        )  # a point that left too slowly to clear the threshold; only its return counts as landing
         if not watch or not self._arrives(q, v, self.t + h, leaving):
             self.q, self.v, self.t = q, v, self.t + h
             return h, []
@@ -139,10 +140,10 @@ class IdealPlant(OwnPlant):
             q, v = self._projected(q, v)
         return q, v
 
-    # --- held points ----------------------------------------------------------------------------------------------
+    # --- closed points --------------------------------------------------------------------------------------------
 
     def _held(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Rows (normal, tangents) of the closed points, (3k, nv), and their bias, (3k,)."""
+        """Returns the Jacobian rows (normal, tangents) of the closed points, (3k, nv), and their bias, (3k,)."""
         axes = self._axes[self.closed]
         arms, _ = self.points.arms(q)
         J = axes @ self.points.jacobian(q, arms)[self.closed]
@@ -164,10 +165,10 @@ class IdealPlant(OwnPlant):
         return held if self.closed.any() else free
 
     def _projected(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """The nearest configuration and velocity, in the metric of M, that keep the closed points where they are."""
+        """Returns the nearest configuration and velocity, in the metric of M, that satisfy the closed contacts."""
         if not self.closed.any():
             return q, v
-        for _ in range(2):  # Newton's method; drift is small, so the second step only confirms
+        for _ in range(2):  # Newton's method; the drift is small, so the second iteration only confirms
             arms, places = self.points.arms(q)
             axes, nv = self._axes[self.closed], self.robot.nv
             J = (axes @ self.points.jacobian(q, arms)[self.closed]).reshape(-1, nv)
@@ -181,7 +182,7 @@ class IdealPlant(OwnPlant):
     # --- opening --------------------------------------------------------------------------------------------------
 
     def _opened(self, tau: Array, wrenches: Wrenches) -> tuple[list[str], Array]:
-        """Let go of points that would have to pull; (their contacts' names, forces at all points in world axes)."""
+        """Opens points under tension; returns (names of contacts that left, forces at all points in world axes)."""
         before, forces = self.closed.copy(), np.zeros((self.points.count, 3))
         while self.closed.any():
             J, bias = self._held(self.q, self.v)
@@ -198,20 +199,20 @@ class IdealPlant(OwnPlant):
     # --- closing --------------------------------------------------------------------------------------------------
 
     def _reached(self, q: Array, t: float) -> Array:
-        """Which open points have reached the ground."""
+        """Returns which open points have landed."""
         if self.closed.all():
             return np.zeros_like(self.closed)
         return ~self.closed & (gaps(self.world, self.points.arms(q)[1], t).distance < -CLOSES)
 
     def _arrives(self, q: Array, v: Array, t: float, leaving: bool) -> bool:
-        """Whether an open point has reached the ground; with `leaving`, also that it moves into it."""
+        """Whether an open point has landed; with `leaving`, it must also be moving into the ground."""
         reached = self._reached(q, t)
         if leaving and reached.any():
             reached &= self._normal_speeds(q, v) <= 0
         return bool(reached.any())
 
     def _normal_speeds(self, q: Array, v: Array) -> Array:
-        """How fast all points move away from what is nearest to them, m/s."""
+        """Returns the speeds of all points away from the nearest surface, m/s."""
         arms, places = self.points.arms(q)
         return np.einsum("ki,kij,j->k", gaps(self.world, places, self.t).normal, self.points.jacobian(q, arms), v)
 
@@ -223,9 +224,9 @@ class IdealPlant(OwnPlant):
         self.closed = self.closed | which
 
     def _strike(self) -> list[str]:
-        """The impact of the points that have reached the ground, with all others that are closed [ETH19, slide 26].
+        """Applies the impact of the points that have landed, together with all closed ones [ETH19, slide 26].
 
-        Impulses push only: points that would be pulled leave, and those that rebound leave too.
+        Impulses can only push: points that would be pulled open, and points that rebound open too.
         """
         arms, places = self.points.arms(self.q)
         found, J_all = gaps(self.world, places, self.t), self.points.jacobian(self.q, arms)
@@ -249,7 +250,7 @@ class IdealPlant(OwnPlant):
         return [f"{name} strikes the ground at {speed:.3g} m/s" for name, speed in worst.items()]
 
     def _needs_friction(self, forces: Array) -> list[str]:
-        """Contacts whose force has left their friction cone, each logged once."""
+        """Returns events for contacts whose force has left the friction cone, once per contact."""
         events = []
         for name, rows in self.points.parts.items():
             if name in self._slipping or not self.closed[rows].any():
@@ -265,8 +266,7 @@ class IdealPlant(OwnPlant):
 
 
 class _Held:
-    """M and rows J as one small eigenvalue problem, for many steps; `ConstrainedDynamics` says the same with more
-    care."""
+    """Projection by M and constraint rows J; a faster, less general `ConstrainedDynamics`."""
 
     def __init__(self, M: Array, J: Array) -> None:
         self._response = np.linalg.solve(M, J.T)
@@ -275,21 +275,22 @@ class _Held:
         self._inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
 
     def push(self, w: Array) -> Array:
-        """(J M⁻¹ Jᵀ)⁺ w: forces of least norm that change the rates of the rows by w."""
+        """Returns (J M⁻¹ Jᵀ)⁺ w, the minimum-norm forces that change the constraint rates by w."""
         return self._axes @ (self._inverse * (w @ self._axes))
 
     def stop(self, w: Array) -> Array:
-        """The smallest change of velocity, in the metric of M, that changes the rates of the rows by w."""
+        """Returns the smallest change of velocity, in the metric of M, that changes the constraint rates by w."""
         return self._response @ self.push(w)
 
 
 def unilateral(M: Array, J: Array, free: Array) -> tuple[Array, Array]:
-    """Forces λ, normal parts ≥ 0, that stop what `free` says of the rows J; and which points move away all the same.
+    """Returns forces λ with normal parts ≥ 0 that stop the motion `free` of the rows J, and which points open.
 
         J M⁻¹ Jᵀ λ + free = w,   w_n ≥ 0,  λ_n ≥ 0,  w_n λ_n = 0,   w_t = 0
 
-    Rows come in threes: normal, tangent, tangent. First all points are held, with forces of least norm; only if one of
-    them pulls are the inequalities solved, as non-negative least squares in the metric of M.
+    Rows come in threes: normal, tangent, tangent. First all points are closed, with minimum-norm forces; the
+    inequalities
+    are solved, as non-negative least squares in the metric of M, only if a point is under tension.
     """
     lam = -_Held(M, J).push(free)
     if (lam[::3] >= -PULLS * (1 + np.abs(lam).max())).all():
@@ -300,7 +301,8 @@ def unilateral(M: Array, J: Array, free: Array) -> tuple[Array, Array]:
     normal = np.arange(len(J)) % 3 == 0
     B_n, B_t = B[normal], B[~normal]
     w = np.linalg.lstsq(B, free, rcond=1e-10)[0]
-    across = np.eye(B.shape[1]) - np.linalg.pinv(B_t, rcond=1e-10) @ B_t  # what tangential forces cannot do
+    # projector onto directions that tangential forces cannot reach
+    across = np.eye(B.shape[1]) - np.linalg.pinv(B_t, rcond=1e-10) @ B_t
     soft = np.sqrt(FORCES_SOFTNESS) * np.linalg.norm(B_n, 2)
     matrix = np.vstack([across @ B_n.T, soft * np.eye(len(B_n))])
     lam_n = nnls(matrix, np.concatenate([-across @ w, np.zeros(len(B_n))]))[0]

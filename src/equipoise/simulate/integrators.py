@@ -1,7 +1,8 @@
-"""Steps in time on the manifold of configurations: quaternions stay of unit length and no chart is needed.
+"""Time integrators on the configuration manifold: quaternions stay unit length, and no chart is needed.
 
-Each takes (q, v) over a step dt under an acceleration that depends on q and v. Only `robot.integrate`, the flow of a
-constant velocity, touches q: so every joint type is covered, a user's own too. `ORDERS` is what the tests measure.
+Each integrator advances (q, v) by dt for an acceleration that depends on q and v. Only `robot.integrate`, the flow of a
+constant velocity, changes q, so that every joint type is covered, including a user's own. `ORDERS` are the orders that
+the tests measure.
 """
 
 from __future__ import annotations
@@ -22,24 +23,25 @@ Integrator = Callable[["Robot", Array, Array, Acceleration, float], tuple[Array,
 
 
 def semi_implicit_euler(robot: Robot, q: Array, v: Array, acceleration: Acceleration, dt: float) -> tuple[Array, Array]:
-    """v first, then q with the new v: first order, and energy does not drift for long."""
+    """Advances v first, then q with the new v: first order, without long-term energy drift."""
     v = v + dt * acceleration(q, v)
     return robot.integrate(q, v, dt), v
 
 
 def explicit_midpoint(robot: Robot, q: Array, v: Array, acceleration: Acceleration, dt: float) -> tuple[Array, Array]:
-    """Half a step of Euler, then a whole step with what is found there: second order."""
+    """Advances by the explicit midpoint rule: second order."""
     v_half = v + dt / 2 * acceleration(q, v)
     q_half = robot.integrate(q, v, dt / 2)
     return robot.integrate(q, v_half, dt), v + dt * acceleration(q_half, v_half)
 
 
 def runge_kutta_4(robot: Robot, q: Array, v: Array, acceleration: Acceleration, dt: float) -> tuple[Array, Array]:
-    """The classical method of fourth order, without commutators.
+    """Advances by the classical fourth-order Runge–Kutta method in commutator-free form.
 
-    Rotations do not commute, so the velocities of the four stages may not simply be added. The step is split in two
-    flows, one after the other, with weights that bring the fourth order back (Celledoni, Marthinsen and Owren, 2003).
-    In flat coordinates the two flows add up to the classical weights 1/6, 1/3, 1/3, 1/6.
+    Rotations do not commute, so the stage velocities may not simply be added. The step is composed of two flows whose
+    weights restore fourth order (Celledoni, Marthinsen and Owren, 2003). In flat coordinates they add up to the
+    classical
+    weights 1/6, 1/3, 1/3, 1/6.
     """
     a1 = acceleration(q, v)
     q2, v2 = robot.integrate(q, v, dt / 2), v + dt / 2 * a1
@@ -58,7 +60,7 @@ ORDERS = {"euler": 1, "midpoint": 2, "rk4": 4}
 
 
 def integrator(name: str) -> Integrator:
-    """By name: "euler", "midpoint" or "rk4"."""
+    """Returns the integrator named "euler", "midpoint" or "rk4"."""
     if name not in INTEGRATORS:
         raise unknown_name("integrator", name, INTEGRATORS)
     return INTEGRATORS[name]

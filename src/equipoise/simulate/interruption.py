@@ -1,4 +1,4 @@
-"""Ctrl-C that waits: a simulation ends at a whole step, and a file is written to its end."""
+"""Defers Ctrl-C, so that a simulation ends after a whole step and files are written completely."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FrameType
 
 
 class Interruption:
-    """Whether Ctrl-C was pressed. A second one raises KeyboardInterrupt as usual."""
+    """Signal handler that records Ctrl-C in `asked`; a second one raises KeyboardInterrupt as usual."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -23,9 +23,10 @@ class Interruption:
 
 @contextmanager
 def interruption_deferred() -> Iterator[Interruption]:
-    """Defers Ctrl-C within the block, where the caller looks at `asked`; blocks within this one share its answer.
+    """Defers Ctrl-C within the block; the caller polls `asked`. Nested blocks share the outer handler.
 
-    Handlers of others stay in place, and other threads never get the signal: there `asked` is never true.
+    Handlers installed by others stay in place. In threads other than the main one `asked` is never true, because they
+    receive no signals.
     """
     handler = signal.getsignal(signal.SIGINT)
     if isinstance(handler, Interruption):
@@ -44,7 +45,7 @@ def interruption_deferred() -> Iterator[Interruption]:
 
 @contextmanager
 def termination_interrupts() -> Iterator[None]:
-    """Within the block a request to terminate (SIGTERM) is taken like Ctrl-C, and loses no more."""
+    """Treats SIGTERM within the block like Ctrl-C, so that nothing is lost."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -56,7 +57,9 @@ def termination_interrupts() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Asks whoever defers Ctrl-C. It does not raise SIGINT, which processes in the background of a script ignore."""
+    """Forwards SIGTERM to the deferred Ctrl-C handler, if there is one.
+
+    Raising SIGINT would not work, since background processes of a script ignore it."""
     handler = signal.getsignal(signal.SIGINT)
     if not isinstance(handler, Interruption):
         raise KeyboardInterrupt

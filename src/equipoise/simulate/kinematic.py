@@ -1,4 +1,4 @@
-"""The simplest plant: what is commanded happens. For controllers that command velocities."""
+"""The kinematic plant: it follows commanded velocities exactly. For velocity controllers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 class KinematicPlant:
-    """Its step takes a velocity instead of a torque; nothing can push it."""
+    """A plant whose step takes a velocity instead of a torque; pushes have no effect."""
 
     contacts: dict[str, ContactInfo]
     robot: Robot

@@ -1,4 +1,4 @@
-"""The loop: a controller and a plant, sensor noise, delay, pushes, limits of the motors, and the record of it all."""
+"""The simulation loop: controller, plant, sensor noise, delay, pushes, motor limits and the record of the run."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-DRAWN = 1 / 30  # s, between two records of where the controller wants frames
-UNIT = 1e-9  # by which the length of a quaternion may differ from one
+DRAWN = 1 / 30  # s between two records of the controller's frame references
+UNIT = 1e-9  # tolerance of the length of quaternions
 INTERRUPTED = "interrupted by Ctrl-C"
 Controller = Callable[[float, Array, Array], object]
 FALL = Fall()
@@ -64,39 +64,40 @@ def simulate(
     scenario: Mapping[str, object] | None = None,
     **options: object,
 ) -> Run:
-    """Run a controller on a plant and record everything. The same inputs give the same numbers, bit for bit.
+    """Runs a controller on a plant and records everything. The same inputs give bit-identical results.
 
-    Ctrl-C ends the run, not the program: what has run until then is returned, with the outcome "interrupted".
+    Ctrl-C ends the run but not the program: the recorded part is returned with the outcome "interrupted".
 
     Args:
-        controller: `controller(t, q, v)`, its result has `torque` (nv,) and, if it likes, `forces`, `status`,
-            `task_errors`, `margins`; `velocity` on the kinematic plant. Where it has `position` of the joints too, as a
-            `JointCommand` has, drives follow it with its `kp` and `kd`, or those of the actuators, in every step of the
-            plant. Its `reset()` is called first. Where it has its own `dt`, it is called so often, and its command held
-            in between.
+        controller: callable `controller(t, q, v)`. Its result has `torque` (nv,) (`velocity` on the kinematic plant)
+            and
+            optionally `forces`, `status`, `task_errors`, `margins`. If it also has joint targets `position`, like a
+                `JointCommand`, the drives track them with its `kp` and `kd`, or with those of the actuators. Its
+            `reset()` is
+                called first. If the controller has its own `dt`, it is called at that period, and its command is held
+            between.
         plant: "mujoco", "ideal", "hard", "soft", "kinematic", or an object with `reset` and `step`.
         duration: s.
-        dt: s, of one step.
-        seed: of the sensor noise.
-        q0: where it starts, (nq,); if not given, where the controller says (its `q0`, as of `eq.Standing`), else
-            standing.
-        v0: how fast it starts, (nv,); at rest if not given.
-        contacts: frames or points that may touch; those of the controller if not given.
-        obstacles: Plane, Sphere, Capsule, Box, or (one of these, safe distance).
-        shown: others, for the viewer only.
+        dt: time step of the plant, s.
+        seed: seed of the sensor noise.
+        q0: initial configuration, (nq,); default: the controller's `q0`, as of `eq.Standing`, else standing.
+        v0: initial velocity, (nv,); default: at rest.
+        contacts: frames or points that may touch; default: those of the controller.
+        obstacles: Plane, Sphere, Capsule, Box, or pairs (one of these, safety distance).
+        shown: solids that only the viewer shows.
         pushes: external forces.
-        noise: of the sensors; the controller sees it, the record does not. These and `fall` may be
-            given as dictionaries of their fields.
-        estimator: such as `eq.Estimator`: the controller then sees its estimate, made of what the sensors say in every
-            step of the plant, and never the true state. It starts from the true state.
-        sensors: `eq.Sensors`, such as `eq.Sensors.realistic()`; without errors if not given.
-        actuators: `eq.Actuators`: what motors make of the commanded torque; exact if not given. Their rotors are in the
-            plant.
-        delay: steps by which the torque comes late; before the first has come it is that of the first call.
-        fall: when to stop; None: never. It is looked at only where a floating base can fall on something.
-        clip: whether motors stop at their effort limits.
-        scenario: JSON to keep with the run.
-        options: of the plant, see its class: friction, ground, restitution, law, substeps, …
+        noise: `Noise` of the state that the controller sees; the record has the true state. `pushes`, `noise` and
+            `fall`
+            may be given as dictionaries of their fields.
+        estimator: an `eq.Estimator` or similar: the controller then sees its estimate from the sensor readings of every
+            plant step, never the true state. The estimator starts from the true state.
+        sensors: `eq.Sensors`, such as `eq.Sensors.realistic()`; default: without errors.
+        actuators: `eq.Actuators`, the motor model; default: ideal motors. Its rotor inertias are added to the plant.
+        delay: steps by which commands are delayed; until the first one arrives, it is applied from the start.
+        fall: criterion that stops the run; None: never. It is used only if a floating base can fall on something.
+        clip: whether motors clip torques at their effort limits.
+        scenario: JSON data stored with the run.
+        options: options of the plant, see its class: friction, ground, restitution, law, substeps, …
     """
     made = _plant(robot, controller, plant, contacts, obstacles, options, actuators)
     q, v = _start(robot, controller, q0, v0)
@@ -147,7 +148,7 @@ def _pushes(robot: Robot, given: Sequence[Push | Mapping[str, Any]]) -> tuple[Pu
 
 
 def _reset(controller: Any, plant: Any, q: Array, v: Array) -> PlantState:
-    """Both at the start; plants of users may answer what they like."""
+    """Resets controller and plant; a user's plant may return anything."""
     if hasattr(controller, "reset"):
         controller.reset()
     state = plant.reset(q, v)
@@ -155,7 +156,7 @@ def _reset(controller: Any, plant: Any, q: Array, v: Array) -> PlantState:
 
 
 def _start(robot: Robot, controller: Controller, q0: Array | None, v0: Array | None) -> tuple[Array, Array]:
-    """(q, v) as given; else where the controller says that it starts, or standing, at rest."""
+    """Returns the initial (q, v): as given, else the controller's `q0`, else standing; at rest by default."""
     own = getattr(controller, "q0", None)
     usual = own if isinstance(own, np.ndarray) and own.shape == (robot.nq,) else robot.standing()
     return np.array(usual if q0 is None else q0, dtype=float), np.array(
@@ -187,7 +188,7 @@ def _plant(
 
 
 def _counts(duration: float, dt: float, control: float | None) -> tuple[int, int]:
-    """(steps of the plant, steps from one call of the controller to the next)."""
+    """Returns (steps of the plant, plant steps per call of the controller)."""
     if not (0 < dt < np.inf and 0 <= duration < np.inf):
         raise StateError(f"dt is positive and duration not negative, in seconds; got dt={dt!r}, duration={duration!r}")
     every = 1 if control is None else round(control / dt)
@@ -213,7 +214,7 @@ def _watcher(robot: Robot, plant: Any, fall: Fall | None, q0: Array) -> Callable
 
 @contextmanager
 def _bar(progress: bool, steps: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on the terminal, or nothing."""
+    """Shows a progress bar on the terminal, if wanted."""
     if not progress:
         yield lambda k: None
         return
@@ -240,10 +241,10 @@ class _Loop:
     motor: Motor
     perception: Perception | None
     actuators: ActuatorBank | None
-    drifted: bool = False  # whether quaternions of the plant were reported to drift
+    drifted: bool = False  # whether drifting quaternions of the plant were reported
 
     def run(self, state: PlantState, steps: int, tick: Callable[[int], None], interruption: Interruption) -> str:
-        """All steps; how it ended. A status of the controller never ends it."""
+        """Runs all steps; returns how the run ended. A status of the controller never ends it."""
         reported, solution, wanted = set[int](), None, DriveCommand(np.zeros(self.robot.nv))
         for k in range(steps + 1):
             t = k * self.dt
@@ -252,7 +253,8 @@ class _Loop:
             if k % self.every == 0:
                 answer, seconds = self._call(t, state)
                 wanted = self.motor.wanted(answer)
-                solution = getattr(answer, "solution", None) or answer  # of a command to drives, what it was made of
+                # a drive command carries the solution it was made from
+                solution = getattr(answer, "solution", None) or answer
                 for text in getattr(solution, "events", ()):
                     self.record.tell(t, str(text))
             else:
@@ -271,7 +273,7 @@ class _Loop:
             if interruption.asked:
                 return self.ended("interrupted", t, INTERRUPTED)
             try:
-                with np.errstate(over="ignore", invalid="ignore"):  # a plant that diverges says so itself
+                with np.errstate(over="ignore", invalid="ignore"):  # a plant that diverges raises its own error
                     state = self._step(t, acting, reported)
             except (StateError, ConstraintError) as error:
                 return self.ended("failed", t, f"the plant failed: {error}")
@@ -283,7 +285,7 @@ class _Loop:
         return self.ended("completed")
 
     def ended(self, outcome: str, t: float = 0.0, why: str = "") -> str:
-        """The outcome, with its reason and what the motors have to say in the record."""
+        """Records the reason and the motors' report; returns the outcome."""
         if why:
             self.record.tell(t, why)
         if report := self.motor.report():
@@ -291,7 +293,7 @@ class _Loop:
         return outcome
 
     def _record_plan(self, k: int, state: PlantState) -> None:
-        """What the controller does, and now and then where it wants frames and what it draws: for the eye."""
+        """Records the controller's phase and, at a lower rate, its frame references and outlines, for viewers."""
         self.record.enter(k * self.dt, self.plan.phase())
         if k % max(1, round(DRAWN / self.dt)) == 0:
             self.record.references[k] = self.plan.references(state.q)
@@ -309,7 +311,7 @@ class _Loop:
         return solution, perf_counter() - begin
 
     def _seen(self, state: PlantState) -> tuple[Array, Array]:
-        """(q, v) as the controller sees them."""
+        """Returns (q, v) as the controller sees them: estimated, noisy or true."""
         if self.perception is not None:
             return self.perception.q, self.perception.v
         return (state.q, state.v) if self.sense is None else self.sense(state.q, state.v)
@@ -332,7 +334,7 @@ class _Loop:
         return self._unit(t, state)
 
     def _unit(self, t: float, state: PlantState) -> PlantState:
-        """The state with quaternions of unit length; a plant whose own drift away from it is reported once."""
+        """Returns the state with normalised quaternions; a plant whose quaternions drift is reported once."""
         starts = self.robot.tree.quaternions
         lengths = [float(np.linalg.norm(state.q[k : k + 4])) for k in starts]
         if not any(abs(length - 1) > UNIT for length in lengths):

@@ -1,4 +1,4 @@
-"""Runs as MCAP files with Foxglove's messages in protobuf, and the way back.
+"""Writes runs as MCAP files with Foxglove's protobuf messages, and reads them back.
 
 | topic | schema | holds |
 |---|---|---|
@@ -9,7 +9,7 @@
 | /wrenches | equipoise.Wrenches | measured wrench of each contact |
 | /events | foxglove.Log | what happened, in words |
 
-The run itself goes along as an attachment, so that it comes back bit for bit.
+The run itself is attached to the file, so that it can be read back bit for bit.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 ATTACHMENT = "run.npz"
-OURS = {"/imu": "equipoise.Imu", "/wrenches": "equipoise.Wrenches"}  # as JSON: Foxglove has no message for them
-Message = tuple[int, str, Any]  # time in ns, topic, and what is logged
+# topics in JSON, because Foxglove has no message for them
+OURS = {"/imu": "equipoise.Imu", "/wrenches": "equipoise.Wrenches"}
+Message = tuple[int, str, Any]  # time in ns, topic, message
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -75,10 +76,10 @@ def write_mcap(run: Run, path: str | Path, rate: float = 100.0) -> Path:
 
 
 def _messages(run: Run, rate: float, of: Any) -> Iterator[Message]:
-    """Yields time in ns, topic and message of all that a run holds, in the order of time.
+    """Yields (time in ns, topic, message) of a whole run in temporal order.
 
     Args:
-        of: Foxglove's message classes.
+        of: module of Foxglove's message classes.
     """
     drawn = _drawn(run.t, rate)
     streams = [_joint_states(run, of), _transforms(run, drawn, of), _forces(run, drawn, of)]
@@ -130,7 +131,7 @@ def _transforms(run: Run, rows: Array, of: Any) -> Iterator[Message]:
 
 
 def _forces(run: Run, rows: Array, of: Any) -> Iterator[Message]:
-    """Arrows of a metre for the weight, and the wrenches as numbers."""
+    """Yields contact forces as arrows (1 m for the weight) and the wrenches as numbers."""
     weight = run.robot.mass * float(np.linalg.norm(run.robot.model.gravity)) or 1.0
     for k in rows:
         arrows, wrenches = [], []
@@ -150,14 +151,14 @@ def _forces(run: Run, rows: Array, of: Any) -> Iterator[Message]:
 
 
 def _arrow(place: Array, along: Array, length: float, of: Any) -> Any:
-    to_x = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # carries x to z
+    to_x = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # rotates x to z
     pose = of.Pose(position=of.Vector3(**_vector(place)), orientation=_turn(rotation_to(along) @ to_x.T, of))
     sizes = {"shaft_length": 0.8 * length, "shaft_diameter": 0.02, "head_length": 0.2 * length, "head_diameter": 0.04}
     return of.ArrowPrimitive(pose=pose, **sizes, color=of.Color(r=0.9, g=0.3, b=0.2, a=1.0))
 
 
 def _drawn(t: Array, rate: float) -> Array:
-    """Rows that are drawn, rate times a second; the last among them."""
+    """Returns the rows that are drawn, `rate` per second, always including the last one."""
     if not len(t):
         return np.zeros(0, dtype=int)
     first = np.unique(np.floor((t - t[0]) * rate + 1e-9), return_index=True)[1]
@@ -189,11 +190,11 @@ def _turn(R: Array, of: Any) -> Any:
 
 
 class JointLog(NamedTuple):
-    """Joint states of any MCAP file with Foxglove's schema, NaN where a message is silent.
+    """Joint states of an MCAP file with Foxglove's schema; NaN where a message has no value.
 
     Attributes:
-        t: (N,) s.
-        names: of the joints.
+        t: time, (N,) s.
+        names: joint names.
         position, velocity, effort: (N, joints).
     """
 
@@ -205,7 +206,7 @@ class JointLog(NamedTuple):
 
 
 def read_joint_states(path: str | Path, topic: str = "/joint_states") -> JointLog:
-    """Returns the joint states of an MCAP file, whoever wrote it, in JSON or protobuf."""
+    """Returns the joint states of an MCAP file of any origin, in JSON or protobuf."""
     with _reader(path) as reader:
         summary = reader.get_summary()
         known = sorted({channel.topic for channel in summary.channels.values()}) if summary else []
@@ -227,14 +228,14 @@ def read_joint_states(path: str | Path, topic: str = "/joint_states") -> JointLo
 
 
 def _entry(joint: Any, key: str) -> Any:
-    """Returns an entry of a joint's message; NaN where it has none."""
+    """Returns a field of a joint's message; NaN if it is missing."""
     if isinstance(joint, dict):
         return joint.get(key, math.nan)
     return getattr(joint, key) if key == "name" or joint.HasField(key) else math.nan
 
 
 def attached_run(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """Returns the bytes of the run in an MCAP file that `write_mcap` wrote."""
+    """Returns the bytes of the run attached by `write_mcap`."""
     with _reader(path, max_bytes) as reader:
         for attachment in reader.iter_attachments():
             if attachment.name == ATTACHMENT:
@@ -244,7 +245,7 @@ def attached_run(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
 
 @contextmanager
 def _reader(path: str | Path, max_bytes: int = MAX_BYTES) -> Iterator[Any]:
-    """A reader of an MCAP file; one that is damaged or unpacks to too much is refused with the reason."""
+    """Opens an MCAP file; raises RunError if it is damaged or unpacks to more than `max_bytes`."""
     require_packages("logs", "an MCAP file", "mcap", "mcap_protobuf")
     from mcap.reader import make_reader
     from mcap_protobuf.decoder import DecoderFactory
@@ -262,7 +263,7 @@ def _reader(path: str | Path, max_bytes: int = MAX_BYTES) -> Iterator[Any]:
             yield reader
         except EquipoiseError:
             raise
-        except Exception as error:  # hostile bytes can end the reader in any way
+        except Exception as error:  # malformed bytes can raise anything in the reader
             raise RunError(f"{str(path)!r} is damaged or no MCAP file: {type(error).__name__}: {error}") from None
 
 

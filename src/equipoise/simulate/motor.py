@@ -1,4 +1,4 @@
-"""From what a controller answers to the torque that motors are asked for: delay, loops of the drives, limits."""
+"""Converts a controller's result to the commanded torque: delay, PD loops of the drives, limits."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class DriveCommand:
-    """What is sent to the drives: a torque (or velocity) and, where drives close loops of their own, targets and
-    gains."""
+    """A command to the drives: feed-forward torque (or velocity) and optionally joint targets and gains."""
 
     feed_forward: Array  # (nv,)
-    position: Array | None = None  # of the joints, as in q
-    velocity: Array | None = None  # of the joint rates
+    position: Array | None = None  # joint targets, as in q
+    velocity: Array | None = None  # targets of the joint rates
     kp: Array | None = None
     kd: Array | None = None
 
 
 class Motor:
-    """The drives of one robot in one run; counts what was cut off at limits.
+    """The drives of one robot in one run; counts the steps in which a command was clipped.
 
     Args:
-        robot: whose.
-        delay: steps by which a command comes late.
-        clip: whether motors stop at their limits.
-        command: what the plant takes, "torque" or "velocity".
-        actuators: whose kp and kd the drives use where a command has none of its own.
+        robot: the robot.
+        delay: steps by which commands are delayed.
+        clip: whether commands are clipped at the limits.
+        command: input of the plant, "torque" or "velocity".
+        actuators: give kp and kd for commands that have none.
     """
 
     robot: Robot
@@ -59,15 +58,16 @@ class Motor:
             np.asarray(limits.effort if command == "torque" else limits.velocity) if clip else np.full(robot.nv, np.inf)
         )
         motors = robot.actuated
-        self.without = ~motors & motors.any()  # a body without any motor is pushed as it is asked
-        self.over = self.most * (1 + 1e-9)  # a solver is at a limit within rounding
+        # coordinates without a motor; a robot without any motor receives the command as it is
+        self.without = ~motors & motors.any()
+        self.over = self.most * (1 + 1e-9)  # tolerance: a solver meets limits only up to rounding
         self.waiting: deque[DriveCommand] = deque()
         self.delay, self.cut = int(delay), np.zeros(robot.nv, dtype=int)
         own = {name: None if actuators is None else actuators.array(robot, name) for name in ("kp", "kd")}
         self.own_gains = {name: gains if gains is not None and gains.any() else None for name, gains in own.items()}
 
     def wanted(self, answer: Any) -> DriveCommand:
-        """What the controller commands, checked."""
+        """Returns the controller's command, checked."""
         value = getattr(answer, self.command, None)
         wanted = np.array(np.nan if value is None else value, dtype=float)
         if wanted.shape != (self.robot.nv,):
@@ -80,7 +80,7 @@ class Motor:
         return self._with_targets(wanted, answer) if self.command == "torque" else DriveCommand(wanted)
 
     def _with_targets(self, torque: Array, answer: Any) -> DriveCommand:
-        """The command with the targets of the joints, where the answer has some and the drives have gains."""
+        """Adds the joint targets and gains to the command, if the result has targets."""
         position, n = getattr(answer, "position", None), self.robot.nv - self.base
         if position is None:
             return DriveCommand(torque)
@@ -93,7 +93,7 @@ class Motor:
         return DriveCommand(torque, place, np.zeros(n) if rates is None else _sized("velocity", rates, n), *gains)
 
     def acting(self, wanted: DriveCommand, state: PlantState) -> tuple[Array, list[str]]:
-        """(what motors are asked for in the step from `state` on, joints that are cut for the first time)."""
+        """Returns (command for the step from `state` on, names of joints clipped for the first time)."""
         sent = self._late(wanted)
         asked, limited = sent.feed_forward + self._loops(sent, state), list[str]()
         over = np.abs(asked) > self.over
@@ -112,7 +112,7 @@ class Motor:
         return self.waiting.popleft()
 
     def _loops(self, sent: DriveCommand, state: PlantState) -> Array:
-        """kp (position − q) + kd (velocity − v) of the drives, (nv,)."""
+        """Returns kp (position − q) + kd (velocity − v) of the drives, (nv,)."""
         push = np.zeros(self.robot.nv)
         if sent.position is None:
             return push
@@ -125,7 +125,7 @@ class Motor:
         return push
 
     def report(self) -> str | None:
-        """All that was cut off, in one line."""
+        """Returns one line with the number of clipped steps of each joint, or None."""
         names = {
             name: int(self.cut[joint.v].max()) for name, joint in self.robot.joints.items() if self.cut[joint.v].any()
         }

@@ -1,4 +1,4 @@
-"""Our robot and world as a MuJoCo model, body by body: explicit inertias, contact points as tiny balls, obstacles as
+"""Converts a robot and its world to a MuJoCo model: explicit inertias, contact points as tiny spheres, obstacles as
 geoms."""
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .world import Box, Solid, moves, reference
 if TYPE_CHECKING:
     from ..robot import Robot
 
-POINT = 1e-6  # m, radius of the ball that stands for a contact point: no one sees it, and it shifts nothing
+POINT = 1e-6  # m, radius of the sphere for a contact point; small enough not to shift the contact
 SOLREF = (0.005, 1.0)  # time constant and damping ratio of contacts
 SOLIMP = (0.98, 0.999, 0.001, 0.5, 2.0)
-MIMIC_SOLIMP = (0.9999, 0.99999, 0.001, 0.5, 2.0)  # as near to an exact tie as MuJoCo goes
-NEXT_TO_NOTHING = 1e-7  # of what it carries: mass of a link without mass, which MuJoCo cannot move
-LEAST_MOMENT = 1e-9  # m²: moment of inertia of a kilogram that is nowhere wide
-NET_FORCE = 3  # a contact sensor's way to tell of all that touches a geom: their sum, and where it acts
+MIMIC_SOLIMP = (0.9999, 0.99999, 0.001, 0.5, 2.0)  # as close to an exact coupling as MuJoCo allows
+NEXT_TO_NOTHING = 1e-7  # × mass of the bodies it carries; mass of a massless link, which MuJoCo requires
+LEAST_MOMENT = 1e-9  # m², smallest moment of inertia per kilogram
+NET_FORCE = 3  # option of MuJoCo's contact sensor: report the net force on a geom and its point of application
 JOINT_KINDS = "revolute, continuous, prismatic, ball, planar and floating (in the world) joints"
 
 
@@ -36,14 +36,16 @@ class Physics:
     """How MuJoCo shall treat the model.
 
     Attributes:
-        armature: rotor inertias from the description; None: as the robot's own equations have them (`with_armature`).
-        damping, joint_friction: whether the joints resist, with the numbers of the description.
-        springs: whether joints have the springs of the description.
-        joint_limits: whether joints stop at their limits.
-        collision: "contacts": only contact points touch the world; "links": the collision shapes of all links do, but
-            for meshes; "hulls": meshes do too, as their convex hulls.
-        self_collision: with "links" or "hulls": whether links touch each other.
-        solref, solimp: of contacts, MuJoCo's own numbers.
+        armature: whether to use the description's rotor inertias; None: as in the robot's own equations
+            (`with_armature`).
+        damping, joint_friction: whether joints have the description's damping and friction.
+        springs: whether joints have the description's springs.
+        joint_limits: whether joints have position limits.
+        collision: "contacts": only contact points touch the world; "links": all collision shapes except meshes touch
+            it;
+            "hulls": meshes touch it too, as convex hulls.
+        self_collision: for "links" and "hulls": whether links collide with each other.
+        solref, solimp: MuJoCo's contact parameters.
     """
 
     armature: bool | None = None
@@ -59,13 +61,13 @@ class Physics:
 
 @dataclass
 class MujocoIndices:
-    """Where our numbers are in MuJoCo's: scalars by index, quaternions as they are, free joints apart."""
+    """Index maps between our coordinates and MuJoCo's; angular velocities of free joints need a rotation."""
 
-    q: list[int] = field(default_factory=list)  # ours
+    q: list[int] = field(default_factory=list)  # our indices
     peer_q: list[int] = field(default_factory=list)
     v: list[int] = field(default_factory=list)
     peer_v: list[int] = field(default_factory=list)
-    # our v, their v, our q, of the ω of free joints
+    # of angular velocities of free joints: index in our v, in MuJoCo's v, of the quaternion in our q, in MuJoCo's q
     spins: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def add(self, q: range, peer_q: range, v: range, peer_v: range) -> None:
@@ -74,7 +76,7 @@ class MujocoIndices:
 
 
 def import_mujoco() -> Any:
-    """The package, or an error that says how to get it."""
+    """Returns the module mujoco; raises an error with the install command if it is missing."""
     try:
         import mujoco
     except ImportError:
@@ -90,8 +92,7 @@ def build(
     timestep: float,
     friction: float,
 ) -> tuple[Any, dict[str, Any]]:
-    """(MuJoCo's specification, its bodies by our joint's name): to be compiled by the caller, who may change it
-    first."""
+    """Returns (MuJoCo's specification, its bodies by our joint name); the caller may change it before compiling."""
     mujoco = import_mujoco()
     spec = mujoco.MjSpec()
     spec.modelname = robot.name
@@ -116,7 +117,7 @@ def build(
 
 
 def layout(robot: Robot, model: Any) -> MujocoIndices:
-    """The places of all joints in the compiled model."""
+    """Returns the index maps of all joints of the compiled model."""
     result = MujocoIndices()
     for body in robot.tree.bodies:
         if robot.model.joints[body.name].mimic is not None:
@@ -136,7 +137,7 @@ def layout(robot: Robot, model: Any) -> MujocoIndices:
 
 
 def _bodies(spec: Any, robot: Robot, physics: Physics) -> list[Any]:
-    """One MuJoCo body for each moving body of the tree, in its order."""
+    """Adds one MuJoCo body for each moving body of the tree, in its order."""
     made: list[Any] = []
     carried = [body.mass for body in robot.tree.bodies]
     for k, body in reversed(list(enumerate(robot.tree.bodies))):
@@ -152,7 +153,7 @@ def _bodies(spec: Any, robot: Robot, physics: Physics) -> list[Any]:
 
 
 def _inertia(own: Any, body: MovingBody, carried: float) -> None:
-    """Mass properties of a body; `carried` is the mass of all bodies on it, kg."""
+    """Sets the mass properties of a body; `carried` is the mass of all bodies on it, kg."""
     if body.mass <= 0 < carried:
         own.explicitinertial = True
         own.mass, own.inertia = NEXT_TO_NOTHING * carried, np.full(3, LEAST_MOMENT * carried)
@@ -165,7 +166,7 @@ def _inertia(own: Any, body: MovingBody, carried: float) -> None:
     about = body.I + body.mass * rigid.skew(com) @ rigid.skew(com)
     moments, axes = np.linalg.eigh((about + about.T) / 2)
     axes[:, 2] *= np.sign(np.linalg.det(axes))
-    # Point masses have moments of zero, or of rounding: MuJoCo wants them positive, and none larger than the other two.
+    # MuJoCo requires positive moments that satisfy the triangle inequality, which point masses violate.
     moments = np.maximum(moments, LEAST_MOMENT * body.mass)
     moments[2] = min(moments[2], moments[0] + moments[1])
     own.explicitinertial = True
@@ -189,7 +190,7 @@ def _joint(own: Any, body: MovingBody, robot: Robot, physics: Physics) -> None:
             mimic = robot.model.joints[body.name].mimic
             sense = (
                 body.multiplier * (1.0 if mimic is None else mimic.multiplier) or 1.0
-            )  # the axis alone, without its leader's factor
+            )  # direction of the axis alone, without the leader's factor
             joint.axis = np.sign(sense) * np.array(body.joint.axis)  # type: ignore[attr-defined]
         _resistance(joint, body, robot, physics)
     else:
@@ -197,7 +198,7 @@ def _joint(own: Any, body: MovingBody, robot: Robot, physics: Physics) -> None:
 
 
 def _resistance(joint: Any, body: MovingBody, robot: Robot, physics: Physics) -> None:
-    """Armature, damping, friction and limits of a joint, as the options say."""
+    """Sets armature, damping, friction and limits of a joint, as the options say."""
     ours = robot.model.joints[body.name]
     joint.armature = body.armature if physics.armature is None else ours.dynamics.armature * physics.armature
     joint.damping = np.array([ours.dynamics.damping * physics.damping, 0.0, 0.0])
@@ -223,7 +224,7 @@ def _require_world(body: MovingBody) -> None:
 
 
 def _mimics(spec: Any, robot: Robot) -> None:
-    """Followers held to their leaders by equalities: stiff, not exact."""
+    """Couples mimic joints to their leaders by equality constraints, which are stiff but not exact."""
     mujoco = import_mujoco()
     for joint in robot.joints.values():
         if joint.mimic is not None:
@@ -235,7 +236,7 @@ def _mimics(spec: Any, robot: Robot) -> None:
 
 
 def _loops(spec: Any, robot: Robot, bodies: Sequence[Any]) -> None:
-    """Loops of the mechanism as equalities between sites, or between joints: stiff, not exact."""
+    """Closes kinematic loops by equality constraints between sites or joints, which are stiff but not exact."""
     mujoco = import_mujoco()
     for loop in robot.model.loops.values():
         tie = spec.add_equality(name=f"loop {loop.name}", solref=SOLREF, solimp=MIMIC_SOLIMP)
@@ -254,7 +255,7 @@ def _loops(spec: Any, robot: Robot, bodies: Sequence[Any]) -> None:
 
 
 def _site(spec: Any, robot: Robot, bodies: Sequence[Any], frame: Any, name: str) -> str:
-    """A site where a frame is, and its name."""
+    """Adds a site at a frame and returns its name."""
     index, X = (-1, np.eye(4)) if frame.parent is None else robot.place(frame.parent)
     X = X @ frame.X
     owner = spec.worldbody if index < 0 else bodies[index]
@@ -283,7 +284,7 @@ def _points(
 
 
 def _feels(spec: Any, point: str) -> None:
-    """A sensor of the force with which a point presses, the torque, and where."""
+    """Adds a sensor of the force and torque of a contact point, and of the place where they act."""
     mujoco = import_mujoco()
     field = mujoco.mjtConDataField
     reported = (field.mjCONDATA_FORCE, field.mjCONDATA_TORQUE, field.mjCONDATA_POS)
@@ -293,7 +294,7 @@ def _feels(spec: Any, point: str) -> None:
 
 
 def _links(spec: Any, robot: Robot, bodies: Sequence[Any], physics: Physics, friction: float) -> None:
-    """The collision shapes of links; meshes only as hulls."""
+    """Adds the collision shapes of links; meshes only as convex hulls."""
     mujoco = import_mujoco()
     sizes: dict[str, tuple[str, Callable[..., list[float]]]] = {
         "box": ("BOX", lambda x, y, z: [x / 2, y / 2, z / 2]),
@@ -319,7 +320,7 @@ def _links(spec: Any, robot: Robot, bodies: Sequence[Any], physics: Physics, fri
 
 
 def _hull(spec: Any, shape: Shape, name: str) -> bool:
-    """A mesh by that name, of whose convex hull contacts are made; False where its file is missing or it is flat."""
+    """Adds the convex hull of a mesh; returns False if its file is missing or it is flat."""
     try:
         points = read_mesh(str(shape.mesh))[0] * np.array(shape.size)
     except ModelError:
@@ -332,7 +333,7 @@ def _hull(spec: Any, shape: Shape, name: str) -> bool:
 
 
 def _touches(geom: Any, physics: Physics, *, friction: float) -> None:
-    """A geom of the robot: it meets the world, and other links only where that is wanted. It has no mass."""
+    """Sets a geom of the robot to collide with the world, and with other links only if wanted; it has no mass."""
     geom.contype, geom.conaffinity = 1, int(physics.self_collision)
     geom.condim, geom.mass, geom.priority = 3, 0.0, 1
     geom.friction = [friction, 0.005, 1e-4]
@@ -340,7 +341,7 @@ def _touches(geom: Any, physics: Physics, *, friction: float) -> None:
 
 
 def _solid(spec: Any, k: int, solid: Solid, physics: Physics) -> None:
-    """An obstacle, on a body of its own; what moves by itself is moved from step to step."""
+    """Adds an obstacle on a body of its own; moving ones are mocap bodies, set at every step."""
     mujoco = import_mujoco()
     p = reference(solid)
     owner = spec.worldbody.add_body(name=f"solid {k}", pos=p, mocap=moves(solid))

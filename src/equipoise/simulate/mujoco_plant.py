@@ -1,4 +1,4 @@
-"""The MuJoCo plant: physics that nobody here wrote. The same robot, contacts and obstacles; a torque at each step."""
+"""The MuJoCo plant: the same robot, contacts and obstacles in an independent physics engine."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ COLLISIONS = ("contacts", "links", "hulls")
 
 
 class MujocoPlant:
-    """A robot in MuJoCo, built from our model: implicit integrator, elliptic cones of friction.
+    """A robot in MuJoCo, built from our model, with the implicit integrator and elliptic friction cones.
 
     Args:
-        contacts: frames or points that may touch, see `contacts_of`; without any, the links' collision shapes touch.
-        ground: a plane, True for z = 0, None for none.
-        obstacles: Plane, Sphere, Capsule and Box of the world; what moves is moved, pushing but not dragging.
-        friction: of all contacts, instead of their own.
-        substeps: steps of MuJoCo in one step of the plant.
-        physics: the fields of `Physics`: armature, damping, joint_friction, joint_limits, collision, self_collision,
-            solref, solimp.
+        contacts: frames or points that may touch, see `contacts_of`; if there are none, the links' collision shapes
+            touch.
+        ground: a plane, True for z = 0, None for no ground.
+        obstacles: Plane, Sphere, Capsule and Box; moving ones push but do not drag.
+        friction: replaces the friction of all contacts.
+        substeps: MuJoCo steps in one step of the plant.
+        physics: fields of `Physics`: armature, damping, joint_friction, joint_limits, collision, self_collision,
+            solref,
+            solimp.
 
-    `model` and `data` are MuJoCo's own, made at the first step, when the time step is known.
+    `model` and `data` are MuJoCo's objects; they are created at the first step, when the time step is known.
     """
 
     contacts: dict[str, ContactInfo]
@@ -75,16 +77,16 @@ class MujocoPlant:
         self._start = robot.neutral(), np.zeros(robot.nv)
 
     def prepare(self, dt: float) -> None:
-        """Build MuJoCo's model for steps of dt; done once, and again when dt changes."""
+        """Builds MuJoCo's model for time step dt; repeated only when dt changes."""
         mujoco = self._mujoco
         spec, _ = build(self.robot, self.contacts, self.world, self.physics, dt / self.substeps, self._friction)
         try:
             self.model, self._timestep = spec.compile(), dt
-        except ValueError as error:  # a mass or an inertia below MuJoCo's least, 1e-15, for one
+        except ValueError as error:  # e.g. a mass or an inertia below MuJoCo's minimum, 1e-15
             raise ModelError(f"MuJoCo refuses {self.robot.name}: {' '.join(str(error).split())}") from error
         self.data = mujoco.MjData(self.model)
         if mujoco.get_mju_user_warning() is None:
-            mujoco.set_mju_user_warning(_no_log)  # else MuJoCo writes a log file into the current folder
+            mujoco.set_mju_user_warning(_no_log)  # otherwise MuJoCo writes a log file into the current folder
         places = layout(self.robot, self.model)
         self._q, self._peer_q = np.array(places.q, dtype=int), np.array(places.peer_q, dtype=int)
         self._v, self._peer_v = np.array(places.v, dtype=int), np.array(places.peer_v, dtype=int)
@@ -103,16 +105,16 @@ class MujocoPlant:
         self._place()
 
     def _find_sensors(self) -> None:
-        """Where the sensors of contact points and origins write, and which points belong to which contact."""
+        """Finds the sensor addresses of contact points and origins, and the contact of each point."""
         points = [
             (k, f"{name}/{i}") for k, (name, info) in enumerate(self.contacts.items()) for i in range(len(info.points))
         ]
         start = [self.model.sensor(f"force {point}").adr[0] for _, point in points]
         self._felt = np.array(start, dtype=int)[:, None] + np.arange(9)
         at = [self.model.sensor(f"origin {list(self.contacts)[k]}").adr[0] for k, _ in points]
-        self._origins = np.array(at, dtype=int)[:, None] + np.arange(3)  # of each point
+        self._origins = np.array(at, dtype=int)[:, None] + np.arange(3)  # one row per point
         self._sums = np.zeros((len(self.contacts), len(points)))
-        # sensors tell what the robot does to the world
+        # sensors report the force of the robot on the world
         self._sums[[k for k, _ in points], np.arange(len(points))] = -1.0
 
     def _body_of(self, frame: str) -> tuple[int, Array]:
@@ -123,13 +125,13 @@ class MujocoPlant:
     # --- state ----------------------------------------------------------------------------------------------------
 
     def reset(self, q: Array, v: Array) -> PlantState:
-        """Start anew at time 0."""
+        """Resets the plant to a state at time 0."""
         self._start = checked_state(self.robot, q, v)
         self._place()
         return PlantState(*self._start, 0.0)
 
     def _place(self) -> None:
-        """The start into MuJoCo."""
+        """Copies the initial state into MuJoCo."""
         if self.data is None:
             return
         mujoco = self._mujoco
@@ -138,14 +140,14 @@ class MujocoPlant:
         self.data.qpos[self._peer_q], self.data.qvel[self._peer_v] = q[self._q], v[self._v]
         for ours, theirs, _, quaternion in self._spins:
             self._to_child(self.data.qvel, theirs, v[ours : ours + 3], self.data.qpos[quaternion : quaternion + 4])
-        for joint in self.robot.joints.values():  # followers have coordinates there
+        for joint in self.robot.joints.values():  # MuJoCo has coordinates for mimic joints
             if joint.mimic is not None:
                 peer = self.model.joint(joint.name)
                 self.data.qpos[peer.qposadr[0]] = joint.mimic.multiplier * q[joint.q][0] + joint.mimic.offset
                 self.data.qvel[peer.dofadr[0]] = joint.mimic.multiplier * v[joint.v][0]
 
     def _to_child(self, target: Array, at: int, vector: Array, quaternion: Array) -> None:
-        """A vector of the world into the axes of a free body."""
+        """Writes a world vector in the axes of a free body."""
         mujoco = self._mujoco
         inverse, out = quaternion * (1.0, -1.0, -1.0, -1.0), np.empty(3)
         mujoco.mju_rotVecQuat(out, vector, inverse)
@@ -164,7 +166,7 @@ class MujocoPlant:
     # --- a step ---------------------------------------------------------------------------------------------------
 
     def step(self, tau: Array, dt: float, wrenches: Wrenches = NO_WRENCHES) -> PlantState:
-        """Advance by dt under constant tau and pushes."""
+        """Advances by dt under constant tau and pushes."""
         if dt != self._timestep:
             since = 0.0 if self.data is None else self.data.time
             if since > 0:
@@ -182,7 +184,7 @@ class MujocoPlant:
             total += self._measured()
         q, v = self._state()
         t = float(data.time)
-        if not (t > before and finite(q, v)):  # MuJoCo starts anew when it diverges
+        if not (t > before and finite(q, v)):  # MuJoCo resets itself when it diverges
             raise StateError("the motion is no longer finite")
         return PlantState(q, v, t, dict(zip(self.contacts, total / self.substeps, strict=True)))
 
@@ -199,7 +201,7 @@ class MujocoPlant:
     _pushed = False
 
     def _push(self, wrenches: Wrenches) -> None:
-        """Wrenches at frames, carried to the centres of mass of their bodies."""
+        """Applies wrenches at frames, moved to the centres of mass of their bodies."""
         mujoco = self._mujoco
         data = self.data
         self._pushed = bool(wrenches)
@@ -223,12 +225,13 @@ class MujocoPlant:
             mujoco.mju_mulQuat(data.mocap_quat[mocap], turn, start)
 
     def _measured(self) -> Array:
-        """Wrench of each contact at its frame's origin, world axes, from the solver's forces of the last step."""
+        """Returns the wrench of each contact at its frame's origin, world axes, from the solver's forces of the last
+        step."""
         sensors = self.data.sensordata
-        felt = sensors[self._felt]  # of each point: force, torque, place
+        felt = sensors[self._felt]  # for each point: force, torque, place
         felt[:, 3:6] += cross(felt[:, 6:] - sensors[self._origins], felt[:, :3])
         return self._sums @ felt[:, :6]
 
 
 def _no_log(text: str) -> None:
-    """A step that diverges raises an error of ours."""
+    """Ignores MuJoCo's warning: a step that diverges raises an error of ours."""

@@ -1,4 +1,4 @@
-"""Contacts that a controller relies on and that do not touch: reported at the start, before the robot falls."""
+"""Reports contacts that a controller relies on but that do not touch at the start, before the robot falls."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-TOUCHING = 5e-3  # m: nearer points count as touching; feet on yielding ground sink in by less
+TOUCHING = 5e-3  # m; points within this distance count as touching; feet sink into soft ground by less
 
 
 def report_contacts_off_ground(robot: Robot, controller: Any, plant: Any, q: Array) -> list[str]:
-    """One sentence for each contact in force of a controller that is off the world of a plant at q; each is a warning
-    too."""
+    """Returns one sentence, also issued as a warning, for each active contact of the controller that does not touch
+    at q."""
     in_force: frozenset[str] = getattr(controller, "in_force", frozenset())
     reports = list(_reports(robot, getattr(plant, "contacts", {}), in_force, getattr(plant, "world", ()), q))
     for text in reports:

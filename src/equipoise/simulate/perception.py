@@ -1,4 +1,5 @@
-"""Sensors and an estimator between plant and controller: the controller sees what the robot would know."""
+"""Connects sensors and an estimator between plant and controller: the controller sees only what the robot could
+know."""
 
 from __future__ import annotations
 
@@ -18,16 +19,17 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 SILENT: Mapping[str, Array] = {}
-EVERY = 10  # steps from one correction of the centre of mass to the next
+EVERY = 10  # steps between two corrections of the centre of mass
 
 
 class Perception:
-    """Readings into an estimator at every step of the plant, and the record of both.
+    """Feeds sensor readings to an estimator at every step of the plant, and records both.
 
     Args:
         estimator: called as `estimator(t, gyroscope, accelerometer, joints, joint_rates, torques, forces=…)` → (q, v);
-            with `reset(q, v, t)`, and `imu` (a frame) and `contact_frames` (contact → frame) where it has them.
-        contacts: of the plant.
+            has
+            `reset(q, v, t)`, and optionally `imu` (a frame) and `contact_frames` (contact → frame).
+        contacts: contacts of the plant.
     """
 
     robot: Robot
@@ -57,11 +59,11 @@ class Perception:
         self.estimates: list[tuple[Array, Array]] = []
 
     def reset(self, state: PlantState) -> None:
-        """The estimator is given the initial state: no sensor sees position and heading."""
+        """Resets the estimator to the true initial state, because no sensor measures position and heading."""
         self.estimator.reset(state.q, state.v, t=0.0)
 
     def update(self, t: float, state: PlantState, torque: Array) -> None:
-        """One step of sensors and estimator."""
+        """Computes the readings of one step and the estimate from them."""
         now = self.suite.read(t, state, torque)
         feet = None if now.forces is None else self._at_estimator(now.forces)
         inputs = now.gyroscope, now.accelerometer, now.joints, now.joint_rates, now.torques
@@ -70,7 +72,7 @@ class Perception:
         self.estimates.append((self.q, self.v))
 
     def _at_estimator(self, forces: Mapping[str, Array]) -> dict[str, Array]:
-        """Measured forces by the estimator's contacts: those of the same name, or of the same frame."""
+        """Returns the measured forces for the estimator's contacts: those of the same name, else of the same frame."""
         result = {}
         for name, frame in self._frames.items():
             same = [name] if name in forces else [c for c in forces if self.contacts[c].frame == frame]
@@ -78,8 +80,10 @@ class Perception:
         return result
 
     def wrenches(self) -> Mapping[str, Array]:
-        """What a controller may observe of contacts, in world axes: measured forces by the estimated pose, or what the
-        estimator has from the torques."""
+        """Contact wrenches that a controller may observe, in world axes.
+
+        They are measured forces rotated by the estimated pose or, without force sensors, the estimator's from
+        torques."""
         forces = self.readings[-1].forces if self.readings else None
         if forces is None:
             return getattr(self.estimator, "wrenches", SILENT)
@@ -90,7 +94,7 @@ class Perception:
         return turned
 
     def inform(self, t: float, controller: Any) -> None:
-        """Give a controller what it can take: contact wrenches, and where measured forces have the centre of mass."""
+        """Passes contact wrenches and the estimated offset of the centre of mass to a controller that accepts them."""
         wrenches = self.wrenches()
         if hasattr(controller, "observe"):
             controller.observe(wrenches)
@@ -102,13 +106,13 @@ class Perception:
 
     @property
     def sensing(self) -> dict[str, object]:
-        """What makes readings and estimates, as a run keeps it."""
+        """Description of sensors and estimator, as stored in a run."""
         return {**getattr(self.estimator, "description", {}), "imu": self.suite.frame}
 
     # --- the record ---------------------------------------------------------------------------------------------------
 
     def recorded(self) -> tuple[dict[str, Array], dict[str, Array]]:
-        """(readings, estimates) as arrays, one row for each step; forces as "force of CONTACT"."""
+        """Returns (readings, estimates) as arrays, one row for each step; forces under "force of CONTACT"."""
         rows = self.readings
         names = ("gyroscope", "accelerometer", "joints", "joint_rates", "torques")
         readings = {

@@ -1,4 +1,4 @@
-"""What a controller tells of its plan, for the eye: records keep it, and viewers draw it. None of it is needed."""
+"""Reads a controller's plan (phase, references, outlines) for records and viewers; the simulation does not need it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Told = TypeVar("Told")
 
 
 class PlanReader:
-    """Reads what a controller does and plans. What raises or cannot be drawn is left out: it never ends a run.
+    """Reads what a controller does and plans; errors are reported once and never end a run.
 
     Args:
-        report: gets the first reason of each of phase, references and outlines.
+        report: receives the first error of each of phase, references and outlines.
     """
 
     def __init__(self, controller: object, robot: Robot, report: Callable[[str], None]) -> None:
@@ -31,23 +31,23 @@ class PlanReader:
         self._reported: set[str] = set()
 
     def phase(self) -> str | None:
-        """What the controller does just now, in a word or two, if it says so by an attribute `phase`."""
+        """Returns the controller's attribute `phase`, a short text, if it has one."""
         phase = self._read("phase", lambda: getattr(self._controller, "phase", None))
         return phase if isinstance(phase, str) else None
 
     def references(self, q: Array) -> dict[str, Array]:
-        """Where it wants frames, see `frame_targets`: poses (4, 4) in the world by frame."""
+        """Returns the controller's frame references, see `frame_targets`: frame → pose (4, 4) in the world."""
         told = self._read("references", lambda: frame_targets(self._controller, self._robot, q.copy()))
         return self._usable("references", told, partial(_pose, self._robot))
 
     def outlines(self, q: Array) -> dict[str, Array]:
-        """What it draws by a method `outlines(q)`: corners (k, 3) m in the world by name."""
+        """Returns the outlines of the controller's method `outlines(q)`: name → corners (k, 3) m in the world."""
         own: Any = self._read("outlines", lambda: getattr(self._controller, "outlines", None))
         told = self._read("outlines", lambda: own(q.copy())) if callable(own) else None
         return self._usable("outlines", told, _corners)
 
     def _usable(self, what: str, told: Any, checked: Callable[[Any, Any], Array]) -> dict[str, Array]:
-        """Those by name that can be drawn, as arrays of our own."""
+        """Returns the entries that can be drawn, copied into arrays."""
         items = self._read(what, lambda: _items(told)) or {}
         found = {name: self._read(what, partial(checked, name, value)) for name, value in items.items()}
         return {name: array for name, array in found.items() if array is not None}
@@ -85,7 +85,7 @@ def _corners(name: Any, corners: Any) -> Array:
 
 
 def outline_columns(told: Mapping[int, Mapping[str, Array]], rows: int) -> dict[str, Array]:
-    """Outlines that were told in some rows as one array for each name, (rows, k, 3), NaN where there were none."""
+    """Returns recorded outlines as one array for each name, (rows, k, 3), NaN in rows without it."""
     names = dict.fromkeys(name for outlines in told.values() for name in outlines)
     most = {name: max(len(outlines.get(name, ())) for outlines in told.values()) for name in names}
     result = {name: np.full((rows, most[name], 3), np.nan) for name in names}
@@ -94,5 +94,5 @@ def outline_columns(told: Mapping[int, Mapping[str, Array]], rows: int) -> dict[
             if not len(corners):
                 continue
             result[name][row, : len(corners)] = corners
-            result[name][row, len(corners) :] = corners[-1]  # a corner twice does not change an outline
+            result[name][row, len(corners) :] = corners[-1]  # a repeated corner does not change an outline
     return result

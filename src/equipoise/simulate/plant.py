@@ -1,4 +1,4 @@
-"""What a plant is: something that a torque moves. `reset` and `step`, no more."""
+"""The interface of plants, `reset` and `step`, and the common base of our own."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class PlantState:
 
     Attributes:
         q, v: configuration and velocity.
-        t: seconds since the reset.
-        wrenches: (force, torque) on the robot at each contact's frame, world axes: the mean over the step.
-        events: what happened in the step, in words.
+        t: time since the reset, s.
+        wrenches: mean (force, torque) over the step on the robot at each contact's frame, world axes.
+        events: texts of what happened in the step.
     """
 
     q: Array
@@ -40,7 +40,7 @@ class PlantState:
 
 
 class Plant(Protocol):
-    """The face of a plant. `wrenches` are external ones on frames, (force, torque) in world axes: pushes."""
+    """Interface of a plant. `wrenches` are external wrenches on frames, (force, torque) in world axes, e.g. pushes."""
 
     def reset(self, q: Array, v: Array) -> Any: ...
 
@@ -48,7 +48,7 @@ class Plant(Protocol):
 
 
 class OwnPlant:
-    """What the plants of this library share: the robot, its contact points, the world around it, the state."""
+    """Common part of this library's own plants: robot, contact points, world and state."""
 
     world: tuple[Solid, ...]
     points: ContactPoints
