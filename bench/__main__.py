@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from equipoise.bench.tables import COMPARED, Bench, dynamics_line, report, spread
@@ -24,6 +25,7 @@ from . import (
     growth,
     interruptions,
     opponents,
+    quadrupeds,
     safety,
     start,
     swaying,
@@ -126,6 +128,17 @@ def _versions_line(row: versions.VersionRow) -> list[str]:
     mark = "" if row.trustworthy else "?"
     ratio = f"{row.ratio:.3f} ({row.low:.3f}–{row.high:.3f})"
     return [row.case, f"{row.here:.2f}{mark}", f"{row.there:.2f}", ratio, "passed" if row.good else "MISSED"]
+
+
+def _quadrupeds_line(row: quadrupeds.QuadrupedRow) -> list[str]:
+    count = f"{row.seeds - len(row.failed)} of {row.seeds}"
+    ratios, failed = f"{row.slowest:.3f} to {row.fastest:.3f}", " ".join(map(str, row.failed))
+    return [row.robot, f"{row.speed:g}", count, ratios, f"{row.drift:.1%}", failed, "passed" if row.good else "MISSED"]
+
+
+def _drawn(o: Options) -> list[int]:
+    """The seeds: those named by --seed, or as many as --seeds says from a generator that nobody chose."""
+    return o.seed or [int(x) for x in np.random.default_rng().integers(10**5, size=o.seeds or quadrupeds.SEEDS)]
 
 
 def _chaos_line(row: chaos.ChaosTally) -> list[str]:
@@ -281,6 +294,12 @@ BENCHES = {
         ["task", "robot", "succeed", "seeds that fail", "base off, mm, at most", "% of the way", "verdict"],
         _estimated_line,
     ),
+    "quadrupeds": Bench(
+        lambda o: quadrupeds.run(o.robot or quadrupeds.ROBOTS, _drawn(o)),
+        "trots on estimates only: within 15 % of the commanded velocity, 5 % of the path off its line",
+        ["robot", "command, m/s", "as commanded", "measured / commanded", "drift", "seeds that fail", "verdict"],
+        _quadrupeds_line,
+    ),
     "interruptions": Bench(
         lambda o: interruptions.run(o.seeds or 100),
         "commands with a fault at a random moment; --seeds: trials in all",
@@ -308,6 +327,7 @@ def _options(words: list[str] | None) -> Options:
     parser.add_argument("bench", choices=sorted(BENCHES))
     parser.add_argument("--robot", action="append", help="a robot; several times for several; default: the bench's own")
     parser.add_argument("--seeds", type=int, help="how many plants are drawn, where any are")
+    parser.add_argument("--seed", type=int, action="append", help="quadrupeds: a seed; several times for several")
     parser.add_argument("--rounds", type=int, default=60, help="growth, forms: turns of each contender")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--folder", help="opponents, courses: files of others; versions: the other checkout")
