@@ -131,9 +131,9 @@ def _versions_line(row: versions.VersionRow) -> list[str]:
 
 
 def _quadrupeds_line(row: quadrupeds.QuadrupedRow) -> list[str]:
-    count = f"{row.seeds - len(row.failed)} of {row.seeds}"
-    ratios, failed = f"{row.slowest:.3f} to {row.fastest:.3f}", " ".join(map(str, row.failed))
-    return [row.robot, f"{row.speed:g}", count, ratios, f"{row.drift:.1%}", failed, "passed" if row.good else "MISSED"]
+    count, ratios = f"{len(row.seeds) - len(row.failed)} of {len(row.seeds)}", f"{row.slowest:.3f} to {row.fastest:.3f}"
+    seeds = " ".join(f"{seed}✗" if seed in row.failed else f"{seed}" for seed in row.seeds)
+    return [row.robot, f"{row.speed:g}", count, ratios, f"{row.drift:.1%}", seeds, "passed" if row.good else "MISSED"]
 
 
 def _drawn(o: Options) -> list[int]:
@@ -297,7 +297,7 @@ BENCHES = {
     "quadrupeds": Bench(
         lambda o: quadrupeds.run(o.robot or quadrupeds.ROBOTS, _drawn(o)),
         "trots on estimates only: within 15 % of the commanded velocity, 5 % of the path off its line",
-        ["robot", "command, m/s", "as commanded", "measured / commanded", "drift", "seeds that fail", "verdict"],
+        ["robot", "command, m/s", "as commanded", "measured / commanded", "drift", "seeds (✗: failed)", "verdict"],
         _quadrupeds_line,
     ),
     "interruptions": Bench(

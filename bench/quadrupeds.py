@@ -32,7 +32,7 @@ class QuadrupedRow:
 
     robot: str
     speed: float
-    seeds: int
+    seeds: tuple[int, ...]
     slowest: float
     fastest: float
     drift: float
@@ -41,7 +41,7 @@ class QuadrupedRow:
     @property
     def good(self) -> bool:
         """Whether every seed walked as commanded."""
-        return not self.failed and self.seeds > 0
+        return not self.failed and bool(self.seeds)
 
 
 def run(robots: Sequence[str], seeds: Sequence[int]) -> Iterator[QuadrupedRow]:
@@ -70,4 +70,4 @@ def tally(robot: str, speed: float, legs: dict[int, Leg | None]) -> QuadrupedRow
     ratios = [leg.came[0] / speed for leg in walked] or [float("nan")]
     failed = tuple(seed for seed, leg in legs.items() if leg is None or not leg.good)
     drift = max((leg.line for leg in walked), default=float("nan"))
-    return QuadrupedRow(robot, speed, len(legs), min(ratios), max(ratios), drift, failed)
+    return QuadrupedRow(robot, speed, tuple(legs), min(ratios), max(ratios), drift, failed)

@@ -14,7 +14,7 @@ LEG = Leg(0.5, 8.0, (0.2, 0.0, 0.0), (0.19, 0.0, 0.0), drift=(0.1, 0.1, 0.1), li
 
 def test_all_seeds_as_commanded_pass():
     row = tally("quadruped", 0.2, {3: LEG, 11: replace(LEG, came=(0.22, 0.01, 0.0), line=0.04)})
-    assert row.good and row.failed == ()
+    assert row.good and row.failed == () and row.seeds == (3, 11)
     assert (row.slowest, row.fastest, row.drift) == (pytest.approx(0.95), pytest.approx(1.1), 0.04)
 
 
