@@ -134,7 +134,7 @@ def test_a_tolerance_of_the_reach_is_in_its_digest_and_in_no_other(tmp_path):
     before = [digest(sources.Files(root), name) for name in (reach, equations)]
     path = root / "walking" / "reach.py"
     text = path.read_text()
-    path.write_text(text.replace('"""Reach of a body', '"""The reach of a body').replace("# of postures", "# of them"))
+    path.write_text(text.replace('"""', '"""In other words. ', 1) + "# a comment at the end\n")
     assert path.read_text() != text and [digest(sources.Files(root), name) for name in (reach, equations)] == before
     path.write_text(text.replace("GOOD = 0.006", "GOOD = 0.06"))
     assert path.read_text() != text
