@@ -718,6 +718,15 @@ def test_memory_of_the_solver_is_that_of_the_kernel():
         assert np.shares_memory(controller._data[name], controller._solver.data[name])
 
 
+def test_a_posture_that_gives_way_to_other_tasks_is_not_reported():
+    """That is its purpose: a squat moves the legs away from their posture, and nobody has to change a weight."""
+    standing = eq.Standing(eq.load("quadruped"))
+    standing.squat(0.1)
+    run = eq.simulate(standing.robot, standing, duration=3.0)
+    assert np.linalg.norm(standing.controller.step.errors["posture"]) > 0.1  # a steady error, which other tasks cause
+    assert not [event for event in run.events if "off its target" in event[1]]
+
+
 def test_a_task_that_others_outweigh_says_so_once():
     """A squat of 80 mm under a heavy posture task moves nothing and is optimal: an event names both; with weight,
     none."""

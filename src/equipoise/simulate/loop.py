@@ -193,7 +193,10 @@ def _counts(duration: float, dt: float, control: float | None) -> tuple[int, int
         raise StateError(f"dt is positive and duration not negative, in seconds; got dt={dt!r}, duration={duration!r}")
     every = 1 if control is None else round(control / dt)
     if control is not None and (every < 1 or abs(every * dt - control) > 1e-6 * dt):
-        raise StateError(f"the controller's own dt ({control:g} s) is no multiple of dt ({dt:g} s)")
+        raise StateError(
+            f"the controller was made for steps of {control:g} s, which is no multiple of the simulation's dt={dt:g}; "
+            f"give dt={control:g} to simulate, or make the controller with dt={dt:g}"
+        )
     return round(duration / dt), every
 
 

@@ -194,7 +194,7 @@ class WholeBodyController:
         self._solver.forget()
         self._commands.forget()
         self.step: ControlStep | None = None
-        self._steady = SteadyWatch()
+        self._steady = SteadyWatch(self.items.tasks)
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
@@ -233,7 +233,7 @@ class WholeBodyController:
             self._started, self._q[:], self._anchor_next = state.started, q, set(state.anchor_next)
             self._commands.restore(state.last_torque)
             self._slipped = {}
-            self.step, self._steady = None, SteadyWatch()  # its looks may be of later times
+            self.step, self._steady = None, SteadyWatch(self.items.tasks)  # its looks may be of later times
 
     # --- while it runs ------------------------------------------------------------------------------------------------
 

@@ -1,38 +1,49 @@
-"""Tasks that stand still off their targets because others weigh more: told, as the solver calls that optimal."""
+"""Reports tasks whose steady-state error is caused by competing weights; the solver calls such a step optimal."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 import numpy as np
 
 from ..events import ControlEvent, ControlEventKind
+from ..tasks.task import Task
 from .step import ControlStep
 
 LOOK = 0.1  # s between two looks
-LOOKS = 6  # that must agree
-STILL = 0.03  # of the error: by how much it may change in that time
-OFF = 5e-3  # m, rad: errors below are not told
-REFUSED = 0.7  # of what a task asks for: how much it must lack
-AGAIN = 0.3  # of the error: by how much it must change to be told again
+LOOKS = 6  # looks that must agree
+STILL = 0.03  # × error: the largest change over these looks
+OFF = 5e-3  # m, rad: smaller errors are not reported
+REFUSED = 0.7  # × commanded acceleration: the least part that the task must lack
+AGAIN = 0.3  # × error: the least change after which the task is reported again
 
 
 class SteadyWatch:
-    """Looks at the errors of tasks now and then."""
+    """Compares the errors of tasks every `LOOK` seconds.
 
-    def __init__(self) -> None:
+    Tasks that only decide what others leave open, such as the posture, are expected to be outweighed.
+    """
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._watched = [task.label for task in tasks if not task.fills_in]
         self._next = -np.inf
         self._seen: dict[str, deque[float]] = {}
         self._told: dict[str, float] = {}
 
     def look(self, t: float, step: ControlStep) -> tuple[ControlEvent, ...]:
-        """Events of tasks that lack most of what they ask for and do not move; step is one that was solved without
-        limits."""
+        """Returns an event for each task that lacks most of what it asks for and whose error stays constant.
+
+        Args:
+            step: solved, with no constraint active.
+        """
         if t < self._next:
             return ()
         self._next = t + LOOK
         events = []
-        for label, error in step.errors.items():
+        for label in self._watched:
+            if (error := step.errors.get(label)) is None:
+                continue
             size = float(np.linalg.norm(error))
             seen = self._seen.setdefault(label, deque(maxlen=LOOKS))
             seen.append(size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class PostureTask(Task):
     target: Target = None
     weight: Setting = field(default=1e-3, kw_only=True)
     gain: Setting = field(default=5.0, kw_only=True)
+    fills_in: ClassVar[bool] = True
 
     @property
     def label(self) -> str:

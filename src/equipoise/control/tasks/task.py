@@ -104,6 +104,7 @@ class Task(Item):
     hard: bool = False
     placed: ClassVar[str | None] = "target"
     has_error: ClassVar[bool] = True  # whether it has an error beside what it asks for
+    fills_in: ClassVar[bool] = False  # whether it only decides what other tasks leave open
 
     @property
     def needs_contact(self) -> str:
