@@ -216,6 +216,30 @@ def test_in_flight_there_is_no_zero_moment_point():
     assert np.isnan(both[0]).all() and np.allclose(both[1], [-0.5, 0, 0])  # along the force to the ground
 
 
+@pytest.mark.parametrize("batch", [(), (3,), (4, 1), (2, 3), (2, 1, 3)])
+def test_batches_of_wrenches_and_points_are_each_alone(batch, rng):
+    at, force, torque = rng.normal(size=(3, *batch, 3))
+    force[..., 2] = np.where(rng.uniform(size=batch) < 0.3, -1.0, 1.0) * np.abs(force[..., 2])
+    found = moment_free_point(at, force, torque, height=0.2)
+    vertices = rng.normal(size=(*batch, 5, 2))
+    area, gradient = polygon_area(vertices), area_gradient(vertices)
+    assert found.shape == (*batch, 3) and np.shape(area) == batch and gradient.shape == (*batch, 5, 2)
+    for k in np.ndindex(*batch):
+        assert_allclose(found[k], moment_free_point(at[k], force[k], torque[k], height=0.2), rtol=1e-14)
+        assert_allclose(np.asarray(area)[k], polygon_area(vertices[k]), rtol=1e-12, atol=1e-14)
+        assert_allclose(gradient[k], area_gradient(vertices[k]), rtol=1e-14)
+
+
+def test_zero_moment_points_of_a_batch_are_each_alone(rng):
+    robot = shared.load("quadruped")
+    states = [robot.random_state(rng) for _ in range(6)]
+    q, v = (np.array([s[k] for s in states]).reshape(2, 3, -1) for k in (0, 1))
+    a = rng.normal(size=(2, 3, robot.nv))
+    found = zero_moment_point(robot, q, v, a)
+    for k in np.ndindex(2, 3):
+        assert_allclose(found[k], zero_moment_point(robot, q[k], v[k], a[k]), rtol=1e-9, atol=1e-12)
+
+
 # --- static balance on any ground -------------------------------------------------------------------------------------
 
 

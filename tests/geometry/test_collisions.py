@@ -421,6 +421,18 @@ def test_a_moving_world_is_part_of_it(rng):
         now(q, v, moved[::-1])
 
 
+@pytest.mark.parametrize("name", ["human", "jvrc1"])
+def test_movers_are_the_velocities_that_change_a_distance(name, rng):
+    """jvrc1 has joints that follow others."""
+    robot = support.load(name)
+    few, every = all_pairs(robot, rng, 3), all_pairs(robot, rng, 60)
+    ground = eq.Sphere((0.3, 0.3, 1), 0.1)
+    for pairs in (few, every, [(ground, few[0][1])]):
+        watched = PairSet(robot, tuple(pairs), range=np.inf, most=len(pairs))
+        J = np.concatenate([watched(*robot.random_state(rng)).J for _ in range(5)])
+        assert watched.movers.tolist() == (np.abs(J).max(axis=0) > 1e-12).tolist()
+
+
 def test_only_pairs_within_range_come_and_at_most_so_many(rng):
     robot = support.load("human")
     pairs = tuple(all_pairs(robot, rng, 120))
