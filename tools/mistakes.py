@@ -337,8 +337,9 @@ builtins._executed = executed.add
 
 def write():
     name = os.environ.get("PYTEST_CURRENT_TEST", "").rsplit(" ", 1)[0]
-    with tempfile.NamedTemporaryFile("w", suffix=".json", dir={reports!r}, delete=False) as file:
+    with tempfile.NamedTemporaryFile("w", suffix=".partial", dir={reports!r}, delete=False) as file:
         json.dump(tests or {{name: (0.0, sorted(executed))}}, file)
+    os.replace(file.name, file.name.replace(".partial", ".json"))
 
 atexit.register(write)
 """
