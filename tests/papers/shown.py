@@ -16,7 +16,8 @@ from equipoise.papers import rows
 
 Array = np.ndarray
 NOISE = 1e-6  # errors below it are those of rounding and of differences; they are recorded as zero
-TINY = re.compile(r"\d(\.\d+)?e-\d+")  # numbers in texts that are errors of rounding
+TINY = re.compile(r"-?\d(\.\d+)?e-\d+")  # numbers in texts that are errors of rounding
+ZERO = re.compile(r"-(?=0(\.0+)?(?![\d.]))")  # the sign of a zero in texts, which rounding decides
 
 
 def modules() -> list[Any]:
@@ -58,7 +59,7 @@ def recorded(show: Callable[[], Iterator[rows.Figure]], monkeypatch: pytest.Monk
 
 def _plain(figure: rows.Figure, numbers: dict[str, Any] | None) -> dict[str, Any]:
     words = {"required": figure.required, "paper": figure.paper, "good": figure.good}
-    return words | (numbers if numbers is not None else {"ours": TINY.sub("tiny", figure.ours)})
+    return words | (numbers if numbers is not None else {"ours": ZERO.sub("", TINY.sub("tiny", figure.ours))})
 
 
 def drawing(picture: Any) -> dict[str, Any]:

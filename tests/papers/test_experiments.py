@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import records
+import shown
 import support
 from numpy.testing import assert_allclose
 
@@ -102,3 +104,15 @@ def test_rolling_as_a_task_of_ones_own(rng):
     assert np.abs(drift).max() > 0.05
     assert np.abs(J @ v).max() > 0.05
     assert_allclose(J @ controller(0.0, q, v).acceleration + drift, -damping * J @ v, atol=1e-6)
+
+
+def test_recorded_figures_of_shortened_experiments(monkeypatch):
+    """What the row shows and requires; not all of it is good, since the motions stop before they are over."""
+    levels = {"velocity": 4.0, "torque": 5.0}
+    for module, name in ((qo21_cup, "placed"), (qo21_cooperation, "lowered"), (qo21_cooperation, "carried")):
+        whole = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, whole=whole: whole(*given, levels.get(given[0], 6.0)))
+    released = qo21_cooperation.released.__wrapped__  # the cache is for whole motions
+    monkeypatch.setattr(qo21_cooperation, "released", released)
+    for name, figures in (("cup", qo21_cup.cup_figures), ("cooperation", qo21_cooperation.cooperation_figures)):
+        records.check(f"paper_{name}", shown.recorded(figures, monkeypatch), rtol=1e-5, atol=1e-8)
