@@ -163,3 +163,20 @@ def test_recorded_orders():
     found["tested states"] = [x.tolist() for x in export.test_states(random_program(3, outputs=((1,),)), "float32")]
     found["padded"] = [padded(k) for k in (0, 1, 8, 9, 33)] + [padded(3, TALL)]
     records.check("orders", found)
+
+
+def test_recorded_layouts_of_rows_on_a_gpu():
+    """The same over the sizes of inputs, some of which are rows, with results that are rows and that are not."""
+    found = {}
+    for size in (20, 50, 90, 150, 300, 700):
+        plain = wide(40, 30)
+        x, y = (Argument(name, size // part) for name, part in (("x", 1), ("y", 2)))
+        program, chosen = replace(plain, inputs=(x, y)), []
+        for rows in ((True, True), (True, False), (False, True), (False, False)):
+            for result_rows in (False, True):
+                for dtype in ("float32", "float64"):
+                    for shared in (226 << 10, 98 << 10, 40 << 10):
+                        made = layout_for(program, dtype, rows, result_rows, shared)
+                        chosen.append(f"{made.results} {made.staged} {made.threads} {made.blocks}")
+        found[f"{size} numbers"] = chosen
+    records.check("gpu_layouts_of_rows", found)
