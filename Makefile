@@ -41,8 +41,9 @@ slow: $(VENV)/.ready-types
 	@$(BIN)/python -m pytest -q -n 2 -m slow
 
 docs: $(VENV)/.ready-docs
-	@echo "== documentation: site/, strict"
+	@echo "== documentation: site/, strict, and in a browser"
 	@$(BIN)/python docs/site/build.py
+	@$(BIN)/python -m pytest -q docs/site/test_site.py
 
 package: $(VENV)/.ready-package
 	@echo "== wheel and sdist, tried in a clean environment"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
+import runpy
 import shlex
 import sys
 import types
@@ -10,6 +13,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+import test_layers
 import typer
 
 from equipoise import cli
@@ -21,6 +25,8 @@ BLOCKS = [
     for page in PAGES
     for k, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
 ]
+
+INSIDE = ("equipoise.equations", "equipoise.papers")  # parts that a page shows and users do not look up
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -103,6 +109,32 @@ def test_every_public_name_has_its_page(monkeypatch):
     text = "".join(reference.pages().values())
     assert [name for name in reference.public_names() if f"::: {name}\n" not in text] == []
     assert [name for name in eq._MODULES if f"# eq.{name}\n" not in text] == []
+
+
+def test_names_that_the_documents_import_are_in_the_reference(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    import reference
+
+    entries = re.findall(r"^::: (\S+)\.(\w+)$", "".join(reference.pages().values()), re.MULTILINE)
+    described = [getattr(importlib.import_module(home), name) for home, name in entries]
+    code = "".join(str(block.values[0]) for block in BLOCKS)
+    imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in imports if (node.module or "").startswith("equipoise")]
+    used = {(node.module, alias.name) for node in ours for alias in node.names if not node.module.startswith(INSIDE)}
+    assert len(used) > 50
+    for home, name in sorted(used):
+        thing = getattr(importlib.import_module(home), name)
+        assert isinstance(thing, types.ModuleType) or any(thing is entry for entry in described), f"{home}.{name}"
+
+
+def test_the_drawing_of_the_architecture_shows_the_layers_as_they_are():
+    layers = {name: height for height, names in enumerate(test_layers.LAYERS) for name in names}
+    drawn = runpy.run_path(str(ROOT / "docs" / "architecture.py"))
+    names = [name for packages, _ in drawn["LAYERS"] for name, _ in packages]
+    packages = {path.name for path in (ROOT / "src" / "equipoise").iterdir() if (path / "__init__.py").exists()}
+    assert packages <= set(names)
+    assert [layers[name] for name in names] == sorted(layers[name] for name in names)
+    assert drawn["drawing"]() == (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", [*PAGES, *TUTORIALS], ids=lambda page: page.name)

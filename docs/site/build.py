@@ -1,5 +1,5 @@
 """`make docs`: the site in site/, strict. Every public name is in the reference, every link leads somewhere, notebooks
-run.
+run. `docs/site/test_site.py` then opens the site in a browser.
 
 python docs/site/build.py [--quick]    # --quick: without executing notebooks and writing the gallery
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html.parser
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ ROOT = HERE.parent.parent
 SITE = ROOT / "site"
 sys.path.insert(0, str(HERE))
 
+import hooks  # noqa: E402
 import notebooks  # noqa: E402
 import reference  # noqa: E402
 
@@ -27,15 +29,14 @@ TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 
 def main(quick: bool) -> None:
     reference.write(ROOT / "docs" / "api")
-    subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--clean"],
-        cwd=ROOT,
-        check=True,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        write_notebooks(Path(folder), quick)
+        settings = {"NO_MKDOCS_2_WARNING": "1", hooks.EXECUTED: folder}
+        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--clean"]
+        subprocess.run(command, cwd=ROOT, check=True, env=os.environ | settings)
+        shutil.copytree(folder, SITE / "notebooks")
     (SITE / "404.html").unlink(missing_ok=True)  # its links are those of a server's root
     write_gallery(SITE / "gallery", quick)
-    write_notebooks(SITE / "notebooks", quick)
     missing, broken = undocumented(), broken_links()
     assert not missing, f"not in the API reference: {', '.join(missing)}"
     assert not broken, "links that lead nowhere:\n" + "\n".join(broken)
@@ -47,10 +48,9 @@ def main(quick: bool) -> None:
 
 
 def write_notebooks(folder: Path, quick: bool) -> None:
-    """Each tutorial as an .ipynb file, with its outputs."""
+    """Writes each tutorial as an .ipynb file, with its outputs."""
     import nbformat
 
-    folder.mkdir(exist_ok=True)
     for page in TUTORIALS:
         with tempfile.TemporaryDirectory() as work:
             book = notebooks.notebook(page) if quick else notebooks.executed(page, Path(work))
@@ -58,7 +58,7 @@ def write_notebooks(folder: Path, quick: bool) -> None:
 
 
 def write_gallery(folder: Path, quick: bool) -> None:
-    """Runs as pages of their own."""
+    """Writes runs as pages of their own."""
     folder.mkdir(exist_ok=True)
     for name, make in {"quadruped": _quadruped, "arm": _arm}.items():
         if quick:
