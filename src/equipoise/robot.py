@@ -99,6 +99,20 @@ class Robot(Described):
     - `wrenches`: by frame, (…, 6) force and torque on the robot at the frame's origin, N and N m
     - `representation`: of the base's velocity and of twists: "mixed", "body" or "inertial"
     - `out`: an array for the result, which saves its allocation
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("arm6")
+        >>> q, v = robot.random_state(np.random.default_rng(0), 100)  # a batch of 100 states
+        >>> M, h = robot.mass_matrix(q), robot.bias_force(q, v)
+        >>> M.shape, h.shape
+        ((100, 6, 6), (100, 6))
+        >>> tau = robot.inverse_dynamics(q, v, np.ones((100, 6)))
+        >>> bool(np.allclose(tau, M.sum(axis=-1) + h))
+        True
+        >>> robot.pose(q[0], "tool").shape
+        (4, 4)
     """
 
     # --- configurations -----------------------------------------------------------------------------------------
@@ -382,7 +396,18 @@ class Robot(Described):
 
 
 class RobotBuilder(ModelBuilder):
-    """A robot from Python: links, joints, frames, then `build()`."""
+    """A robot from Python: links, joints, frames, then `build()`.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> builder = eq.RobotBuilder("pendulum", floating=False).link("mount")
+        >>> builder = builder.link("bob", mass=2.0, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3))
+        >>> robot = builder.joint("swing", "revolute", "mount", "bob", axis=(0, 1, 0)).build()
+        >>> robot.mass, robot.nv
+        (2.0, 1)
+        >>> round(float(robot.mass_matrix(robot.neutral())[0, 0]), 3)  # 2 · 0.5² + 0.001
+        0.501
+    """
 
     def build(self, *, strict: bool = False) -> Robot:
         """Check the parts and make the robot."""

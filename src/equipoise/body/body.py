@@ -37,6 +37,14 @@ class Body(FrozenData):
         profile: all that is known, as `save` writes it.
         frames: name of each part's frame by role: the role, or "… of the body" where the description has another frame
             of that name.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> body = eq.Body.of(eq.load("human"))
+        >>> sorted(body.feet), sorted(body.hands)
+        (['left foot', 'right foot'], ['left hand', 'right hand'])
+        >>> body.feet["left foot"].contact
+        'flat'
     """
 
     robot: Robot

@@ -46,6 +46,16 @@ class IKSolution:
         penetration: m, (…): how deep links are in each other or in the floor; 0 where that was not asked for.
         reasons: in words, (…): how each problem ended, what is missed, and which joints are at the end of their range.
         iterations: steps that were taken, of the whole batch.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm7")
+        >>> found = eq.solve_ik(arm, {"tool": [0.3, 0.2, 0.6]}, np.full(7, 0.3))
+        >>> bool(found), bool(found.residuals["tool"].max() < 1e-5)
+        (True, True)
+        >>> bool(eq.solve_ik(arm, {"tool": [9.0, 0.0, 0.0]}, np.full(7, 0.3)))
+        False
     """
 
     q: Array

@@ -91,6 +91,14 @@ class Belief:
     Attributes:
         numbers: the packed array, (…, size).
         contacts: number of contact points.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> estimator = eq.Estimator(robot, imu="trunk", contacts=["front_left_foot", "hind_right_foot"])
+        >>> start = estimator.initial(robot.standing(), [0.0] * robot.nv)
+        >>> start.covariance.shape  # five parts of three numbers and two contact points
+        (21, 21)
     """
 
     numbers: Array

@@ -88,6 +88,18 @@ class Estimator:
                 outliers), "time" (time stamps, see `Clock`), "contacts" (innovation beyond the gate); and "states": how
             often
             the covariance was inflated because all contacts were outliers.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> feet = [name for name in robot.frames if name.endswith("_foot")]
+        >>> estimator = eq.Estimator(robot, imu="trunk", contacts=feet)
+        >>> standing, gravity = robot.standing(), np.array([0.0, 0.0, 9.80665])
+        >>> for k in range(50):
+        ...     q, v = estimator(1e-3 * k, np.zeros(3), gravity, standing[7:], np.zeros(12))
+        >>> bool(abs(q[2] - standing[2]) < 1e-3 and abs(v).max() < 1e-3)
+        True
     """
 
     robot: Robot

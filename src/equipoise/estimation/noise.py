@@ -46,6 +46,12 @@ class FilterNoise:
             rocking; contacts without three points have no sole.
         gyroscope_range: rad/s; samples beyond it are rejected.
         accelerometer_range: m/s²; samples beyond it are rejected.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> noise = eq.FilterNoise(gyroscope=1e-3, accelerometer=1e-2)
+        >>> eq.Estimator(eq.load("quadruped"), "trunk", ["front_left_foot"], noise=noise).noise.gyroscope
+        0.001
     """
 
     gyroscope: float = 0.002
@@ -92,6 +98,11 @@ class Prior:
         position: m.
         gyroscope_bias: rad/s.
         accelerometer_bias: m/s².
+
+    Examples:
+        >>> import equipoise as eq
+        >>> eq.Prior(orientation=0.05).orientation  # rad
+        0.05
     """
 
     orientation: float = 0.01

@@ -83,6 +83,12 @@ class TouchSettings:
         slip_speed: speed at which a loaded contact counts as slipping, m/s.
         slip_settling: time constant of that speed in the estimator, s.
         surprise: threshold of an unexplained joint torque, N m, added to five times its noise.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> settings = eq.TouchSettings(touch_force=10.0)  # N
+        >>> eq.Estimator(eq.load("quadruped"), "trunk", ["front_left_foot"], settings=settings).settings.touch_force
+        10.0
     """
 
     bandwidth: float | None = None
@@ -168,6 +174,14 @@ class TouchObserver:
             torque.
         watch: frame whose wrench is also estimated, such as the torso that may be pushed.
         settings: thresholds and noise.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> observer = eq.TouchObserver(robot, [name for name in robot.frames if name.endswith("_foot")])
+        >>> len(observer.contacts)
+        4
     """
 
     robot: Robot

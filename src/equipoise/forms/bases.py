@@ -35,6 +35,14 @@ class Compound:
     Args:
         origin: frame whose origin the base has, or `eq.COM`.
         orientation: frame whose axes the base has; the robot's own base if not given.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> eom = robot.equations_of_motion(robot.standing(), [0.0] * robot.nv)
+        >>> com = eom.in_base(eq.Compound(eq.COM, orientation="trunk"))
+        >>> bool(abs(com.X[:3, 3] - robot.com(robot.standing())).max() < 1e-12)
+        True
     """
 
     origin: str | _CentreOfMass

@@ -75,6 +75,17 @@ class EquationsOfMotion:
         X: pose of the base in the world, (…, 4, 4).
         base: the frame whose velocity v starts with: None for the robot's own, a frame, a `Compound`, or `COM`.
         representation: of that velocity.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> eom = robot.equations_of_motion(*robot.random_state(np.random.default_rng(0)))
+        >>> foot = eom.in_base("front_left_foot")  # the same motion, another base
+        >>> bool(np.isclose(foot.kinetic_energy, eom.kinetic_energy))
+        True
+        >>> bool(np.allclose(eom.centroidal().M[:6, 6:], 0, atol=1e-12))
+        True
     """
 
     M: Array

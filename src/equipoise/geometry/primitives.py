@@ -169,6 +169,14 @@ class Point(Primitive):
         frame: of the robot; None for the world.
         velocity: of a point of the world, m/s.
         acceleration: m/s².
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm, q = eq.load("arm6"), np.full(6, 0.4)
+        >>> squared = eq.distance(eq.Point((0, 0, 0), "tool"), eq.Point((1, 0, 0))).on(arm)
+        >>> bool(np.isclose(squared(q, np.zeros(6)).value, ((arm.pose(q, "tool")[:3, 3] - [1, 0, 0]) ** 2).sum()))
+        True
     """
 
     position: Vector
@@ -199,6 +207,14 @@ class Line(Primitive):
     Args:
         point: any point of it, m. Which one matters only where an angular velocity is given.
         direction: of any length but zero.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm, q = eq.load("arm6"), np.full(6, 0.4)
+        >>> squared = eq.distance(eq.Point((0, 0, 0), "tool"), eq.Line((0, 0, 0), (0, 0, 1))).on(arm)
+        >>> bool(np.isclose(squared(q, np.zeros(6)).value, (arm.pose(q, "tool")[:2, 3] ** 2).sum()))
+        True
     """
 
     point: Vector
@@ -235,7 +251,16 @@ class Line(Primitive):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Segment(Primitive):
-    """The straight line from a to b, ends included; a = b is a point."""
+    """The straight line from a to b, ends included; a = b is a point.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm, q = eq.load("arm6"), np.full(6, 0.4)
+        >>> near = eq.distance(eq.Segment((0, 0, 0), (0, 0, 0.1), "tool"), eq.Plane((0, 0, 1), -1.0)).on(arm)
+        >>> bool(near(q, np.zeros(6)).value > 1.0)
+        True
+    """
 
     a: Vector
     b: Vector
@@ -263,6 +288,14 @@ class Plane(Primitive):
         offset: d, distance of the plane from the origin along the unit normal, m.
         velocity: twist at `point`; only what moves the plane matters.
         point: of the plane, m: the one that `velocity` is of, such as a hinge; d n if not given.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm, q = eq.load("arm6"), np.full(6, 0.4)
+        >>> height = eq.distance(eq.Point((0, 0, 0), "tool"), eq.Plane((0, 0, 1), 0.2)).on(arm)
+        >>> bool(np.isclose(height(q, np.zeros(6)).value, arm.pose(q, "tool")[2, 3] - 0.2))
+        True
     """
 
     normal: Vector
@@ -311,7 +344,17 @@ class Plane(Primitive):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sphere(Primitive):
-    """All points within `radius` (m) of the centre: a point with a safe distance in [QO21, Sec. 3.2]."""
+    """All points within `radius` (m) of the centre: a point with a safe distance in [QO21, Sec. 3.2].
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm, q = eq.load("arm6"), np.full(6, 0.4)
+        >>> gap = eq.distance(eq.Sphere((0, 0, 0), 0.05, "tool"), eq.Sphere((1, 0, 0), 0.1)).on(arm)
+        >>> apart = np.linalg.norm(arm.pose(q, "tool")[:3, 3] - [1, 0, 0])
+        >>> bool(np.isclose(gap(q, np.zeros(6)).value, apart - 0.15))
+        True
+    """
 
     centre: Vector
     radius: float
@@ -337,7 +380,17 @@ class Sphere(Primitive):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Capsule(Primitive):
-    """All points within `radius` (m) of the segment from a to b."""
+    """All points within `radius` (m) of the segment from a to b.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm, q = eq.load("arm6"), np.full(6, 0.4)
+        >>> forearm = eq.Capsule((0, 0, 0), (0, 0, 0.1), 0.04, "tool")
+        >>> gap = eq.distance(forearm, eq.Sphere((1, 0, 0), 0.1)).on(arm)(q, np.zeros(6))
+        >>> bool(gap.value > 0), gap.J.shape
+        (True, (6,))
+    """
 
     a: Vector
     b: Vector

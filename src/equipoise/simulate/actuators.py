@@ -45,6 +45,14 @@ class Actuators:
             7,)
             and optionally `velocity` (nv − 6,) but no gains; its `torque` is added as feed-forward.
         kd: damping of the drives' PD loops, N m s/rad.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> standing = eq.Standing(eq.load("quadruped"))
+        >>> motors = eq.Actuators(bandwidth=60.0, coulomb={"front_left_knee": 0.5})
+        >>> run = eq.simulate(standing.robot, standing, q0=standing.q0, duration=0.1, actuators=motors)
+        >>> run.outcome
+        'completed'
     """
 
     bandwidth: Numbers = inf

@@ -30,6 +30,14 @@ class Push:
         start: time, s.
         duration: s.
         torque: (3,) N m.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> standing = eq.Standing(eq.load("quadruped"))
+        >>> push = eq.Push("trunk", force=(0.0, 50.0, 0.0), start=0.0, duration=0.05)
+        >>> run = eq.simulate(standing.robot, standing, q0=standing.q0, duration=0.1, pushes=[push])
+        >>> bool(run.com[-1, 1] > run.com[0, 1])  # it moved to the left
+        True
     """
 
     frame: str

@@ -62,6 +62,22 @@ class Run(FrozenData):
         scenario: whatever the caller wants to keep, JSON.
         seed: of all random numbers.
         outcome: "completed", "fell", "failed", "interrupted" by Ctrl-C, or "missed" where a scenario's goals were.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> controller = eq.WholeBodyController(arm, [eq.PostureTask()], constraints=[eq.TorqueLimits()])
+        >>> run = eq.simulate(arm, controller, "ideal", duration=0.05)
+        >>> run.q.shape == (len(run.t), 6), run.outcome
+        (True, 'completed')
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = run.save(Path(folder) / "arm.npz")
+        ...     again = eq.Run.load(Path(folder) / "arm.npz")
+        >>> bool(np.array_equal(again.q, run.q))
+        True
     """
 
     robot: Robot

@@ -129,6 +129,14 @@ class Sensors:
         encoders: of the joints.
         torques: at the joints, None for none.
         forces: at the contacts, None for none.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> sensors = eq.Sensors.realistic(forces=True)
+        >>> sensors.imu is not None and sensors.forces is not None
+        True
+        >>> sensors.filter_noise().gyroscope > 0  # what an estimator should assume
+        True
     """
 
     imu: Imu = field(default_factory=Imu)

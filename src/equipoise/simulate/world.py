@@ -28,6 +28,14 @@ class Box:
         rpy: roll, pitch, yaw about the axes of the world, rad.
         velocity: twist (linear, angular) of its centre in world axes, where it moves; three numbers are the linear
             part.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> table = eq.Box((0.8, 1.2, 0.04), position=(0.7, 0.0, 0.75))
+        >>> standing = eq.Standing(eq.load("quadruped"))
+        >>> run = eq.simulate(standing.robot, standing, q0=standing.q0, duration=0.01, obstacles=[table])
+        >>> len(run.obstacles)
+        1
     """
 
     size: Vector

@@ -31,15 +31,27 @@ REST = 3.0  # 1/ω; the walker stands for so long before the standing controller
 
 
 class Standing(StandingController):
-    """`control.standing.StandingController` that also steps.
+    """A controller that stands, squats, sways, reaches and looks; call it with (t, q, v), it returns a `Solution`.
 
     Args:
-        steps: whether it steps when a push exceeds what its soles can hold; this requires two flat feet. The other
-            arguments are those of the standing controller.
+        robot: from `eq.load`. Fingers are locked: simulate the attribute `robot` of this object.
+        body: its `Body`, or the path of its profile; None finds it.
+        dt: s, control period.
+        friction: coefficient of friction of the ground that the controller assumes.
+        constraints: additional constraints, beside torque and joint limits.
+        steps: whether it steps when a push exceeds what its soles can hold; this requires two flat feet.
 
     Attributes:
+        robot, body, q0: robot and body as controlled, and its initial configuration.
         walker: controller that makes the steps, or None.
         stepping: whether it is stepping at present.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> standing = eq.Standing(eq.load("human")).squat(0.1)  # 0.1 m down
+        >>> run = eq.simulate(standing.robot, standing, q0=standing.q0, duration=1.5)
+        >>> run.outcome, bool(run.com[0, 2] - run.com[-1, 2] > 0.05)
+        ('completed', True)
     """
 
     def __init__(

@@ -86,6 +86,13 @@ class Walking(LoopedController):
         robot, body, q0: robot and body as controlled, and its initial configuration.
         gait: times and lengths.
         log: (time, text) of all events.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> walker = eq.Walking(eq.load("human")).command(0.3)  # m/s forward
+        >>> run = eq.simulate(walker.robot, walker, q0=walker.q0, duration=1.0)
+        >>> run.outcome, walker.mode
+        ('completed', 'step')
     """
 
     def __copy__(self) -> Self:

@@ -27,6 +27,19 @@ class CoMInSupport(BarrierConstraint):
     Args:
         polygon: corners counter-clockwise, (n, 2), m; may change while their number stays.
         margin: kept from the edges, m.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> q = robot.standing()
+        >>> corners = [robot.pose(q, name)[:2, 3] for name in robot.frames if name.endswith("_foot")]
+        >>> polygon = eq.balance.support_polygon(corners).vertices
+        >>> inside = eq.CoMInSupport(polygon, margin=0.02)
+        >>> tasks = [eq.CoMTask(), eq.PostureTask()]
+        >>> controller = eq.WholeBodyController(robot, tasks, constraints=[inside], level="velocity")
+        >>> controller(0.0, q, np.zeros(robot.nv)).status.ok
+        True
     """
 
     polygon: Setting

@@ -32,6 +32,16 @@ class Cone(BarrierConstraint):
             of time.
         angle: largest, rad, between 0 and π; a number, or a function of time that returns it, or (angle, rate,
             acceleration).
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> upright = eq.Cone(eq.Line((0, 0, 0), (0, 0, 1), "tool"), eq.Line((0, 0, 0), (0, 0, 1)), angle=3.0)
+        >>> controller = eq.WholeBodyController(arm, [eq.PostureTask()], constraints=[upright], level="acceleration")
+        >>> controller(0.0, q, v).status.ok
+        True
     """
 
     line: Obstacle

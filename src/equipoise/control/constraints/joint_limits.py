@@ -36,6 +36,16 @@ class JointLimits(Constraint):
         margin: kept from the ends, rad or m.
         most: largest acceleration where no end is near, one number or one per joint rate, where that is more than what
             joints count on for braking.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> far, limits = eq.PostureTask(q + 5.0, gain=50.0), eq.JointLimits(acceleration=20.0)
+        >>> controller = eq.WholeBodyController(arm, [far], constraints=[limits], level="acceleration")
+        >>> bool((abs(controller(0.0, q, v).acceleration) <= 20.0 + 1e-6).all())
+        True
     """
 
     acceleration: Setting = 100.0

@@ -31,6 +31,18 @@ class KeepOut(BarrierConstraint):
         b: the other one.
         safe: distance to keep, m; a number, or a function of time that returns it, or (distance, rate, acceleration).
             For squared distances (points and lines) it is squared for you.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> hand, ball = eq.Sphere((0, 0, 0), 0.05, "tool"), eq.Sphere((0.5, 0.5, 0.5), 0.1)
+        >>> apart = eq.KeepOut(hand, ball, safe=0.02, name="ball")
+        >>> controller = eq.WholeBodyController(arm, [eq.PostureTask()], constraints=[apart], level="acceleration")
+        >>> distance = eq.distance(hand, ball).on(arm)(q, v).value
+        >>> bool(np.isclose(controller(0.0, q, v).margins["ball"], distance - 0.02))
+        True
     """
 
     a: Obstacle
@@ -86,6 +98,18 @@ class KeepOut(BarrierConstraint):
 
 @dataclass(frozen=True, eq=False)
 class KeepIn(KeepOut):
-    """Two primitives stay nearer than `safe` (m): a hand in a region, a point on one side of a plane."""
+    """Two primitives stay nearer than `safe` (m): a hand in a region, a point on one side of a plane.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> tool, place = eq.Point((0, 0, 0), "tool"), eq.Point(tuple(arm.pose(q, "tool")[:3, 3]))
+        >>> near = eq.KeepIn(tool, place, safe=0.3)  # within 0.3 m of where it is now
+        >>> controller = eq.WholeBodyController(arm, [eq.PostureTask()], constraints=[near], level="acceleration")
+        >>> controller(0.0, q, v).status.ok
+        True
+    """
 
     inside: ClassVar[bool] = True

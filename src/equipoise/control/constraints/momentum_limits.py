@@ -28,6 +28,17 @@ class MomentumLimits(Constraint):
             later.
         angular: N m s, the same.
         rate: with which momentum that is outside returns, 1/s.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> calm = eq.MomentumLimits(angular=0.5)
+        >>> tasks = [eq.CoMTask(), eq.PostureTask()]
+        >>> controller = eq.WholeBodyController(robot, tasks, constraints=[calm], level="velocity")
+        >>> solution = controller(0.0, robot.standing(), np.zeros(robot.nv))
+        >>> bool((abs(robot.momentum(robot.standing(), solution.velocity)[3:]) <= 0.5 + 1e-6).all())
+        True
     """
 
     linear: Setting = np.inf

@@ -37,6 +37,15 @@ class SelfCollision(Constraint):
             `start_report` then says how many are left out because their capsules overlap at rest.
         safe: distance to keep, m; a number, or a function of time that returns it, or (distance, rate, acceleration).
         gains: as of all barriers, and so are variation, jump and braking.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("bimanual")
+        >>> apart = eq.SelfCollision(safe=0.02)
+        >>> controller = eq.WholeBodyController(robot, [eq.PostureTask()], constraints=[apart], level="acceleration")
+        >>> controller(0.0, robot.standing(), np.zeros(robot.nv)).status.ok
+        True
     """
 
     pairs: Sequence[tuple[Primitive, Primitive]] | None = None

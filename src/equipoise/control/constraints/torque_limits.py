@@ -37,6 +37,16 @@ class TorqueLimits(Constraint):
         no_load_speed: rad/s or m/s, one number or one per motor; infinite where torque does not fall.
         corner_speed: likewise, below `no_load_speed`.
         power: W, likewise.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> hold = eq.PostureTask(q + 1.0, gain=100.0)  # asks for far too much
+        >>> controller = eq.WholeBodyController(arm, [hold], constraints=[eq.TorqueLimits(scale=0.5)])
+        >>> bool((abs(controller(0.0, q, v).torque) <= 0.5 * arm.limits.effort + 1e-6).all())
+        True
     """
 
     scale: Setting = 1.0

@@ -24,6 +24,18 @@ class TorqueRate(Constraint):
 
     Args:
         rate: N m/s or N/s, one number or one per motor.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> controller = eq.WholeBodyController(arm, [eq.PostureTask(q)], constraints=[eq.TorqueRate(100.0)])
+        >>> first = controller(0.0, q, v).torque
+        >>> controller.set("posture", weight=1.0)
+        >>> second = controller(0.001, q + 0.1, v).torque
+        >>> bool(abs(second - first).max() <= 0.1 + 1e-6)  # 100 N m/s for 1 ms
+        True
     """
 
     rate: Setting

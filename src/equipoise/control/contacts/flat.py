@@ -38,6 +38,13 @@ class FlatContact(Contact):
         margin: m, by which the centre of pressure stays off the edges: on its very edge a soft sole begins to roll.
         against: frame of another body, a free object or a part of the robot, that it touches instead of the world; what
             acts on the one reacts on the other.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> corners = [(0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05)]
+        >>> sole = eq.FlatContact("left_foot", corners=corners, friction=0.7)
+        >>> sole.label, sole.size  # three forces and three torques
+        ('left_foot', 6)
     """
 
     corners: Points = SOLE

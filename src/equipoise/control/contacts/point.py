@@ -29,6 +29,12 @@ class PointContact(Contact):
     Args:
         point: in the frame's axes, m.
         normal: of the surface, world axes, pointing to the robot.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> foot = eq.PointContact("front_left_foot", friction=0.6)
+        >>> foot.label, foot.size  # three unknown forces
+        ('front_left_foot', 3)
     """
 
     point: ArrayLike = (0.0, 0.0, 0.0)

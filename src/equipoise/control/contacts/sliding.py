@@ -32,6 +32,13 @@ class SlidingContact(Contact):
         direction: of the sliding, world axes; its length does not matter.
         corners: of the polygon in the contact's axes, (n, 2) or (n, 3), m.
         normal: of the surface in the frame's axes, pointing to the robot.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> corners = [(0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05)]
+        >>> wiping = eq.SlidingContact("left_hand", direction=(1, 0, 0), corners=corners, friction=0.3)
+        >>> wiping.label, wiping.size
+        ('left_hand', 3)
     """
 
     direction: Setting = (1.0, 0.0, 0.0)

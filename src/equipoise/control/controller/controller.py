@@ -89,6 +89,21 @@ class WholeBodyController:
     Attributes:
         counts: steps that ended in each status, that were at limits; contacts lost, targets refused.
         start_report: what cannot be promised from where the robot was at the first call, one sentence each.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> feet = [eq.PointContact(name) for name in robot.frames if name.endswith("_foot")]
+        >>> tasks = [eq.CoMTask(), eq.FrameTask("trunk", axes="orientation"), eq.PostureTask()]
+        >>> controller = eq.WholeBodyController(robot, tasks, feet, [eq.TorqueLimits()])
+        >>> solution = controller(0.0, robot.standing(), np.zeros(robot.nv))
+        >>> solution.status.ok, solution.torque.shape
+        (True, (18,))
+        >>> a, forces = solution.acceleration, solution.forces
+        >>> tau = robot.inverse_dynamics(robot.standing(), np.zeros(robot.nv), a, wrenches=forces)
+        >>> bool(np.allclose(tau, solution.torque, atol=1e-8))  # the equations of motion hold
+        True
     """
 
     robot: Robot

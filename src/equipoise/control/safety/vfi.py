@@ -43,6 +43,14 @@ class Gains:
     Args:
         eta_d: 1/s.
         eta_p: 1/s². η_d² ≥ 4 η_p, else x would swing through zero.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> gains = eq.Gains.of_rates(5.0, 20.0)  # slow and fast rate, 1/s
+        >>> gains.eta_d, gains.eta_p
+        (25.0, 100.0)
+        >>> bool(gains.admits(0.1, -1.5)), bool(gains.admits(0.1, -2.5))  # 0.1 m away; approaching at 1.5 and 2.5 m/s
+        (True, False)
     """
 
     eta_d: float | Array

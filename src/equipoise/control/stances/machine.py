@@ -79,6 +79,16 @@ class Stances(LoopedController, Progress):
             and goes as ever (`fallbacks`).
         catch: `eq.Walking` of the same robot; where the feet alone carry and cannot hold a push, it steps instead of
             falling. What was under way is then given up. It also hops, to stances with a `flight`.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> feet = [eq.PointContact(name) for name in robot.frames if name.endswith("_foot")]
+        >>> names = [foot.label for foot in feet]
+        >>> machine = eq.Stances(robot, [eq.Stance(names, name="all feet")], feet)
+        >>> run = eq.simulate(robot, machine, q0=machine.q0, duration=0.1)
+        >>> run.outcome, machine.stance
+        ('completed', 'all feet')
     """
 
     robot: Robot

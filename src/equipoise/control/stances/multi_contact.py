@@ -72,6 +72,16 @@ class MultiContact(LoopedController):
         posture_weight: of keeping the first posture, and ten times that of the base's orientation, while the task is
             tried; a hundred times more (ten, for torques) between attempts, which brings the robot back to where more
             can be reached.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> body = eq.Body.of(eq.load("human"))
+        >>> ball = eq.FrameTask("right hand", target=[0.6, -0.2, 1.1], axes="position")
+        >>> table = eq.Plane((0, 0, 1), 0.8)
+        >>> controller = eq.MultiContact(body.robot, ball, body, "left hand", table)
+        >>> controller(0.0, body.standing, np.zeros(body.robot.nv)).velocity.shape
+        (39,)
     """
 
     robot: Robot

@@ -37,6 +37,13 @@ class Stance:
             takes the time that distance, speed and ankle torques say.
         hold: s, to stay there before going on.
         flight: s in the air on the way into it: `catch` of `Stances` hops from the feet of the stance before it.
+
+    Examples:
+        >>> import equipoise as eq
+        >>> both = eq.Stance(["left_foot", "right_foot"], name="both feet")
+        >>> left = eq.Stance(["left_foot"], targets={"right_foot": [0.0, -0.1, 0.1]}, hold=0.5)
+        >>> both.contacts, left.hold
+        (['left_foot', 'right_foot'], 0.5)
     """
 
     contacts: Sequence[str]

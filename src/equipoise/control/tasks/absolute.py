@@ -28,6 +28,16 @@ class AbsoluteTask(Task):
         frame: one of the two.
         other: the other one.
         target: pose in the world, 4×4.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("bimanual")
+        >>> q, v = robot.random_state(np.random.default_rng(0))
+        >>> middle = eq.AbsoluteTask("left_tool", "right_tool")  # the pose half way between the hands stays
+        >>> controller = eq.WholeBodyController(robot, [middle, eq.PostureTask()], level="velocity")
+        >>> controller(0.0, q, v).status.ok
+        True
     """
 
     frame: str

@@ -29,6 +29,16 @@ class CoMTask(Task):
         target: m, 3 numbers.
         axes: "position", or names such as "x y", which leaves the height alone.
         offset: m, 3 numbers: by how much the centre of mass is off where the model has it, as measured forces tell.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> task = eq.CoMTask(arm.com(q) + [0.0, 0.01, 0.0], axes="x y")  # the height is free
+        >>> controller = eq.WholeBodyController(arm, [task, eq.PostureTask()], level="velocity")
+        >>> bool((arm.com_jacobian(q) @ controller(0.0, q, v).velocity)[1] > 0)
+        True
     """
 
     target: Target = None

@@ -28,6 +28,18 @@ class ForceTask(Task):
         contact: its name.
         target: N and N m, in the contact's axes, on the robot; one number per unknown force of the contact, or one for
             all.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> feet = [eq.PointContact(name) for name in robot.frames if name.endswith("_foot")]
+        >>> light = eq.ForceTask(feet[0].label, target=0.0, weight=1.0)  # no load on the first foot
+        >>> tasks = [light, eq.CoMTask(), eq.PostureTask()]
+        >>> controller = eq.WholeBodyController(robot, tasks, feet)
+        >>> solution = controller(0.0, robot.standing(), np.zeros(robot.nv))
+        >>> bool(solution.forces[feet[0].label][2] < 0.5 * solution.forces[feet[1].label][2])
+        True
     """
 
     contact: str

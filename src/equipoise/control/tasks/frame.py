@@ -29,6 +29,18 @@ class FrameTask(Task):
         target: pose 4×4, or a place (3 numbers, m) where no axis turns; rates are twists (linear, angular) in world
             axes, those of a place may be 3 numbers too.
         axes: "pose", "position", "orientation", or names such as "x y rz" (world axes).
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> task = eq.FrameTask("tool", target=[0.3, 0.1, 0.5], axes="position", gain=5.0)
+        >>> controller = eq.WholeBodyController(arm, [task, eq.PostureTask()], level="velocity")
+        >>> velocity = controller(0.0, q, v).velocity
+        >>> towards = np.array([0.3, 0.1, 0.5]) - arm.pose(q, "tool")[:3, 3]
+        >>> bool(arm.jacobian(q, "tool")[:3] @ velocity @ towards > 0)
+        True
     """
 
     frame: str

@@ -29,6 +29,16 @@ class MomentumTask(Task):
     Args:
         target: one number per axis, or one for all.
         axes: "orientation" is the angular part, "position" the linear one, "pose" both.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> feet = [eq.PointContact(name) for name in robot.frames if name.endswith("_foot")]
+        >>> tasks = [eq.MomentumTask(), eq.CoMTask(), eq.PostureTask()]  # angular momentum to zero
+        >>> controller = eq.WholeBodyController(robot, tasks, feet)
+        >>> sorted(controller(0.0, robot.standing(), np.zeros(robot.nv)).task_errors)
+        ['centre of mass', 'momentum', 'posture']
     """
 
     target: Target = 0.0

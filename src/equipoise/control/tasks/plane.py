@@ -31,6 +31,17 @@ class PlaneTask(Task):
         offset: of the plane along its unit normal, m.
         point: in the frame's axes, m.
         target: distance, m.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> height = eq.PlaneTask("tool", normal=(0, 0, 1), offset=0.2, target=0.1)  # 0.1 m above a table
+        >>> controller = eq.WholeBodyController(arm, [height, eq.PostureTask()], level="velocity")
+        >>> error = controller(0.0, q, v).task_errors[height.label]
+        >>> bool(np.isclose(error, abs(arm.pose(q, "tool")[2, 3] - 0.3)))
+        True
     """
 
     frame: str

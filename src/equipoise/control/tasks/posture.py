@@ -28,6 +28,15 @@ class PostureTask(Task):
 
     Args:
         target: q, (nq,).
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> controller = eq.WholeBodyController(arm, [eq.PostureTask(q + 0.1, gain=2.0)], level="velocity")
+        >>> bool(np.allclose(controller(0.0, q, v).velocity, 2.0 * 0.1, atol=1e-3))
+        True
     """
 
     target: Target = None

@@ -27,6 +27,15 @@ class RelativeTask(Task):
         frame: which frame.
         seen_from: the other one.
         target: pose of `frame` in `seen_from`, 4×4; its rates are in the axes of `seen_from`.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("bimanual")
+        >>> together = eq.RelativeTask("left_tool", "right_tool")  # keep the hands as they are to each other
+        >>> controller = eq.WholeBodyController(robot, [together, eq.PostureTask()], level="velocity")
+        >>> controller(0.0, robot.standing(), np.zeros(robot.nv)).status.ok
+        True
     """
 
     frame: str

@@ -32,6 +32,16 @@ class SupportAreaTask(Task):
     Args:
         corners: (frame, point in it) of each point, three or more, in any order.
         target: area, m²; choose it larger than what can be reached to maximise.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> robot = eq.load("quadruped")
+        >>> feet = tuple((name, (0, 0, 0)) for name in robot.frames if name.endswith("_foot"))
+        >>> wider = eq.SupportAreaTask(feet, target=1.0)
+        >>> controller = eq.WholeBodyController(robot, [wider, eq.PostureTask()], level="velocity")
+        >>> controller(0.0, robot.standing(), np.zeros(robot.nv)).status.ok
+        True
     """
 
     corners: tuple[tuple[str, ArrayLike], ...]

@@ -25,6 +25,15 @@ class TorqueTask(Task):
 
     Args:
         target: N m or N, one number per motor, or one for all.
+
+    Examples:
+        >>> import numpy as np
+        >>> import equipoise as eq
+        >>> arm = eq.load("arm6")
+        >>> q, v = np.full(6, 0.4), np.zeros(6)
+        >>> controller = eq.WholeBodyController(arm, [eq.TorqueTask(arm.gravity(q))])
+        >>> bool(np.allclose(controller(0.0, q, v).torque, arm.gravity(q), atol=1e-3))
+        True
     """
 
     target: Target = 0.0
