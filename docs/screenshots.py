@@ -1,5 +1,5 @@
 """Takes the pictures of the documentation in a real browser: `python docs/screenshots.py [NAME…]`, all of them by
-default.
+default; `examples 06 10` and `gallery stairs` take some of a group.
 
 Needs Chromium (`apt-get install chromium`), Pillow and the extra `docs`.
 `film` simulates the demonstration first, which takes a minute.
@@ -7,6 +7,8 @@ Needs Chromium (`apt-get install chromium`), Pillow and the extra `docs`.
 
 from __future__ import annotations
 
+import io
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +16,8 @@ import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -29,16 +33,28 @@ NO_NOTE = "head.insertAdjacentHTML('beforeend', '<style>.mantine-Notifications-r
 DARK = [{"name": "prefers-color-scheme", "value": "dark"}]
 FILM = (480, 400)  # pixels
 FILM_TIMES = np.arange(1.0, 13.0, 0.25)  # s of the run, played 2.5 times as fast
+PANEL, CLIP = (400, 340), (400, 300)  # pixels
+CLIP_FRAMES = 30
+PANELS = {  # name → command, times of its run in s
+    "panel-walk": ("equipoise walk human --speed 0.5 --push 4,0,20", np.arange(2.0, 6.8, 0.1)),
+    "panel-trot": ("equipoise walk quadruped --speed 0.5", np.arange(2.0, 5.2, 0.0667)),
+    "panel-lean": ("equipoise run table_reach", np.arange(1.0, 13.0, 0.25)),
+}
+FOLLOWED = 0.5  # m; the camera follows a robot that goes farther
+HIDDEN = ("frames", "friction cones", "pressure")
+
+
+def made_by(command: str) -> eq.Run:
+    """The run of a command of the command line, from a file where it was kept."""
+    kept = Path(tempfile.gettempdir()) / f"{command.replace(' ', '_')}.npz"
+    if not kept.is_file():
+        subprocess.run([sys.executable, "-m", *command.split(), "--quiet", "--out", str(kept)], check=True)
+    return eq.Run.load(kept)
 
 
 def demo_run() -> eq.Run:
-    """The run of `equipoise demo`, from a file where it was kept."""
-    from equipoise.simulate.scenarios import run_scenario
-
-    kept = Path(tempfile.gettempdir()) / "equipoise-demo.npz"
-    if not kept.is_file():
-        run_scenario("table_reach").save(kept)
-    return eq.Run.load(kept)
+    """The run of `equipoise demo`."""
+    return made_by("equipoise run table_reach")
 
 
 def pushed_human(force: float) -> eq.Run:
@@ -137,22 +153,77 @@ def notebook() -> None:
             keep(browser, "notebook")
 
 
-def film() -> None:
-    """The animation of the README."""
-    frames = []
-    with eq.view(demo_run(), port=0) as viewer, window(viewer.url, 1000, 700) as browser:
+def _pictures(run: eq.Run, times: np.ndarray, size: tuple[int, int]) -> list[Image.Image]:
+    """A run at some times, without cones and frames; the camera goes along with the robot."""
+    drawn = []
+    with eq.view(run, port=0) as viewer, window(viewer.url, 1000, 700) as browser:
         ready(viewer, browser)
         (client,) = viewer.server.get_clients().values()
-        viewer.scene.set_layer("frames", False)
-        client.get_render(FILM[1], FILM[0], timeout=400.0)  # until lights and camera are there
+        for layer in HIDDEN:
+            viewer.scene.set_layer(layer, False)
+        client.get_render(size[1], size[0], timeout=400.0)  # until lights and camera are there
         time.sleep(5.0)
-        for t in FILM_TIMES:
+        eye, wxyz = np.array(client.camera.position), client.camera.wxyz
+        goes = np.linalg.norm(run.com[-1] - run.com[0]) > FOLLOWED
+        for t in times:
             viewer.player.seek(float(t))
-            frames.append(_on_white(client.get_render(FILM[1], FILM[0], transport_format="png", timeout=400.0)))
-    path = DOCS / "demo.webp"
-    shown = [100] * (len(frames) - 1) + [600]  # ms
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=shown, loop=0, quality=70, method=4)
-    print(f"docs/demo.webp, {path.stat().st_size / 1e3:.0f} kB, {len(frames)} pictures")
+            shift = (run.com[np.searchsorted(run.t, t)] - run.com[0]) * [goes, goes, 0.0]
+            pixels = client.get_render(
+                size[1], size[0], wxyz=wxyz, position=eye + shift, transport_format="png", timeout=400.0
+            )
+            drawn.append(_on_white(pixels))
+    return drawn
+
+
+def _film(name: str, run: eq.Run, times: np.ndarray, size: tuple[int, int], frame_time: int = 100) -> None:
+    """Writes docs/NAME.webp, which loops; `frame_time` in ms."""
+    frames = _pictures(run, times, size)
+    path = DOCS / f"{name}.webp"
+    shown = [frame_time] * (len(frames) - 1) + [600]  # ms
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=shown, loop=0, quality=65, method=6)
+    print(f"docs/{name}.webp, {path.stat().st_size / 1e3:.0f} kB, {len(frames)} pictures")
+
+
+def film() -> None:
+    """The animation of the demonstration."""
+    _film("demo", demo_run(), FILM_TIMES, FILM)
+
+
+def panels() -> None:
+    """The three panels at the top of the README."""
+    for name, (command, times) in PANELS.items():
+        _film(f"pictures/{name}", made_by(command), times, PANEL)
+
+
+def examples() -> None:
+    """A clip or a figure of each example."""
+    sys.path.insert(0, str(DOCS / "site"))
+    import example_page
+
+    for path in example_page.EXAMPLES:
+        if ONLY and path.stem[:2] not in ONLY:
+            continue
+        names = example_page.run(path)[1]
+        if "figure" in names:
+            _figure(f"pictures/{path.stem}", names["figure"])
+        elif "posed" in names:
+            robot, q = names["posed"]
+            _film(f"pictures/{path.stem}", _still(robot, q), np.zeros(1), CLIP)
+        else:
+            run = names["run"]
+            _film(f"pictures/{path.stem}", run, np.linspace(0.0, run.t[-1], CLIP_FRAMES), CLIP)
+
+
+def _figure(name: str, figure: Any) -> None:
+    drawing = io.BytesIO()
+    figure.savefig(drawing, dpi=110)
+    Image.open(drawing).convert("RGB").save(DOCS / f"{name}.webp", quality=85, method=6)
+    print(f"docs/{name}.webp")
+
+
+def _still(robot: eq.Robot, q: np.ndarray) -> eq.Run:
+    """A run of one posture."""
+    return eq.simulate(robot, lambda t, q, v: SimpleNamespace(velocity=0 * v), "kinematic", duration=2e-3, q0=q)
 
 
 def _on_white(pixels: np.ndarray) -> Image.Image:
@@ -161,9 +232,11 @@ def _on_white(pixels: np.ndarray) -> Image.Image:
     return Image.alpha_composite(white, picture).convert("RGB")
 
 
-PICTURES: dict[str, Callable[[], None]] = {f.__name__: f for f in (view, live, report, comparison, notebook, film)}
+MADE = (view, live, report, comparison, notebook, film, panels, examples)
+PICTURES: dict[str, Callable[[], None]] = {f.__name__: f for f in MADE}
+ONLY = {word for word in sys.argv[1:] if word not in PICTURES}  # numbers of examples, names of the gallery
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    for name in sys.argv[1:] or PICTURES:
+    for name in [word for word in sys.argv[1:] if word in PICTURES] or PICTURES:
         PICTURES[name]()

@@ -1,21 +1,26 @@
-"""A thousand states at once, and what it costs per state."""
+"""A batch of 40,000 states in one call: which postures of an arm can hold a load of 15 kg."""
 
-from time import perf_counter
-
+import matplotlib.pyplot as plt
 import numpy as np
 
 import equipoise as eq
 
-robot = eq.load("quadruped")
-rng = np.random.default_rng(0)
-q, v = (np.stack(column) for column in zip(*(robot.random_state(rng) for _ in range(1000)), strict=True))
+robot = eq.load("arm7")
+angles = np.linspace(-np.pi, np.pi, 200)
+shoulder, elbow = np.meshgrid(angles, angles, indexing="ij")
+q = np.zeros((200, 200, robot.nq))  # leading dimensions are batches
+q[..., 1], q[..., 3] = shoulder, elbow
 
-tau = robot.inverse_dynamics(q, v, np.zeros_like(v))  # the first call compiles
-begin = perf_counter()
-for _ in range(100):
-    robot.inverse_dynamics(q, v, np.zeros_like(v), out=tau)
-per_state = (perf_counter() - begin) / 100 / len(q)
-print(f"inverse dynamics of {len(q)} states: {1e9 * per_state:.0f} ns each")
+weight = np.array([0.0, 0.0, -15.0 * 9.80665])  # N, on the tool
+J = robot.jacobian(q, "tool")[..., :3, :]
+torque = robot.gravity(q) - np.einsum("...ij,i->...j", J, weight)  # that holds arm and load
+share = np.abs(torque / robot.limits.effort).max(axis=-1)  # of the most loaded motor
+print(f"{q.shape[:-1]} postures, Jacobians of shape {J.shape}")
+print(f"{np.mean(share <= 1):.1%} of them hold the load; the worst needs {share.max():.2f} of a motor's torque")
+assert np.allclose(torque[20, 30], robot.gravity(q[20, 30]) - robot.jacobian(q[20, 30], "tool")[:3].T @ weight)
 
-f = robot.inverse_dynamics(q.astype(np.float32), v.astype(np.float32), np.zeros_like(v, dtype=np.float32))
-print("float32 in, float32 out:", f.dtype, "difference", np.abs(f - tau).max())
+figure, axes = plt.subplots(figsize=(5, 4), layout="constrained")
+drawn = axes.pcolormesh(angles, angles, share.T, cmap="viridis")
+axes.contour(angles, angles, share.T, [1.0], colors="white")
+axes.set(xlabel="shoulder, rad", ylabel="elbow, rad", title="torque / limit with 15 kg; white: 1")
+figure.colorbar(drawn)
