@@ -10,7 +10,7 @@ READY  := $(VENV)/.ready
 # modules are compiled when they are first imported: most of what is installed never is
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: demo test test-all lint types unit delicate slow docs package bench accuracy mistakes setup clean
+.PHONY: demo test test-all lint types unit delicate slow docs gallery package bench accuracy mistakes setup clean
 
 demo: $(READY)
 	@$(BIN)/equipoise demo
@@ -45,6 +45,10 @@ docs: $(VENV)/.ready-docs
 	@$(BIN)/python docs/site/build.py
 	@$(BIN)/python -m pytest -q docs/site/test_site.py
 
+gallery: $(READY)
+	@echo "== runs of docs/gallery.md: gallery/"
+	@$(BIN)/python docs/site/gallery_page.py gallery
+
 package: $(VENV)/.ready-package
 	@echo "== wheel and sdist, tried in a clean environment"
 	@$(BIN)/python tests/package/newcomer.py
@@ -78,4 +82,4 @@ $(VENV)/.ready-%: $(READY)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) dist site gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -23,6 +23,7 @@ import numpy as np
 from PIL import Image
 
 import equipoise as eq
+from equipoise.show.camera import framing
 from equipoise.show.viewer import Viewer
 
 DOCS = Path(__file__).parent
@@ -163,8 +164,11 @@ def _pictures(run: eq.Run, times: np.ndarray, size: tuple[int, int]) -> list[Ima
             viewer.scene.set_layer(layer, False)
         client.get_render(size[1], size[0], timeout=400.0)  # until lights and camera are there
         time.sleep(5.0)
-        eye, wxyz = np.array(client.camera.position), client.camera.wxyz
         goes = np.linalg.norm(run.com[-1] - run.com[0]) > FOLLOWED
+        if goes:  # the picture holds the robot at its start, and goes along
+            client.camera.position, client.camera.look_at = framing(viewer.scene.extent(run.q[0]))
+            time.sleep(1.0)
+        eye, wxyz = np.array(client.camera.position), client.camera.wxyz
         for t in times:
             viewer.player.seek(float(t))
             shift = (run.com[np.searchsorted(run.t, t)] - run.com[0]) * [goes, goes, 0.0]
@@ -214,6 +218,20 @@ def examples() -> None:
             _film(f"pictures/{path.stem}", run, np.linspace(0.0, run.t[-1], CLIP_FRAMES), CLIP)
 
 
+def gallery() -> None:
+    """A picture of each run of the gallery that a command of the command line makes, where it is farthest away."""
+    sys.path.insert(0, str(DOCS / "site"))
+    import gallery_page
+
+    for name, words in gallery_page.commands().items():
+        if words[0] == "equipoise" and (not ONLY or name in ONLY):
+            run = made_by(" ".join(words[: words.index("--report")]))
+            away = np.linalg.norm(run.q - run.q[0], axis=1)
+            (picture,) = _pictures(run, run.t[[int(np.argmax(away))]], CLIP)
+            picture.save(DOCS / "pictures" / f"{name}.webp", quality=80, method=6)
+            print(f"docs/pictures/{name}.webp")
+
+
 def _figure(name: str, figure: Any) -> None:
     drawing = io.BytesIO()
     figure.savefig(drawing, dpi=110)
@@ -232,7 +250,7 @@ def _on_white(pixels: np.ndarray) -> Image.Image:
     return Image.alpha_composite(white, picture).convert("RGB")
 
 
-MADE = (view, live, report, comparison, notebook, film, panels, examples)
+MADE = (view, live, report, comparison, notebook, film, panels, examples, gallery)
 PICTURES: dict[str, Callable[[], None]] = {f.__name__: f for f in MADE}
 ONLY = {word for word in sys.argv[1:] if word not in PICTURES}  # numbers of examples, names of the gallery
 

@@ -169,3 +169,17 @@ def test_examples_print_what_their_page_says(path, monkeypatch):
     assert names.keys() & {"run", "figure", "posed"}, "an example leaves something to see"
     assert example_page.section(path, printed) in example_page.PAGE.read_text(encoding="utf-8")
     assert (ROOT / "docs" / "pictures" / f"{path.stem}.webp").stat().st_size > 1000
+
+
+def test_the_gallery_has_ten_runs_each_with_its_command_and_picture(monkeypatch):
+    """`make gallery` runs the commands; here their names and files."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    import gallery_page
+
+    page, commands = gallery_page.PAGE.read_text(encoding="utf-8"), gallery_page.commands()
+    assert len(commands) == page.count("\n## ") >= 10
+    for name, words in commands.items():
+        if words[0] == "equipoise":
+            assert words[-2:] == ["--report", f"{name}.html"]
+        else:
+            assert words[0] == "python" and f'"{name}.html"' in (ROOT / words[1]).read_text(encoding="utf-8")

@@ -20,6 +20,7 @@ ROOT = HERE.parent.parent
 SITE = ROOT / "site"
 sys.path.insert(0, str(HERE))
 
+import gallery_page  # noqa: E402
 import hooks  # noqa: E402
 import notebooks  # noqa: E402
 import reference  # noqa: E402
@@ -58,32 +59,15 @@ def write_notebooks(folder: Path, quick: bool) -> None:
 
 
 def write_gallery(folder: Path, quick: bool) -> None:
-    """Writes runs as pages of their own."""
+    """Writes runs as pages of their own: those of `make gallery` where they are there, else made now."""
     folder.mkdir(exist_ok=True)
-    for name, make in {"quadruped": _quadruped, "arm": _arm}.items():
+    for name in gallery_page.commands():
         if quick:
             (folder / f"{name}.html").write_text("<p>made by make docs</p>")
+        elif (made / f"{name}.html").exists():
+            shutil.copy(made / f"{name}.html", folder)
         else:
-            import equipoise as eq
-
-            eq.report(make(), folder / f"{name}.html", rate=20.0)
-
-
-def _quadruped():  # type: ignore[no-untyped-def]
-    import equipoise as eq
-
-    standing = eq.Standing(eq.load("quadruped"))
-    push = eq.Push(standing.body.frames["torso"], force=(0.0, 15.0, 0.0), start=0.5, duration=0.1)
-    return eq.simulate(standing.robot, standing, q0=standing.q0, duration=2.0, pushes=[push])
-
-
-def _arm():  # type: ignore[no-untyped-def]
-    import re
-
-    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
-    names: dict[str, object] = {}
-    exec(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0], names)
-    return names["run"]
+            gallery_page.make(folder, [name])
 
 
 # --- checks -----------------------------------------------------------------------------------------------------------
