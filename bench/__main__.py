@@ -26,6 +26,7 @@ from . import (
     interruptions,
     opponents,
     quadrupeds,
+    readme,
     safety,
     start,
     swaying,
@@ -63,6 +64,11 @@ def _growth_line(row: growth.Size) -> list[str]:
 
 def _forms_line(row: forms.FormTiming) -> list[str]:
     return [row.robot, row.form, f"{row.microseconds:.2f}", f"{row.low:.2f}–{row.high:.2f}", f"{row.terms:.2f}"]
+
+
+def _readme_line(row: readme.SpeedRow) -> list[str]:
+    return [row.quantity, f"{row.pinocchio:.3f}", f"{row.one_call:.3f}", spread(row.one_call_ratio),
+            f"{row.batch:.3f}", spread(row.batch_ratio)]  # fmt: skip
 
 
 def _walking_line(row: walking.CallTimes) -> list[str]:
@@ -231,6 +237,13 @@ BENCHES = {
         "µs per state with derivatives, and ours / theirs (median and quartiles of quiet rounds)",
         COMPARED,
         dynamics_line,
+    ),
+    "readme": Bench(
+        lambda o: readme.measure(rounds=o.rounds),
+        "µs per state of G1 on one core; writes the README's table and docs/speed.svg",
+        ["quantity", "pinocchio", "one call", "ratio", f"batch of {readme.BATCH:,}", "ratio"],
+        _readme_line,
+        quiet=True,
     ),
     "start": Bench(
         _start,

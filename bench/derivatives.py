@@ -28,12 +28,12 @@ def compare(names: Sequence[str] = ("talos", "g1"), *, rounds: int = 60) -> Iter
         few, many = random_states(robot, CALLS), random_states(robot, BATCH)
         pinocchio = Pinocchio(robot, str(path), few)
         for quantity in QUANTITIES:
-            theirs = _theirs(pinocchio, quantity), CALLS
+            peer = theirs(pinocchio, quantity), CALLS
             calls = loop(getattr(robot, quantity), few.rows(*QUANTITIES[quantity])), CALLS
-            result = benchmark({"equipoise": calls, "pinocchio": theirs}, rounds=rounds, settle=SETTLE)
+            result = benchmark({"equipoise": calls, "pinocchio": peer}, rounds=rounds, settle=SETTLE)
             yield row_of(name, quantity, "one call", result)
             block = _batch(robot, many, quantity)
-            contenders = {"equipoise": (on_one_core(block), BATCH), "pinocchio, cold": theirs, "pinocchio": theirs}
+            contenders = {"equipoise": (on_one_core(block), BATCH), "pinocchio, cold": peer, "pinocchio": peer}
             if thread_count() > 1:
                 contenders["all cores"] = block, BATCH
             yield row_of(name, quantity, "batch, 1 core", benchmark(contenders, rounds=rounds, settle=SETTLE))
@@ -46,7 +46,8 @@ def _batch(robot: Robot, states: States, quantity: str) -> Block:
     return lambda: getattr(robot, quantity)(*arguments, out=out)
 
 
-def _theirs(pinocchio: Pinocchio, quantity: str) -> Block:
+def theirs(pinocchio: Pinocchio, quantity: str) -> Block:
+    """Pinocchio's derivatives, one call for each state."""
     pin, model, data = pinocchio.pin, pinocchio.model, pinocchio.data
     inverse = quantity.startswith("inverse")
     function = pin.computeRNEADerivatives if inverse else pin.computeABADerivatives
