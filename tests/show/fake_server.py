@@ -67,6 +67,8 @@ class FakeServer:
 
     def __init__(self) -> None:
         self.scene, self.gui, self.initial_camera = Maker(), Maker(), SimpleNamespace()
+        self.scripts: list[str] = []  # that its pages are to run
+        self.gui._websock_interface = SimpleNamespace(queue_message=lambda message: self.scripts.append(message.source))
 
     @contextmanager
     def atomic(self):

@@ -237,6 +237,36 @@ def test_the_report_opens_from_disk_and_plays(browser, run, tmp_path):
     assert not browser.complaints()
 
 
+def test_the_camera_of_a_report_follows_and_its_curves_hold_every_sample(browser, tmp_path):
+    """The robot slides 6 m ahead of where the camera first looks."""
+    still = samples.squat(2001)
+    q = still.q.copy()
+    q[:, 0] += 6.0 * still.t
+    path = eq.report(samples.squat(2001, q=q, com=still.robot.com(q)), tmp_path / "run.html", rate=5)
+    browser.open(path.as_uri())
+    wait_for(lambda: browser.evaluate("typeof now === 'function' && now() !== null && charts.length > 3"), "it", 120)
+    assert browser.evaluate("charts.map(c => c.u.data[0].length)") == [2001] * browser.evaluate("charts.length")
+    away = f"""(() => {{ const viewer = {MOTION}.contentWindow.__viserMutable, V = viewer.camera.position.constructor;
+        const at = viewer.nodeRefFromName["/marks/com"].getWorldPosition(new V());
+        return viewer.cameraControl.getTarget(new V()).distanceTo(at); }})()"""
+
+    def go(t):
+        browser.evaluate(f"seek({t})")
+        wait_for(lambda: abs(browser.evaluate("now()") - t) < 0.05, f"time {t}")
+
+    def distance():
+        browser.picture()  # else nothing would be drawn
+        return browser.evaluate(away)
+
+    for t in (0.97, 0.0, 0.97):
+        go(t)
+        wait_for(lambda: distance() < 1.5, f"the camera to look at the robot at {t} s", 60)
+    browser.evaluate("document.getElementById('follow').click()")
+    go(0.0)
+    wait_for(lambda: distance() > 3.0, "the robot to leave the picture", 60)
+    assert not browser.complaints()
+
+
 def check_linked_curves(browser):
     """Zoom in one chart is zoom in all, a name that is clicked hides its curve, and dark pages are dark."""
     browser.evaluate("charts[0].u.setScale('x', {min: 0.2, max: 0.6})")

@@ -1,8 +1,11 @@
-"""What a report shows of steps: bands of contacts, capture point and centre of pressure."""
+"""What a report shows of steps: bands of contacts, footprints, capture point and centre of pressure."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -10,8 +13,9 @@ import pytest
 import equipoise as eq
 from equipoise.show.capture import capture_point, pressure
 from equipoise.show.charts import charts
-from equipoise.show.gantt import NAME as NAME_WIDTH
-from equipoise.show.gantt import WIDTH, bands, gantt, spans
+from equipoise.show.curves import curves
+from equipoise.show.gantt import bands, phases, spans, steps, ticks
+from equipoise.show.path import footprints, path
 from equipoise.simulate.contacts import ContactInfo
 from equipoise.simulate.run import Run
 
@@ -58,27 +62,54 @@ def test_bands_tell_when_a_contact_was_counted_on_and_when_it_was_felt(run):
     np.testing.assert_allclose(first.felt, [(0.0, 0.4), (0.65, 1.0)], atol=1e-9)
 
 
-def test_the_picture_names_contacts_as_text_and_draws_every_stretch(run):
-    picture = gantt(run)
-    assert "left &lt;front&gt; foot" in picture and "<front>" not in picture
-    assert picture.count('class="planned"') == 3 and picture.count('class="felt"') == 3
-    assert "0.5 s" in picture
+def test_phases_last_until_the_next_begins(run):
+    named = replace(run, phases=((0.0, "stand"), (0.4, "<left> swings"), (0.6, "stand")))
+    assert phases(named) == [("stand", 0.0, 0.4), ("<left> swings", 0.4, 0.6), ("stand", 0.6, 1.0)]
+    text = curves([named], [charts(named)], ["first"])
+    data = json.loads(text)
+    assert data["phases"] == [list(phase) for phase in phases(named)] and "<" not in text
+    assert [band["name"] for band in data["bands"]] == [NAME, "other"]
 
 
-def test_phases_are_a_band_below_the_time_with_names_where_they_fit(run):
-    phases = ((0.0, "stand"), (0.4, "<left> swings"), (0.6, "stand"), (0.995, "short"))
-    picture = gantt(replace(run, phases=phases))
-    assert picture.count('class="phase phase0"') == 2 and picture.count('class="phase phase1"') == 1
-    assert picture.count(">stand</text>") == 2 and ">&lt;left&gt; swings</text>" in picture and "<left>" not in picture
-    assert "<title>short</title>" in picture and ">short</text>" not in picture
-    width = WIDTH - NAME_WIDTH
-    assert f'x="{NAME_WIDTH + 0.4 * width:.1f}" y="70.0" width="{0.2 * width:.1f}"' in picture
-    assert "phases" not in gantt(run)
-
-
-def test_a_run_whose_contacts_never_change_has_no_picture(run):
+def test_a_run_whose_contacts_never_change_has_no_bands(run):
     still = {"other": run.forces["other"]}
-    assert gantt(replace(run, forces=still, measured=still)) == ""
+    stands = replace(run, forces=still, measured=still)
+    assert not steps(stands)
+    assert json.loads(curves([stands], [charts(stands)], ["first"]))["bands"] == []
+
+
+def test_footprints_are_where_contacts_began_to_carry(run):
+    q = run.q.copy()
+    q[:, 0] += 2.0 * run.t
+    first, again, other = footprints(replace(run, q=q))
+    assert again - first == pytest.approx(np.array([[1.3, 0.0]]))  # felt again at 0.65 s
+    assert other[0] == pytest.approx(first[0])
+
+
+def test_the_way_is_drawn_to_scale_and_only_where_there_is_one(run):
+    assert path(run) == ""
+    q = run.q.copy()
+    q[:, 0] += 2.0 * run.t
+    q[:, 1] += 0.5 * run.t
+    walked = replace(run, q=q, estimates={"q": q + 0.1, "v": run.v})
+    picture = ElementTree.fromstring(re.search("<svg.*</svg>", path(walked)).group())
+    lines = {node.get("class"): node.get("d") for node in picture.iter() if node.get("class") != "grid"}
+    ends = {
+        kind: np.array([[float(x) for x in p.split()] for p in lines[kind][1:].split("L")])[[0, -1]]
+        for kind in ("truth", "estimate")
+    }
+    assert ends["truth"][1] - ends["truth"][0] == pytest.approx(np.array([2.0, -0.5]), abs=1e-3)
+    assert ends["estimate"] - ends["truth"] == pytest.approx(np.array([[0.1, -0.1]] * 2), abs=2e-3)
+    left, top, wide, high = map(float, picture.get("viewBox").split())
+    corners = np.concatenate([*ends.values()])
+    assert (corners > [left, top]).all() and (corners < [left + wide, top + high]).all()
+
+
+def test_ticks_are_round_and_few():
+    assert ticks(-0.3, 2.1).tolist() == pytest.approx(np.arange(0, 2.1, 0.5).tolist())
+    for span in (1e-3, 0.7, 5.0, 333.0):
+        found = ticks(1.0, 1.0 + span)
+        assert 3 <= len(found) <= 11 and found.min() >= 1.0 - 1e-9 and found.max() <= 1.0 + span + 1e-9
 
 
 # --- capture point and pressure ---------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ import equipoise as eq
 from equipoise.model.types import DeclaredLimits
 from equipoise.simulate.archive import RunError, decoded, encoded
 from equipoise.simulate.conditions import Fall
+from equipoise.simulate.origin import command
 from equipoise.simulate.planned import outline_columns
 from equipoise.simulate.plant import PlantState
 from equipoise.simulate.run_format import ARRAYS, MAPPINGS
@@ -641,3 +643,24 @@ def test_the_package_and_the_function_share_a_name():
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(TypeError, match="missing 2 required"):
         sys.modules["equipoise.simulate"]()
+
+
+def test_a_run_says_how_it_was_made(tmp_path):
+    arm = eq.load("arm6")
+    run = eq.simulate(arm, lambda t, q, v: SimpleNamespace(torque=arm.gravity(q)), "hard", 0.01)
+    assert run.origin["version"] == eq.__version__
+    made = datetime.fromisoformat(run.origin["date"])
+    assert abs((datetime.now().astimezone() - made).total_seconds()) < 120
+    assert dict(eq.Run.load(run.save(tmp_path / "run.npz")).origin) == run.origin
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["/usr/bin/equipoise", "walk", "g1", "--push", "1,2 3"], "equipoise walk g1 --push '1,2 3'"),
+        (["/home/me/secret/study.py", "--password", "x"], "study.py"),
+        ([], ""),
+    ],
+)
+def test_the_command_of_a_run_is_told_if_it_is_ours(arguments, told):
+    assert command(arguments) == told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import unknown_name
 from ..model.types import Array
+from ..simulate.replay import tilt_between
 from . import capture
 from .contact_marks import ContactPlace, normals_in_world
 from .gantt import steps
@@ -88,6 +89,7 @@ def charts(run: Run) -> list[RunChart]:
         RunChart("task_errors", "task errors", "m, rad, …", dict(run.task_errors), logarithmic=True),
         RunChart("margins", "constraint margins", "", dict(run.margins), limit=0.0, bad_above=False),
         *_torques(run),
+        *_joints(run),
         RunChart(
             "cones",
             "forces in cones: tangential / (friction · normal)",
@@ -99,6 +101,8 @@ def charts(run: Run) -> list[RunChart]:
         ),
         RunChart("normal_forces", "normal forces", "N", {name: f[0] for name, f in _split_forces(run).items()}),
         RunChart("com", "centre of mass", "m", dict(zip("xyz", np.asarray(run.com, dtype=float).T, strict=True))),
+        RunChart("base", "position of the base", "m", _base(run)),
+        RunChart("estimates", "error of the estimate of the base", "m, m/s, rad", estimate_errors(run)),
         RunChart("capture", "capture point and centre of pressure", "m", capture.lines(run) if steps(run) else {}),
         RunChart("cycle_time", "time of a control step", "ms", _cycle(run), limit=_step(run.t), judged=False),
     ]
@@ -133,6 +137,32 @@ def _torques(run: Run) -> list[RunChart]:
         RunChart("torques", "torques against limits: |τ| / limit", "", bound, limit=1.0),
         RunChart("torques_without_limit", "torques of joints without a limit: |τ|", "N m", free),
     ]
+
+
+def _joints(run: Run) -> list[RunChart]:
+    """Positions of the joints that turn, and of those that slide."""
+    lines: dict[str, dict[str, Array]] = {"rad": {}, "m": {}}
+    for name, joint in run.robot.joints.items():
+        if joint.mimic is None and joint.type.nq == 1:
+            unit = "m" if joint.type.name == "prismatic" else "rad"
+            lines[unit][name] = np.asarray(run.q[:, joint.q.start], dtype=float)
+    return [
+        RunChart("joints", "joint positions", "rad", lines["rad"]),
+        RunChart("sliding_joints", "positions of sliding joints", "m", lines["m"]),
+    ]
+
+
+def _base(run: Run) -> dict[str, Array]:
+    return dict(zip("xyz", np.asarray(run.q[:, :3], dtype=float).T, strict=True)) if run.robot.floating else {}
+
+
+def estimate_errors(run: Run) -> dict[str, Array]:
+    """Returns how far the estimated base is from the true one: position, velocity and tilt, (N,) each."""
+    if not run.estimates or not run.robot.floating:
+        return {}
+    q, v = run.estimates["q"], run.estimates["v"]
+    distance, speed = (np.linalg.norm(x[:, :3] - y[:, :3], axis=1) for x, y in ((q, run.q), (v, run.v)))
+    return {"position, m": distance, "velocity, m/s": speed, "tilt, rad": tilt_between(q, run.q)}
 
 
 def _split_forces(run: Run) -> dict[str, tuple[Array, Array]]:
@@ -210,24 +240,3 @@ def spells(run: Run) -> list[Spell]:
     starts = np.flatnonzero(np.r_[True, status[1:] != status[:-1]])
     ends = np.r_[starts[1:], len(status) - 1]
     return [Spell(float(run.t[a]), float(run.t[b]), names[int(status[a])]) for a, b in zip(starts, ends, strict=True)]
-
-
-@dataclass(frozen=True)
-class RunFacts:
-    """What a reader wants to know first."""
-
-    outcome: str
-    duration: float
-    samples: int
-    status: Mapping[str, float] = field(default_factory=dict)  # share of the time, by name
-    # chart → (its extreme in words, whether it is wrong)
-    limits: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
-
-
-def run_facts(run: Run, every: list[RunChart]) -> RunFacts:
-    """The run in a few figures."""
-    status = np.asarray(run.status).astype(int)
-    shares = {name: float(np.mean(status == k)) for k, name in enumerate(run.status_names)} if len(status) else {}
-    limits = {chart.title: (chart.extreme(), chart.violated) for chart in every if chart.limit is not None}
-    duration = float(run.t[-1] - run.t[0]) if len(run.t) else 0.0
-    return RunFacts(str(run.outcome), duration, len(run.t), {k: x for k, x in shares.items() if x > 0}, limits)

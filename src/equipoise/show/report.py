@@ -13,10 +13,11 @@ import numpy as np
 
 from ..errors import EquipoiseError
 from ..files import require_writable, written_whole
-from .charts import RunChart, charts, run_facts
+from ..simulate.goals import Verdict
+from .charts import RunChart, charts
 from .curves import curves
-from .gantt import gantt
 from .obstacles import Obstacle
+from .path import path as path_from_above
 from .player import Player, moment_of, run_samples
 from .scene import RobotScene, counted, opened, stop
 from .viewer import LOOPBACK
@@ -47,7 +48,7 @@ def report(
         path: of the file; written whole or not at all.
         compare: another run, shown beside the first, its curves dashed.
         rate: pictures per second of the motion; at most 1,500 in all.
-        title: heading; the robot's name if None.
+        title: heading; None: the title of the run's scenario with the robot's name.
         progress: show a bar on the terminal.
 
     Returns:
@@ -59,8 +60,14 @@ def report(
     runs = [run] if compare is None else [run, compare]
     if not all(len(one.t) for one in runs):
         raise EquipoiseError("this run has no samples: there is nothing to report")
-    text = page(runs, title or run.robot.name, [motion(one, rate, progress) for one in runs])
+    text = page(runs, title or run_title(run), [motion(one, rate, progress) for one in runs])
     return written_whole(Path(path), lambda file: file.write(text.encode()))
+
+
+def run_title(run: Run) -> str:
+    """Returns what a run is called: the title of its scenario and the robot's name."""
+    title = str(run.scenario.get("title") or run.scenario.get("name") or "")
+    return title if run.robot.name in title else f"{title}: {run.robot.name}".removeprefix(": ")
 
 
 def moments(t: np.ndarray, rate: float) -> np.ndarray:
@@ -103,12 +110,10 @@ def _own_scheme(player: str) -> str:
 ASSETS = Path(__file__).parent / "assets"
 HINT = (
     "Drag to turn, scroll to zoom. Orange: the centre of mass and the point below it; violet: the capture point; "
-    "green: where "
-    "the centre of mass may rest; red: contact forces and pressure; blue: friction cones; pale blue: targets, planned "
-    "steps and, thin, where the next foot can be set. In the curves: click to go "
-    "to that "
-    "time, drag to zoom all of them, double-click to see everything again, click a name to show or hide it. Shaded: "
-    "the controller was not at its optimum. Dotted: events. Red: a limit."
+    "green: where the centre of mass may rest; red: contact forces and pressure; blue: friction cones; pale blue: "
+    "targets, planned steps and, thin, where the next foot can be set. In the curves: click to go to that time, drag "
+    "to zoom all of them, double-click to see everything again, click a name to show or hide its curve. Shaded: the "
+    "controller was not at its optimum. Dotted: events. Red: a limit."
 )
 POLICY = (
     "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval' "
@@ -120,13 +125,13 @@ POLICY = (
 def page(runs: Sequence[Run], title: str, players: Sequence[str]) -> str:
     """All parts as one document. What comes from a run is text, never markup."""
     name, names = html.escape(title), ["first", "second"][: len(runs)]
-    every = charts(runs[0])
-    figures = "\n".join(f'<figure class="chart" id="{html.escape(chart.key)}"></figure>' for chart in every)
+    every = [charts(run) for run in runs]
+    figures = "\n".join(f'<figure class="chart" id="{html.escape(chart.key)}"></figure>' for chart in every[0])
     plays = "\n".join(
-        f'<div class="motion">{_facts(run, charts(run), label if len(runs) > 1 else "")}<iframe class="motion" '
-        'title="motion" '
+        f'<div class="motion"><div>{_origin(run)}{_verdict(run)}{_facts(run, found, label if len(runs) > 1 else "")}'
+        '</div><iframe class="motion" title="motion" '
         f'data-start="{float(run.t[0])!r}" srcdoc="{html.escape(player)}"></iframe></div>'
-        for run, player, label in zip(runs, players, names, strict=True)
+        for run, player, label, found in zip(runs, players, names, every, strict=True)
     )
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -134,11 +139,13 @@ def page(runs: Sequence[Run], title: str, players: Sequence[str]) -> str:
 <title>{name}</title><style>{_asset("uplot.css")}{_asset("report.css")}</style></head><body>
 <h1>{name}</h1>
 <div class="motions runs{len(runs)}">{plays}</div>
-<p class="hint">{HINT}</p>
-{gantt(runs[0])}
+<p class="hint"><label><input type="checkbox" id="follow" checked> the camera follows the robot</label></p>
+<details class="hint"><summary>what is drawn, and what the mouse does</summary>{HINT}</details>
+<figure class="chart" id="bands"></figure>
+{path_from_above(runs[0])}
 {figures}
 {_events(runs[0])}
-<script type="application/json" id="curves">{curves(runs, names)}</script>
+<script type="application/json" id="curves">{curves(runs, every, names)}</script>
 <script>{_asset("uplot.js")}</script>
 <script>{_asset("report.js")}</script>
 </body></html>
@@ -156,25 +163,47 @@ def _asset(name: str) -> str:
     )
 
 
-def _facts(run: Run, every: list[RunChart], label: str) -> str:
-    found = run_facts(run, every)
+def _row(*cells: str, kind: str = "") -> str:
+    return f"<tr{kind}><th>{cells[0]}</th>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells[1:])}</tr>"
+
+
+def _origin(run: Run) -> str:
+    """When, where and by which command the run was made."""
+    words = [f"equipoise {run.origin['version']}"] if "version" in run.origin else []
+    words += [str(run.origin[key]) for key in ("date", "processor") if run.origin.get(key)]
+    command = f"<br><code>{html.escape(str(run.origin['command']))}</code>" if run.origin.get("command") else ""
+    return f'<p class="origin">{html.escape(" · ".join([*words, f"seed {run.seed}"]))}{command}</p>'
+
+
+def _verdict(run: Run) -> str:
+    """The table of the terminal: what was required, and what was measured."""
+    if "verdict" not in run.scenario:
+        return ""
     rows = [
-        (
-            "robot",
-            f"{run.robot.name}, {run.robot.mass:.1f} kg, {len(run.robot.joints)} "
-            f"joints{f' ({label})' if label else ''}",
-        ),
-        ("outcome", found.outcome),
-        ("length", f"{found.duration:.3f} s, {found.samples} samples, seed {run.seed}"),
-        ("controller", ", ".join(f"{name} {100 * share:.1f} %" for name, share in found.status.items()) or "no status"),
+        _row(
+            "✓" if check.good else "✗", check.name, check.came, check.wanted, kind="" if check.good else ' class="bad"'
+        )
+        for check in Verdict.of_plain(run.scenario["verdict"]).checks
     ]
-    lines = [f"<tr><th>{html.escape(what)}</th><td>{html.escape(value)}</td></tr>" for what, value in rows]
-    for what, (value, wrong) in found.limits.items():
-        mark = ' class="bad"' if wrong else ""
-        lines.append(f"<tr><th>{html.escape(what)}</th><td{mark}>{html.escape(value)}</td></tr>")
-    return f'<table class="facts">{"".join(lines)}</table>'
+    head = "<tr><th></th><th></th><th>measured</th><th>required</th></tr>"
+    return f'<table class="verdict">{head}{"".join(rows)}</table>'
+
+
+def _facts(run: Run, every: list[RunChart], label: str) -> str:
+    robot, status = run.robot, np.asarray(run.status)
+    shares = {name: np.mean(status == k) for k, name in enumerate(run.status_names)}
+    rows = [
+        _row("robot", f"{robot.name}, {robot.mass:.1f} kg, {len(robot.joints)} joints{f' ({label})' if label else ''}"),
+        _row("outcome", run.outcome),
+        _row("length", f"{run.duration:.3f} s, {len(run.t)} samples"),
+        _row("controller", ", ".join(f"{name} {100 * x:.3g} %" for name, x in shares.items() if x > 0) or "no status"),
+    ]
+    for chart in every:
+        if chart.limit is not None:
+            rows.append(_row(html.escape(chart.title), chart.extreme(), kind=' class="bad"' if chart.violated else ""))
+    return f'<table class="facts">{"".join(rows)}</table>'
 
 
 def _events(run: Run) -> str:
-    rows = "".join(f"<tr><td>{time:.3f} s</td><td>{html.escape(str(text))}</td></tr>" for time, text in run.events)
+    rows = "".join(_row(f"{time:.3f} s", str(text)) for time, text in run.events)
     return f'<h2>events</h2><table class="events">{rows}</table>' if rows else ""

@@ -16,7 +16,7 @@ from ..robot import Robot
 from .camera import FIELD, clearest
 from .contact_marks import ContactPlace, points_in_world
 from .guard import guarded_server
-from .hover import name_on_hover
+from .hover import follow_beyond, name_on_hover
 from .moments import Moment, Picture, outline_segments, picture
 from .obstacles import Obstacle
 from .triangles import Surface, frame_pose, joined, link_surfaces, surfaces_of
@@ -39,6 +39,7 @@ ORANGE, RED, BLUE, GREEN, PURPLE, GHOST = (
 SEEN_THROUGH = 0.45  # opacity of limbs that touch something: forces point up through them
 LIMB = 2  # links of a limb, from the one that touches on
 WIDE = 1.5  # of its size that a robot may travel within one picture
+AWAY = 0.5  # of its size that a robot moves before the camera follows
 LIFT = 0.004  # m, of flat things above the ground, so that they do not flicker in it
 NEAR = 0.04, 0.15  # m and rad within which a target is reached: no ghost stands beside the real thing
 DISC = np.stack([np.cos(np.linspace(0, 2 * np.pi, 20, False)), np.sin(np.linspace(0, 2 * np.pi, 20, False))], axis=1)
@@ -251,6 +252,8 @@ class RobotScene:
         camera = self.server.initial_camera
         camera.fov = FIELD
         camera.position, camera.look_at = clearest(np.concatenate(near), *self._feet_and_obstacles((*seen, *last)))
+        aside = float(np.linalg.norm((np.asarray(at) - camera.look_at)[:2]))
+        follow_beyond(self.server, aside + AWAY * self.size)
 
     def _feet_and_obstacles(self, seen: Sequence[Array]) -> tuple[Array, Array]:
         """Points of contacts at the first configuration, (m, 3), and triangles of obstacles there, (k, 3, 3)."""

@@ -15,6 +15,7 @@ from ..errors import ShapeError
 from ..model.types import Array
 from ..robot import Robot
 from .charts import charts
+from .hover import follow
 from .live import DraggedTarget, Live, LivePanels, add_handles, draggable, name_of, parts
 from .moments import Moment
 from .obstacles import Obstacle
@@ -183,6 +184,8 @@ class Viewer:
             for name in LAYERS:
                 box = self.server.gui.add_checkbox(name, True)
                 box.on_update(lambda event, name=name: self.scene.set_layer(name, bool(event.target.value)))
+            camera = self.server.gui.add_checkbox("camera follows", True)
+            camera.on_update(lambda event: follow(self.server, bool(event.target.value)))
             dark = self.server.gui.add_checkbox("dark", False)
             dark.on_update(lambda event: self.scene.set_dark(bool(event.target.value)))
 

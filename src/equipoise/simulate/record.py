@@ -9,6 +9,7 @@ import numpy as np
 
 from ..algebra.arrays import finite
 from ..algebra.quaternions import from_rotation
+from .origin import origin
 from .perception import Perception
 from .planned import outline_columns
 from .plant import PlantState
@@ -129,6 +130,7 @@ class RunRecorder:
             safe_distances=tuple(float(safe) for _, safe in pairs),
             scenario=dict(scenario or {}),
             sensing={} if perception is None else perception.sensing,
+            origin=origin(),
             seed=seed,
             outcome=outcome,
         )

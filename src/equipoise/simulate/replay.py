@@ -86,9 +86,8 @@ def replay(run: Run, estimator: Any) -> Replay:
         inputs = r["gyroscope"][k], r["accelerometer"][k], r["joints"][k], r["joint_rates"][k], torques
         estimated_states.append(estimator(float(t), *inputs, forces=_forces(run, estimator, k)))
     q, v = (np.array(part) for part in zip(*estimated_states, strict=True))
-    up = [np.einsum("ki,ki->k", _up(q), _up(run.q)).clip(-1, 1)]
     distance, speed = (np.linalg.norm(x[:, :3] - y[:, :3], axis=1) for x, y in ((q, run.q), (v, run.v)))
-    return Replay(run.t, q, v, distance, speed, np.arccos(up[0]))
+    return Replay(run.t, q, v, distance, speed, tilt_between(q, run.q))
 
 
 def _forces(run: Run, estimator: Any, k: int) -> Mapping[str, Array] | None:
@@ -101,6 +100,11 @@ def _forces(run: Run, estimator: Any, k: int) -> Mapping[str, Array] | None:
         same = [name] if name in felt else [c for c in felt if run.contacts[c].frame == frame]
         result[name] = np.sum([felt[c] for c in same], axis=0) if same else np.zeros(6)
     return result
+
+
+def tilt_between(a: Array, b: Array) -> Array:
+    """Returns the angle between the verticals of two bases, configurations (N, nq) each, (N,) rad."""
+    return np.arccos(np.einsum("ki,ki->k", _up(a), _up(b)).clip(-1, 1))
 
 
 def _up(q: Array) -> Array:

@@ -60,6 +60,7 @@ class Run(FrozenData):
         obstacles: primitives and boxes.
         safe_distances: m, one for each obstacle.
         scenario: whatever the caller wants to keep, JSON.
+        origin: how the run was made: "version", "date", "processor", "command"; empty in files of version 0.2.
         seed: of all random numbers.
         outcome: "completed", "fell", "failed", "interrupted" by Ctrl-C, or "missed" where a scenario's goals were.
 
@@ -105,6 +106,7 @@ class Run(FrozenData):
     safe_distances: tuple[float, ...] = ()
     scenario: Mapping[str, object] = field(default_factory=dict)
     sensing: Mapping[str, object] = field(default_factory=dict)
+    origin: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     outcome: str = "completed"
 
@@ -186,6 +188,7 @@ class Run(FrozenData):
             "safe_distances": list(self.safe_distances),
             "scenario": self.scenario if isinstance(self.scenario, dict) else dict(self.scenario),
             "sensing": dict(self.sensing),
+            "origin": dict(self.origin),
             "seed": self.seed,
             "outcome": self.outcome,
         }

@@ -114,6 +114,7 @@ def _fields(arrays: Mapping[str, Array], header: Mapping[str, Any]) -> dict[str,
         "safe_distances": tuple(float(distance) for distance in header["safe_distances"]),
         "scenario": header["scenario"],
         "sensing": header.get("sensing", {}),
+        "origin": header.get("origin", {}),
         "seed": header["seed"],
         "outcome": header["outcome"],
     }
@@ -186,6 +187,6 @@ def _wrong_things(robot: Robot, parts: Mapping[str, Any]) -> Iterator[str]:
         yield "its obstacles are not solids"
     elif len(parts["safe_distances"]) != len(obstacles):
         yield f"{len(parts['safe_distances'])} safe distances for {len(obstacles)} obstacles"
-    for name in ("scenario", "sensing"):
+    for name in ("scenario", "sensing", "origin"):
         if not isinstance(parts[name], Mapping):
             yield f"its {name} is not a mapping"

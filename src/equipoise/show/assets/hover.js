@@ -1,4 +1,5 @@
-// The name of what is under the mouse. LABELS: node of the scene → its name; PREFIXES: the same for nodes made later.
+// The name of what is under the mouse, and a camera that follows the robot.
+// LABELS: node of the scene → its name; PREFIXES: the same for nodes made later.
 if (!window.equipoiseNames) {
   window.equipoiseNames = true;
   const tip = document.createElement("div");
@@ -48,4 +49,19 @@ if (!window.equipoiseNames) {
     last = event;
   });
   document.addEventListener("pointerleave", () => { tip.style.display = "none"; });
+
+  // What the camera looks at stays within `equipoiseRoom` metres of the point below the centre of mass.
+  window.equipoiseFollow ??= true;
+  const follow = () => {
+    requestAnimationFrame(follow);
+    const viewer = window.__viserMutable, controls = viewer && viewer.cameraControl;
+    const node = viewer && viewer.nodeRefFromName && viewer.nodeRefFromName["/marks/com_ground"];
+    if (!window.equipoiseFollow || !controls || !node || !node.parent) return;
+    const Vector = viewer.camera.position.constructor, target = controls.getTarget(new Vector());
+    const away = node.getWorldPosition(new Vector()).sub(target).setY(0), far = away.length();  // y is up in the page
+    if (!(far > window.equipoiseRoom)) return;
+    away.multiplyScalar(1 - window.equipoiseRoom / far);
+    controls.setLookAt(...controls.getPosition(new Vector()).add(away).toArray(), ...target.add(away).toArray(), false);
+  };
+  follow();
 }
