@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -358,7 +359,10 @@ def main(words: list[str] | None = None) -> int:
     options = _options(words)
     bench = BENCHES[options.bench]
     try:
-        return 0 if report(Console(), bench, bench.rows(options), options.json) else 1
+        outcome = report(Console(quiet=options.json), bench, bench.rows(options))
+        if options.json:
+            print(json.dumps(outcome.data))
+        return 0 if outcome else 1
     except EquipoiseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -44,7 +44,7 @@ def test_every_row_of_the_specification_is_listed():
 
 
 def test_reproduce_prints_figures_and_verdicts():
-    run = equipoise("reproduce", "T7", "B4", "--quiet")
+    run = equipoise("reproduce", "T7", "B4")
     assert run.returncode == 0
     assert re.search(r"T7.*holds", run.stdout)
     assert re.search(r"B4.*holds", run.stdout)
@@ -52,7 +52,7 @@ def test_reproduce_prints_figures_and_verdicts():
 
 
 def test_reproduce_writes_pictures(tmp_path):
-    run = equipoise("reproduce", "E4", "--quiet", "--plots", str(tmp_path))
+    run = equipoise("reproduce", "E4", "--plots", str(tmp_path))
     assert run.returncode == 0
     assert "1 picture in" in run.stdout
     assert (tmp_path / "EB98-fig-9-kinetic-jacobian.svg").stat().st_size > 1000
@@ -72,7 +72,7 @@ def test_reproduce_fails_when_a_row_does(monkeypatch):
 
     bad = Row("X1", "EB98", "a row that fails", lambda: iter([small("error", 1.0, 1e-9)]))
     monkeypatch.setattr(report, "all_rows", lambda: {"X1": bad})
-    assert report.reproduce(Console(quiet=True), [], quiet=True) is False
+    assert report.reproduce(Console(quiet=True), []).good is False
 
 
 # Seconds and more. Fast tests: B5 control/test_controller, H3 simulate/test_plants, Q4 control/test_vfi,

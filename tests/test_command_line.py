@@ -145,3 +145,76 @@ def test_commands_that_simulate_answer_in_json(tmp_path):
 def test_names_are_completed():
     assert _robots("hum") == ["human"]
     assert {"push_recovery"} == set(_scenarios("push"))
+
+
+COMMANDS = [command.callback.__name__ for command in app.registered_commands]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_the_options_that_all_have(name):
+    code, text = called(name, "--help")
+    assert code == 0
+    assert all(option in text for option in ("--quiet", "--json", "--force"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outcome"),
+    [
+        (["robots", "arm6"], "1 robots"),
+        (["info", "arm6"], "arm6: 21.900 kg, 6 joints"),
+        (["ik", "arm6", "--target", "tool,9,0,0"], "arm6: "),
+        (["run", "--list"], " scenarios"),
+        (["bench", "latency", "--robot", "arm6"], None),
+    ],
+)
+def test_a_command_prints_its_outcome_alone_or_as_json(arguments, outcome):
+    if outcome is None:
+        assert called(*arguments[:1], "latincy")[1].startswith("no bench named 'latincy'. Did you mean 'latency'?")
+        return
+    code, text = called(*arguments, "--quiet")
+    assert outcome in text
+    assert len(text.splitlines()) <= 2
+    same, plain = called(*arguments, "--json")
+    assert same == code
+    assert len(plain.splitlines()) == 1
+    assert json.loads(plain)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["wlak", "human"], "Did you mean 'walk'?"),
+        (["info", "humam"], "Did you mean 'human'?"),
+        (["run", "table_reech"], "Did you mean 'table_reach'"),
+        (["reproduce", "T77"], "Did you mean 'T7'"),
+        (["walk", "human", "--sped", "1"], "--speed"),
+    ],
+)
+def test_misspelt_names_are_answered_with_the_nearest(arguments, nearest):
+    result = CliRunner().invoke(app, arguments)
+    assert isinstance(result.exception, EquipoiseError) or result.exit_code == 2
+    assert nearest in result.output + str(result.exception)
+
+
+def test_options_of_version_2_warn_and_work(tmp_path, monkeypatch):
+    words = ["reproduce", "B4", "--html", str(tmp_path / "page.html")]
+    monkeypatch.setattr("sys.argv", ["equipoise", *words])
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert "option --html will be removed in 0.4; use --report" in result.output
+    assert (tmp_path / "page.html").is_file()
+
+
+def test_walks_are_counted_over_seeds_and_say_what_was_required(tmp_path):
+    out = tmp_path / "walk.npz"
+    code, text = called("walk", "human", "--duration", "3.2", "--seeds", "2", "--json", "--out", str(out))
+    answer = json.loads(text)
+    assert code == (0 if answer["reached"] else 1)
+    assert answer["checks"][0]["came"].endswith("of 2 succeeded")
+    runs = [eq.Run.load(tmp_path / f"walk-{seed}.npz") for seed in (0, 1)]
+    assert [run.seed for run in runs] == [0, 1]
+    for run in runs:
+        named = [check["name"] for check in run.scenario["verdict"]["checks"]]
+        assert named == ["outcome", "forward", "left", "turn", "line"]
+        assert [text for t, text in run.events if text == "starts to walk" and t == pytest.approx(0.5, abs=0.05)]
+    assert "leave out --seeds" in called("walk", "human", "--seeds", "2", "--report", str(tmp_path / "a.html"))[1]

@@ -62,6 +62,9 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
     return UnknownNameError(f"no {kind} named {name!r}.{hint} There are: {shown or 'none'}.")
 
 
+DEPRECATED = "will be removed in 0.4"
+
+
 def deprecated(old: str, new: str, level: int = 3) -> None:
     """Warns that a name will go with version 0.4.
 
@@ -69,7 +72,7 @@ def deprecated(old: str, new: str, level: int = 3) -> None:
         old, new: as a user writes them.
         level: of the caller who wrote the old name, above this function.
     """
-    warnings.warn(f"{old} will be removed in 0.4; use {new}", DeprecationWarning, stacklevel=level)
+    warnings.warn(f"{old} {DEPRECATED}; use {new}", DeprecationWarning, stacklevel=level)
 
 
 def require_packages(extra: str, purpose: str, *modules: str) -> None:

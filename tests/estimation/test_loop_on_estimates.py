@@ -199,7 +199,7 @@ def test_a_walk_on_estimates_must_have_the_speed_that_it_is_to_have(share, monke
     monkeypatch.setattr(walk_trials, "on_estimates", lambda *args, **options: {})
     monkeypatch.setattr(walk_trials, "simulate", lambda *args, **options: run)
     _, complaints = estimated_walk(walker, seed=0)
-    assert (not complaints) is (share == 1.0) and all("forward: commanded 0.45 m/s" in said for said in complaints)
+    assert (not complaints) is (share == 1.0) and all("(wanted 0.45 m/s" in said for said in complaints)
     run.outcome = "fell"
     assert estimated_walk(walker, seed=0)[1] == ("fell",)
 

@@ -33,7 +33,7 @@ BAD = Row("X2", "TPN17", "a row that fails", lambda: iter([Figure("count", "<6>"
 
 def written(monkeypatch, path: Path, *rows: Row) -> tuple[bool, str]:
     monkeypatch.setattr(report, "all_rows", lambda: {row.id: row for row in rows})
-    good = report.reproduce(Console(file=io.StringIO()), [], quiet=True, page=path)
+    good = report.reproduce(Console(file=io.StringIO()), [], page=path)
     return good, path.read_text()
 
 
@@ -78,7 +78,7 @@ def test_a_place_that_will_not_do_is_refused_before_anything_runs(monkeypatch, t
 
     monkeypatch.setattr(report, "all_rows", lambda: {"X1": Row("X1", "EB98", "title", never)})
     with pytest.raises(eq.EquipoiseError, match="cannot write"):
-        report.reproduce(Console(file=io.StringIO()), [], quiet=True, page=tmp_path / place)
+        report.reproduce(Console(file=io.StringIO()), [], page=tmp_path / place)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -77,7 +77,7 @@ def printed(monkeypatch, ids=(), **options):
     monkeypatch.setattr(report, "all_rows", lambda: rows)
     monkeypatch.setattr(report, "rows_named", lambda names: {name: rows[name] for name in names})
     text = io.StringIO()
-    return report.reproduce(Console(file=text, width=140), ids, quiet=True, **options), text.getvalue()
+    return report.reproduce(Console(file=text, width=140), ids, **options), text.getvalue()
 
 
 def test_every_seed_runs_the_row_anew(monkeypatch):

@@ -41,7 +41,7 @@ def row(**options) -> Row:
 
 def reproduced(monkeypatch, a_row, folder, **options) -> bool:
     monkeypatch.setattr(report, "all_rows", lambda: {a_row.id: a_row})
-    return report.reproduce(Console(quiet=True), [], quiet=True, plots=folder, **options)
+    return report.reproduce(Console(quiet=True), [], plots=folder, **options)
 
 
 def test_pictures_are_written_whole_and_alike(monkeypatch, tmp_path):
@@ -212,7 +212,7 @@ def test_rows_with_pictures():
 @pytest.mark.slow
 def test_every_picture_is_written(tmp_path):
     chosen = [row.id for row in all_rows().values() if row.plots is not None]
-    assert report.reproduce(Console(quiet=True), chosen, quiet=True, plots=tmp_path)
+    assert report.reproduce(Console(quiet=True), chosen, plots=tmp_path)
     names = {path.stem for path in tmp_path.iterdir()}
     figures = ("4.1", "4.2", "6.2", "6.3", "6.4", "6.5", "6.10", "6.12", "6.17", "6.20", "6.21", "6.24")
     wanted = [

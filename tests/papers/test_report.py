@@ -32,7 +32,8 @@ STOPS = Row("X4", "EB98", "a row that stops", _stops)
 def printed(monkeypatch, *rows: Row) -> tuple[bool, str]:
     monkeypatch.setattr(report, "all_rows", lambda: {row.id: row for row in rows})
     text = io.StringIO()
-    return report.reproduce(Console(file=text, width=140), [], quiet=True), text.getvalue()
+    outcome = report.reproduce(Console(file=text, width=140), [])
+    return outcome.good, text.getvalue() + outcome.text
 
 
 def test_a_row_that_holds(monkeypatch):

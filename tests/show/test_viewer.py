@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import socket
 import time
 import urllib.request
@@ -389,17 +388,14 @@ def test_which_targets_can_be_dragged():
 
 def test_commands_view_and_report(tmp_path):
     path = samples.squat(11).save(tmp_path / "run.npz")
-    shown = io.StringIO()
-    console = Console(file=shown, width=100)
-    written = command.write_report(console, str(path), None, rate=5.0, quiet=False)
-    assert written == tmp_path / "run.html"
-    assert "run.html" in shown.getvalue()
-    silent = io.StringIO()
-    command.write_report(Console(file=silent), str(path), str(tmp_path / "other.html"), rate=5.0, quiet=True)
-    assert silent.getvalue() == ""
+    console = Console(quiet=True)
+    written = command.write_report(console, str(path), None, rate=5.0)
+    assert written.data == {"file": str(tmp_path / "run.html")}
+    assert "run.html (" in written.text
     for source in (str(path), "arm6"):
-        viewer = command.open_viewer(console, source, host="127.0.0.1", port=0, browser=False, quiet=True, wait=False)
-        assert viewer.url in shown.getvalue()
+        viewer, outcome = command.open_viewer(console, source, host="127.0.0.1", port=0, browser=False)
+        assert outcome.data == {"url": viewer.url}
+        assert outcome.text == viewer.url
         viewer.close()
 
 

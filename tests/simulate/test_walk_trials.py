@@ -77,11 +77,11 @@ WALKER = SimpleNamespace(body=SimpleNamespace(gains=SimpleNamespace(speed=2.0), 
     [
         (0.162, 0.0, None),
         (0.145, 0.005, None),
-        (0.065, 0.0, "forward: commanded 0.162 m/s, measured 0.065: off by more than 15%"),
-        (0.2268, 0.0, "measured 0.227: off by more than 15%"),
-        (-0.162, 0.0, "measured -0.162"),
-        (0.162, 0.01, "drifts off its line by 6% of its path, more than 5%"),
-        (np.nan, 0.0, "measured nan"),
+        (0.065, 0.0, "forward: 0.065 m/s (wanted 0.162 m/s within 15%)"),
+        (0.2268, 0.0, "0.227 m/s (wanted 0.162 m/s within 15%)"),
+        (-0.162, 0.0, "forward: -0.162 m/s"),
+        (0.162, 0.01, "line: 6% of its path aside (wanted at most 5%)"),
+        (np.nan, 0.0, "forward: nan m/s"),
     ],
 )
 def test_a_walk_is_judged_by_what_was_commanded(speed, sideways, complaint):

@@ -11,29 +11,27 @@ from rich.console import Console
 from ..algebra.arrays import times
 from ..errors import EquipoiseError
 from ..robot import CORE, Robot, load
+from ..show.outputs import Outcome
 from ..show.summary import print_summary
 from ..show.tables import table
 
 STATES = 1000
 
 
-def show_dynamics(console: Console, source: str = "jvrc1") -> None:
-    """What the kernels do, on one robot."""
+def show_dynamics(console: Console, source: str = "jvrc1") -> Outcome:
+    """Prints what the kernels do, on one robot."""
     robot = load(source)
     print_summary(console, robot)
     begin = perf_counter()
     with console.status(f"compiling {len(CORE)} kernels for {robot.name}, for single states and for batches …"):
         robot.prepare(single=True, batch=True)
     console.print(f"{len(CORE)} kernels ready after {perf_counter() - begin:.2f} s (from the cache, the next time)\n")
-    console.print(
-        table(
-            f"invariants of mechanics on {STATES} random states",
-            ["invariant", "largest relative error"],
-            invariants(robot),
-        )
-    )
+    found = invariants(robot)
+    title = f"invariants of mechanics on {STATES} random states"
+    console.print(table(title, ["invariant", "largest relative error"], found))
     console.print()
     time_pinocchio(console, source)
+    return Outcome(f"{len(found)} invariants checked on {robot.name}", dict(found))
 
 
 def invariants(robot: Robot, count: int = STATES) -> list[tuple[str, str]]:

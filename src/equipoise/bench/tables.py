@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.live import Live
 
+from ..show.outputs import Outcome
 from ..show.tables import table
 from . import dynamics, latency
 
@@ -62,21 +62,19 @@ def plain(row: Any) -> dict[str, Any]:
     return row if isinstance(row, dict) else asdict(row)
 
 
-def report(console: Console, bench: Bench, rows: Iterable[Any], as_json: bool = False) -> bool:
-    """Prints rows as they come, or all of them as JSON; returns whether every row with a verdict is good."""
-    if as_json:
-        rows = list(rows)
-        console.print_json(json.dumps([plain(row) for row in rows]))
-        return all(map(_good, rows))
-    result, good, noisy = table(bench.title, bench.columns), True, False
-    rows = list(rows) if bench.quiet else rows
+def report(console: Console, bench: Bench, rows: Iterable[Any]) -> Outcome:
+    """Prints rows as they come; good if every row with a verdict is."""
+    result, found, noisy = table(bench.title, bench.columns), [], False
+    rows = list(rows) if bench.quiet or console.quiet else rows
     with Live(result, console=console, refresh_per_second=4):
         for row in rows:
             result.add_row(*bench.line(row))
-            good, noisy = good and _good(row), noisy or not getattr(row, "trustworthy", True)
+            found.append(row)
+            noisy = noisy or not getattr(row, "trustworthy", True)
     if noisy:
         console.print("[yellow]too few quiet moments on this machine for the rows marked ?; run it again[/]")
-    return good
+    good = sum(map(_good, found))
+    return Outcome(f"{good} of {len(found)} rows are good", [plain(row) for row in found], good == len(found))
 
 
 def _good(row: Any) -> bool:

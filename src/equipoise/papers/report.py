@@ -13,6 +13,7 @@ from rich.progress import track
 from ..errors import EquipoiseError, unknown_name
 from ..files import require_writable, written_somewhere
 from ..robot import load
+from ..show.outputs import Outcome, watched
 from ..show.tables import table
 from ..simulate.interruption import interruption_deferred
 from .page import Shown, write_page
@@ -24,15 +25,14 @@ def reproduce(
     console: Console,
     ids: Sequence[str],
     *,
-    quiet: bool = False,
     plots: str | Path | None = None,
     kind: str = "svg",
     page: str | Path | None = None,
     robot: str | Path | None = None,
     perturb: float | None = None,
     seeds: int = 1,
-) -> bool:
-    """Run rows (all, if none is named), print the paper's figure beside ours; whether all that is built holds.
+) -> Outcome:
+    """Runs rows (all, if none is named), prints the paper's figure beside ours; good if all that is built holds.
 
     Args:
         plots: folder for pictures like the papers', made if it is not there; no pictures if None.
@@ -47,7 +47,7 @@ def reproduce(
     results: list[Shown] = []
     written: list[Path] = []
     try:
-        for row in track(chosen, "reproducing", console=console, transient=True, disable=quiet):
+        for row in track(chosen, "reproducing", console=console, transient=True, disable=not watched(console)):
             results.append(_shown(row, None if plots is None else Path(plots), kind, page is not None, written))
     except KeyboardInterrupt:
         console.print(f"interrupted by Ctrl-C: {len(results)} of {len(chosen)} rows were run")
@@ -56,7 +56,10 @@ def reproduce(
         if page is not None:
             path = written_somewhere(page, lambda place: write_page(results, place))
             console.print(f"page: {escape(str(path))}", highlight=False)
-    return not _bad(results) and len(results) == len(chosen)
+    bad = _bad(results)
+    rows = [{"row": one.row.id, "holds": one.row.id not in bad, "seconds": one.seconds} for one in results]
+    fails = f", {len(bad)} do not: {', '.join(bad)}" if bad else ""
+    return Outcome(f"{_held(results)} rows hold{fails}", rows, not bad and len(results) == len(chosen))
 
 
 def _require_places(plots: str | Path | None, kind: str, page: str | Path | None) -> None:
@@ -121,6 +124,10 @@ def _bad(results: Sequence[Shown]) -> list[str]:
     return [one.row.id for one in results if one.row.show is not None and not one.holds]
 
 
+def _held(results: Sequence[Shown]) -> int:
+    return sum(one.row.show is not None for one in results) - len(_bad(results))
+
+
 def _print(console: Console, results: Sequence[Shown], written: list[Path]) -> None:
     lines = [line for one in results for line in _lines(one)]
     console.print(
@@ -131,16 +138,14 @@ def _print(console: Console, results: Sequence[Shown], written: list[Path]) -> N
             words=2,
         )
     )
-    open_rows, bad = [one.row.id for one in results if one.row.show is None], _bad(results)
+    open_rows = [one.row.id for one in results if one.row.show is None]
     if written:
         console.print(
             f"{len(written)} picture{'s' * (len(written) > 1)} in {escape(str(written[0].parent))}", highlight=False
         )
     if open_rows:
         console.print(f"not built yet: {', '.join(open_rows)}")
-    good = len(results) - len(open_rows) - len(bad)
     console.print(f"{sum(one.seconds for one in results):.0f} s for {len(results)} rows", highlight=False)
-    console.print(f"{good} rows hold" + (f", [bold red]{len(bad)} do not: {', '.join(bad)}[/]" if bad else ""))
 
 
 def _lines(one: Shown) -> list[tuple[str, ...]]:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.markup import escape
 
+from ..errors import DEPRECATED
+
 
 @contextmanager
 def printed_warnings(console: Console) -> Iterator[None]:
@@ -23,5 +25,6 @@ def printed_warnings(console: Console) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
+        warnings.filterwarnings("always", f".*{DEPRECATED}", DeprecationWarning)
         warnings.showwarning = show
         yield

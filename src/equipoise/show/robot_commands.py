@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..errors import EquipoiseError, ModelError, ShapeError, require_packages, unknown_name
-from ..files import written_whole
+from ..files import require_writable, written_whole
+from .outputs import Outcome, file_outcome
 from .tables import table
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ OWN = "equipoise"
 CONVENTIONS = (OWN, "pinocchio", "mujoco")
 
 
-def list_robots(console: Console, part: str, as_json: bool) -> bool:
-    """Prints the robots that can be loaded by name, with the package that brings each; whether there is one."""
+def list_robots(console: Console, part: str) -> Outcome:
+    """Prints the robots that can be loaded by name, with the package that brings each; good if there is one."""
     from ..model import installed
     from ..model.robots import BUILT_IN
 
@@ -36,15 +37,11 @@ def list_robots(console: Console, part: str, as_json: bool) -> bool:
         for name, path in robots.items()
     ]
     rows = [row for row in rows if part.lower() in row[0].lower()]
-    if as_json:
-        console.print_json(json.dumps([{"name": name, "package": package} for name, package, _ in rows]), indent=None)
-    elif rows:
-        console.print(
-            table(f"{len(rows)} robots that `eq.load` finds by name", ["name", "from", "file"], rows, words=3)
-        )
-    else:
-        console.print(f"no robot here has {part!r} in its name; more come with: pip install 'equipoise\\[robots]'")
-    return bool(rows)
+    if rows:
+        console.print(table("robots that `eq.load` finds by name", ["name", "from", "file"], rows, words=3))
+    more = "" if rows else f" with {part!r} in the name; more come with: pip install 'equipoise[robots]'"
+    data = [{"name": name, "package": package} for name, package, _ in rows]
+    return Outcome(f"{len(rows)} robots{more}", data, bool(rows))
 
 
 def ik_command(
@@ -57,33 +54,31 @@ def ik_command(
     fixed_base: bool,
     seed: int,
     out: str | None,
-    as_json: bool,
-) -> bool:
-    """Finds a configuration with frames at given places and poses, prints or saves it; whether it was found."""
+) -> Outcome:
+    """Finds a configuration with frames at given places and poses, prints or saves it; good if it was found."""
     from ..body.inverse_kinematics import solve_ik
     from ..robot import load
 
     targets = dict(map(_target, wanted))
     if len(targets) < len(wanted):
         raise EquipoiseError(f"each frame has one target; got {'; '.join(wanted)}")
-    robot = load(source)
-    found = solve_ik(robot, targets, floor=floor, self_collision=self_collision, base=not fixed_base, seed=seed)
+    require_writable(out)
+    with console.status(f"solving for {escape(source)} (kernels are compiled once) …"):
+        robot = load(source)
+        found = solve_ik(robot, targets, floor=floor, self_collision=self_collision, base=not fixed_base, seed=seed)
     missed = {name: [float(x) for x in value] for name, value in found.residuals.items()}
     answer = {"robot": robot.name, "converged": bool(found), "reason": found.reason, "missed": missed}
     answer |= {"q": found.q.tolist()}
     if out is not None:
         written_whole(Path(out), lambda file: file.write(json.dumps(answer, indent=1).encode()))
-    if as_json:
-        console.print_json(json.dumps(answer), indent=None)
-        return bool(found)
-    rows = [(name, " ".join(f"{x:.6g}" for x in found.q[joint.q])) for name, joint in robot.joints.items()]
-    console.print(table(f"{robot.name}: {escape(found.reason)}", ["joint", "position (rad, m)"], rows, words=2))
-    for name, miss in missed.items():
-        words = " and ".join(f"{x:.1e} {unit}" for x, unit in zip(miss, ("m", "rad"), strict=False))
-        console.print(f"{escape(name)} is missed by {words}", highlight=False)
-    if out is not None:
         console.print(f"configuration: {Path(out).resolve()}", highlight=False, soft_wrap=True)
-    return bool(found)
+    rows = [(name, " ".join(f"{x:.6g}" for x in found.q[joint.q])) for name, joint in robot.joints.items()]
+    console.print(table(robot.name, ["joint", "position (rad, m)"], rows, words=2))
+    words = [f"{robot.name}: {found.reason}"]
+    for name, miss in missed.items():
+        by = " and ".join(f"{x:.1e} {unit}" for x, unit in zip(miss, ("m", "rad"), strict=False))
+        words.append(f"{name} is missed by {by}")
+    return Outcome("\n".join(words), answer, bool(found))
 
 
 def _target(text: str) -> tuple[str, Array]:
@@ -102,21 +97,24 @@ def _target(text: str) -> tuple[str, Array]:
 
 def export_command(
     console: Console, source: str, quantity: str, out: str, *, frame: str | None, representation: str, single: bool
-) -> None:
+) -> Outcome:
     """Writes a quantity of a robot as a C or CUDA file."""
     from ..robot import load
 
-    robot = load(source)
-    path = robot.export(
-        quantity, out, frames=frame, representation=representation, dtype="float32" if single else "float64"
-    )
-    console.print(f"{quantity} of {robot.name}: {path.resolve()}", highlight=False, soft_wrap=True)
+    require_writable(out)
+    with console.status(f"writing {escape(quantity)} …"):
+        robot = load(source)
+        path = robot.export(
+            quantity, out, frames=frame, representation=representation, dtype="float32" if single else "float64"
+        )
+    return file_outcome(f"{quantity} of {robot.name}", path)
 
 
-def convert_command(console: Console, state: str, robot: str, origin: str, goal: str, as_json: bool) -> None:
-    """Prints a configuration, or one with its velocity, in the convention of another library."""
+def convert_command(state: str, robot: str, origin: str, goal: str, out: str | None) -> Outcome:
+    """Converts a configuration, or one with its velocity, to the convention of another library."""
     from ..robot import load
 
+    require_writable(out)
     loaded = load(robot)
     here, there = _converter(loaded, origin), _converter(loaded, goal)
     q, v = _state(state, loaded if here is None else here.peer)
@@ -125,11 +123,10 @@ def convert_command(console: Console, state: str, robot: str, origin: str, goal:
     if there is not None:
         q, v = (there.to_peer(q), None) if v is None else there.to_peer(q, v)
     answer = {"q": np.asarray(q).tolist()} | ({} if v is None else {"v": np.asarray(v).tolist()})
-    if as_json:
-        console.print_json(json.dumps(answer), indent=None)
-        return
-    for name, values in answer.items():
-        console.print(f"{name} = {' '.join(repr(float(x)) for x in values)}", highlight=False, soft_wrap=True)
+    numbers = {name: " ".join(repr(float(x)) for x in values) for name, values in answer.items()}
+    if out is not None:
+        written_whole(Path(out), lambda file: file.write(" ".join(numbers.values()).encode()))
+    return Outcome("\n".join(f"{name} = {text}" for name, text in numbers.items()), answer)
 
 
 def _state(text: str, sizes: Any) -> tuple[Array, Array | None]:

@@ -1,154 +1,87 @@
-"""What `equipoise run` and `equipoise demo` do and print."""
+"""What `equipoise run` and `equipoise demo` do and print, and the summary of a run."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from time import perf_counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from ..errors import EquipoiseError
-from ..files import require_picture, written_somewhere
+from ..files import require_picture
 from ..simulate.goals import Check, Verdict
 from ..simulate.interruption import interruption_deferred
-from .outputs import RunOutputs
+from .outputs import Outcome, RunOutputs, print_checks, tried, watched
+from .report import run_title
 from .tables import table
 
 if TYPE_CHECKING:
     from ..simulate.run import Run
-    from ..simulate.scenario_build import Built
 
 DEMO = "table_reach"
-ENOUGH = 0.95  # part of the seeds that have to succeed
 
 
-def list_scenarios(console: Console) -> None:
-    """All shipped scenarios."""
+def list_scenarios(console: Console) -> Outcome:
+    """Prints all shipped scenarios."""
     from ..simulate.scenarios import shipped
 
     rows = [(s.name, s.title, s.robot, s.plant) for s in shipped()]
     console.print(table("scenarios", ["name", "what", "robot", "plant"], rows, words=4))
+    return Outcome(f"{len(rows)} scenarios", list(map(asdict, shipped())))
 
 
 def run_command(
     console: Console,
     name: str,
     *,
-    robot: str | None,
-    seed: int,
-    seeds: int,
-    out: str | None,
-    report: str | None,
-    quiet: bool,
+    robot: str | None = None,
+    seed: int = 0,
+    seeds: int = 1,
+    out: str | None = None,
+    report: str | None = None,
+    picture: str | None = None,
     estimated: bool = False,
-) -> Verdict:
-    """Runs a scenario, once or for many seeds, perhaps on estimates only; returns whether it succeeded."""
-    from ..simulate.scenarios import verdict
+) -> Outcome:
+    """Runs a scenario, once or for many seeds, perhaps on estimates only; tells whether it succeeded."""
+    from ..simulate.scenarios import prepare, run_built, verdict
 
-    if seeds < 1:
-        raise EquipoiseError(f"seeds is how many to try, 1 or more; got {seeds}")
-    if seeds > 1 and report is not None:
-        raise EquipoiseError("a report shows one run: leave out --seeds, or report a run that --out keeps")
-    outputs = RunOutputs(console, out, report, quiet=quiet)
-    built = _prepared(console, name, robot, quiet)
+    outputs = RunOutputs(console, out, report, picture, seeds=seeds)
+    require_picture(picture)
+    with console.status(f"making robot and controller of {escape(name)} (kernels are compiled once) …"):
+        built = prepare(name, robot=robot)
+    console.print(f"[bold]{escape(built.scenario.title)}[/]: {built.robot.name}, {built.robot.mass:.1f} kg")
+    console.print(" ".join(built.scenario.about.split()), highlight=False, markup=False)
+
+    def one(seed: int) -> tuple[Run, Verdict]:
+        alone = watched(console) and seeds == 1
+        run = run_built(built, seed=seed, progress=alone, estimated=estimated)
+        done = Check("outcome", run.outcome == "completed", run.outcome, "completed")
+        return run, Verdict((*verdict(run).checks, done))
+
     with interruption_deferred():
         if seeds > 1:
-            return _many(console, built, range(seed, seed + seeds), out, quiet, estimated)
-        run = _run(console, built, seed, quiet, estimated)
-        if not quiet:
-            print_run(console, run)
-        outputs.write(run, _title(run))
-    done = Check("outcome", run.outcome == "completed", run.outcome, "completed")
-    return Verdict((*verdict(run).checks, done))
-
-
-def run_demo(
-    console: Console,
-    robot: str | None = None,
-    report: str = "report.html",
-    out: str | None = None,
-    picture: str | None = None,
-) -> bool:
-    """The demonstration: a humanoid leans on a table to reach what it could not reach alone."""
-    outputs = RunOutputs(console, out, report, picture)
-    require_picture(picture)
-    begin = perf_counter()
-    built = _prepared(console, DEMO, robot, quiet=False)
-    ready = perf_counter() - begin
-    console.print(f"[bold]{escape(built.scenario.title)}[/]: {built.robot.name}, {built.robot.mass:.1f} kg, in MuJoCo")
-    console.print(" ".join(built.scenario.about.split()), highlight=False)
-    console.print(f"robot and controller ready after {ready:.1f} s (from the cache, the next time)\n", highlight=False)
-    with interruption_deferred():
-        run = _run(console, built, 0, quiet=False)
-        print_run(console, run)
-        outputs.write(run, _title(run))
+            return tried(console, name, range(seed, seed + seeds), one, out)
+        run, seen = one(seed)
+        print_run(console, run, seen)
+        files = outputs.write(run)
         if picture is not None:
             from .still import still
 
             console.print(f"picture: {still(run, picture)}", highlight=False, soft_wrap=True)
-    console.print(f"all of it took {perf_counter() - begin:.0f} s", highlight=False)
-    return run.outcome == "completed"
-
-
-def _prepared(console: Console, name: str, robot: str | None, quiet: bool) -> Built:
-    from ..simulate.scenarios import prepare
-
-    if quiet:
-        return prepare(name, robot=robot)
-    with console.status(f"making robot and controller of {escape(name)} (kernels are compiled once) …"):
-        return prepare(name, robot=robot)
-
-
-def _run(console: Console, built: Built, seed: int, quiet: bool, estimated: bool = False) -> Run:
-    from ..simulate.scenarios import run_built
-
-    return run_built(built, seed=seed, progress=not quiet and console.is_terminal, estimated=estimated)
-
-
-def _title(run: Run) -> str:
-    return f"{run.scenario.get('title') or run.scenario.get('name') or run.robot.name}: {run.robot.name}"
-
-
-def _many(console: Console, built: Built, seeds: range, out: str | None, quiet: bool, estimated: bool) -> Verdict:
-    """Prints one line for each seed; nineteen of twenty have to succeed."""
-    from ..simulate.scenarios import run_built, verdict
-
-    good = tried = 0
-    for seed in seeds:
-        run = run_built(built, seed=seed, estimated=estimated)
-        good += run.outcome == "completed"
-        tried += 1
-        if out is not None:
-            path = Path(out)
-            written_somewhere(path.with_name(f"{path.stem}-{seed}{path.suffix or '.npz'}"), run.save)
-        reasons = "; ".join(verdict(run).reasons)
-        if not quiet:
-            console.print(f"seed {seed:3d}  {run.outcome}  {escape(reasons)}".rstrip(), highlight=False)
-        if run.outcome == "interrupted":
-            break
-    enough = ENOUGH * len(seeds)
-    return Verdict((Check("seeds", good >= enough, f"{good} of {tried} succeeded", f"{enough:g} of {len(seeds)}"),))
+    return Outcome.judged(name, seen, files)
 
 
 # --- the summary ------------------------------------------------------------------------------------------------------
 
 
-def print_run(console: Console, run: Run) -> None:
-    """A run of a scenario, as a person likes to read it."""
-    from ..simulate.scenarios import verdict
-
-    seen = verdict(run)
-    title = run.scenario.get("title") or run.scenario["name"]
-    mark = {True: "[green]✓[/]", False: "[bold red]✗[/]"}
-    rows = [(mark[check.good], escape(check.name), escape(check.came), escape(check.wanted)) for check in seen.checks]
-    console.print(table(f"{title}: {run.robot.name}", ["", "", "measured", "required"], rows, words=4))
+def print_run(console: Console, run: Run, verdict: Verdict) -> None:
+    """Prints what was required of a run, what came, and its figures."""
+    print_checks(console, run_title(run), verdict.checks)
+    for t, text in run.events:
+        console.print(f"{t:16.2f} s  {text}", highlight=False, markup=False)
     for what, text in figures(run):
-        console.print(f"{what:>18}  {escape(text)}", highlight=False)
-    word = "[bold green]goal reached[/]" if seen.reached else f"[bold red]{run.outcome}[/]"
-    console.print(f"{'outcome':>18}  {word}\n", highlight=False)
+        console.print(f"{what:>18}  {text}", highlight=False, markup=False)
 
 
 def figures(run: Run) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ..simulate.goals import Check, Verdict
 from ..simulate.interruption import interruption_deferred
-from .outputs import RunOutputs
+from .outputs import Outcome, RunOutputs, print_checks
 from .tables import table
 
 if TYPE_CHECKING:
@@ -20,50 +20,40 @@ if TYPE_CHECKING:
     from ..simulate.run import Run
 
 Array = np.ndarray
-MARK = {True: "[green]✓[/]", False: "[bold red]✗[/]"}
 
 
 def stand_command(
-    console: Console,
-    source: str,
-    *,
-    body: str | None,
-    save: str | None,
-    report: str | None,
-    out: str | None,
-    quiet: bool,
-) -> Verdict:
-    """Finds the parts of a robot, lets it stand, and tries what should be possible; returns what was."""
+    console: Console, source: str, *, body: str | None, save: str | None, report: str | None, out: str | None
+) -> Outcome:
+    """Finds the parts of a robot, lets it stand, and tries what should be possible; tells what was."""
     from ..body.body import Body
     from ..control.standing import StandingController
     from ..robot import load
     from ..simulate.trials import trials
 
-    outputs = RunOutputs(console, out, report, save, quiet=quiet)
-    begin = perf_counter()
-    robot = load(source)
-    found = Body.of(robot, body)
-    if not quiet:
-        print_body(console, found)
+    outputs = RunOutputs(console, out, report, save)
+    with console.status(f"finding feet, hands and posture of {escape(source)} …"):
+        found = Body.of(load(source), body)
+    print_body(console, found)
     if save is not None:
         console.print(f"profile: {found.save(save)}", highlight=False, soft_wrap=True)
-    standing = StandingController(robot, found)
-    if not quiet:
-        console.print(f"posture and controller ready after {perf_counter() - begin:.1f} s\n", highlight=False)
-    with interruption_deferred() as interruption:
-        checks = []
+    with interruption_deferred() as interruption, console.status("making its controller …") as status:
+        standing, checks = StandingController(found.robot, found), []
         for trial in trials(standing):
             checks.append(Check(trial.name, trial.good, trial.came, trial.wanted))
+            status.update(f"{len(checks)} trials done, the last: {escape(trial.name)} …")
             if interruption.asked:
                 checks.append(Check("trials", False, "interrupted by Ctrl-C", "all"))
                 break
-        if not quiet:
-            rows = [(MARK[check.good], check.name, check.came, check.wanted) for check in checks]
-            console.print(table(f"{robot.name} in MuJoCo", ["", "", "measured", "required"], rows, words=4))
+        status.stop()
+        verdict = Verdict(tuple(checks))
+        print_checks(console, f"{found.robot.name} in MuJoCo", checks)
+        files = {}
         if report is not None or out is not None:
             run = trial.run if interruption.asked else demonstration(standing)
-            outputs.write(run, f"{robot.name} stands")
-    return Verdict(tuple(checks))
+            kept = {"title": f"{found.robot.name} stands", "verdict": verdict.as_plain()}
+            files = outputs.write(replace(run, scenario=kept))
+    return Outcome.judged(source, verdict, files)
 
 
 def print_body(console: Console, body: Body) -> None:

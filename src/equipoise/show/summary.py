@@ -8,11 +8,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..robot import Robot
+from .outputs import Outcome
 from .tables import table
 
 
-def print_summary(console: Console, robot: Robot) -> None:
-    """Prints links, joints, mass, centre of mass, limits and a verdict on the inertias."""
+def print_summary(console: Console, robot: Robot) -> Outcome:
+    """Prints links, joints, mass, centre of mass, limits and a verdict on the inertias; returns the facts."""
     q = robot.standing()
     shapes = sum(len(link.collisions) for link in robot.links.values())
     followers = sum(joint.mimic is not None for joint in robot.joints.values())
@@ -35,6 +36,9 @@ def print_summary(console: Console, robot: Robot) -> None:
         grid.add_row(*fact)
     console.print(grid)
     console.print(_joint_table(robot))
+    return Outcome(
+        f"{robot.name}: {robot.mass:.3f} kg, {len(robot.joints)} joints", {"name": robot.name, **dict(facts)}
+    )
 
 
 def _inertia_verdict(robot: Robot) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from ..control import constraints as constraint_kinds
 from ..control import contacts as contact_kinds
 from ..control import tasks as task_kinds
+from ..errors import unknown_name
 from ..forms import charts
 from ..geometry import primitives
 from .conditions import Fall, Noise, Push
@@ -366,6 +367,6 @@ def load_scenario(name: str | Path, overrides: Mapping[str, Any] | None = None) 
     if not path.suffix and not path.is_file():
         shipped = {p.stem: p for p in sorted(FOLDER.glob("*.toml"))}
         if str(name) not in shipped:
-            raise ScenarioError(f"no scenario named {str(name)!r} and no such file. Shipped are: {', '.join(shipped)}.")
+            raise ScenarioError(f"{unknown_name('scenario', name, shipped)} The path of a TOML file works too.")
         path = shipped[str(name)]
     return parse_scenario(TomlSource.of_file(path), overrides)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..algebra import quaternions
 from .conditions import Noise
+from .goals import Check, Verdict
 from .mujoco_plant import MujocoPlant
 from .run import Run
 
@@ -72,16 +73,21 @@ class Leg:
     @property
     def complaints(self) -> tuple[str, ...]:
         """What was not done as commanded, in words."""
+        return Verdict(self.checks).reasons
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Each part of the command, with what was measured."""
         if not any(self.asked):
-            return () if self.stood else ("it did not stand still",)
-        said = []
+            return (Check("stands still", self.stood, "yes" if self.stood else "no", "yes"),)
+        made = []
         for (name, unit), a, c, most in zip(NAMES, self.asked, self.came, self.drift, strict=True):
-            if not abs(c - a) <= (EXACT * abs(a) if a else most):
-                allowed = f"{EXACT:.0%}" if a else f"{most:.3g} {unit}"
-                said.append(f"{name}: commanded {a:.3g} {unit}, measured {c:.3g}: off by more than {allowed}")
-        if not self.line <= STRAIGHT:
-            said.append(f"it drifts off its line by {self.line:.0%} of its path, more than {STRAIGHT:.0%}")
-        return tuple(said)
+            allowed = f"{EXACT:.0%}" if a else f"{most:.3g} {unit}"
+            good = abs(c - a) <= (EXACT * abs(a) if a else most)
+            made.append(Check(name, bool(good), f"{c:.3g} {unit}", f"{a:.3g} {unit} within {allowed}"))
+        straight = self.line <= STRAIGHT
+        made.append(Check("line", straight, f"{self.line:.0%} of its path aside", f"at most {STRAIGHT:.0%}"))
+        return tuple(made)
 
 
 def varied_plant(walker: Touches, seed: int, dt: float = 1e-3, **options: Any) -> MujocoPlant:

@@ -15,6 +15,7 @@ from rich.table import Table as Printed
 
 from ..errors import require_packages, unknown_name
 from ..files import require_picture, require_writable, write_figure, written_somewhere
+from ..show.outputs import Outcome
 from .parameters import Choice, Draws, Grid, LogUniform, Normal, StudyError, Uniform, Value
 from .run import study
 from .table import ENDINGS, INTERRUPTED, Table
@@ -33,10 +34,9 @@ def run_study(
     folder: str | None,
     output: str | None,
     plot: str | None,
-    quiet: bool,
     **options: Any,
-) -> Table:
-    """Run, write what was asked for, and tell how it went."""
+) -> Outcome:
+    """Runs, writes what was asked for, and tells how it went; good if it came to its end and not all runs failed."""
     _require_outputs(output, plot)
     written = dict(map(read_specification, specifications))
     if what in SHIPPED:
@@ -49,21 +49,18 @@ def run_study(
     else:
         function = load_function(what)
         parameters = _draws(draws, seed, written) if draws else _grid(written)
-    table = study(function, parameters, folder=folder, progress=not quiet, **options)
-    if output:
-        console.print(str(written_somewhere(output, table.save)), highlight=False, soft_wrap=True)
-    if not quiet:
-        show(console, table)
+    table = study(function, parameters, folder=folder, progress=not console.quiet, **options)
+    files = {"table": str(written_somewhere(output, table.save))} if output else {}
+    show(console, table)
     if plot and not table.failed.all():
         from .plots import success_figure
 
-        console.print(str(write_figure(success_figure(table), plot)), highlight=False, soft_wrap=True)
-    return table
-
-
-def finished(table: Table) -> bool:
-    """Whether a study came to its end, and not all of its runs failed."""
-    return not (table["failure"] == INTERRUPTED).any() and not table.failed.all()
+        files["plot"] = str(write_figure(success_figure(table), plot))
+    for path in files.values():
+        console.print(path, highlight=False, soft_wrap=True)
+    good, failed = not (table["failure"] == INTERRUPTED).any() and not table.failed.all(), int(table.failed.sum())
+    data = {"runs": len(table), "failed": failed, "files": files}
+    return Outcome(f"{table.function}: {len(table)} runs, {failed} failed", data, good)
 
 
 def _require_outputs(output: str | None, plot: str | None) -> None:
