@@ -60,6 +60,7 @@ def write_notebooks(folder: Path, quick: bool) -> None:
 
 def write_gallery(folder: Path, quick: bool) -> None:
     """Writes runs as pages of their own: those of `make gallery` where they are there, else made now."""
+    made = ROOT / "gallery"
     folder.mkdir(exist_ok=True)
     for name in gallery_page.commands():
         if quick:
