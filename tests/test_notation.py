@@ -384,7 +384,7 @@ def test_what_acts_inside_a_joint_enters_when_asked():
 
 def test_the_table_of_other_libraries(crate):
     says("| Equipoise | wxyz | `(ṗ, ω)` in W | file |")
-    says("| Pinocchio | xyzw | `(R_WBᵀ ṗ, R_WBᵀ ω)` | its own walk of the tree |")
+    says("| Pinocchio | xyzw | `(R_WBᵀ ṗ, R_WBᵀ ω)` | its own traversal of the tree |")
     pin = pytest.importorskip("pinocchio")
     model = pin.buildModelFromXML(write_urdf(crate.model), pin.JointModelFreeFlyer())
     q, v = crate.random_state(np.random.default_rng(9))
@@ -395,7 +395,7 @@ def test_the_table_of_other_libraries(crate):
 
 
 def test_the_row_of_mujoco(crate):
-    says("| MuJoCo | wxyz | `(ṗ in W, ω in B)` | walk of the file |")
+    says("| MuJoCo | wxyz | `(ṗ in W, ω in B)` | that of the file |")
     mujoco = pytest.importorskip("mujoco")
     text = '<mujoco><worldbody><body name="crate"><freejoint name="base"/><geom size="1"/></body></worldbody></mujoco>'
     q, v = crate.random_state(np.random.default_rng(10))
