@@ -10,7 +10,7 @@ READY  := $(VENV)/.ready
 # modules are compiled when they are first imported: most of what is installed never is
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: demo test test-all lint types unit delicate slow docs gallery package bench accuracy mistakes setup clean
+.PHONY: demo test test-all lint types unit delicate slow docs gallery package release bench accuracy mistakes setup clean
 
 demo: $(READY)
 	@$(BIN)/equipoise demo
@@ -52,6 +52,11 @@ gallery: $(READY)
 package: $(VENV)/.ready-package
 	@echo "== wheel and sdist, tried in a clean environment"
 	@$(BIN)/python tests/package/newcomer.py
+
+# make release: everything that must hold before a version is published; TAG=1 also tags it, and needs a version
+# without .dev and a clean tree
+release: package
+	@$(BIN)/python tests/package/release.py $(if $(TAG),--tag)
 
 bench: $(READY)
 	@$(BIN)/equipoise bench dynamics

@@ -116,7 +116,10 @@ def test_version_is_said_by_the_command_and_by_the_module():
     for command in (["-m", "equipoise"], ["-m", "equipoise.cli"]):
         done = subprocess.run([sys.executable, *command, "--version"], capture_output=True, text=True, timeout=60)
         assert done.stdout.strip() == f"equipoise {eq.__version__}"
-    assert f"## {eq.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    release = eq.__version__.partition(".dev")[0]
+    newest = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+    assert re.fullmatch(rf"{release} \((unreleased|\d{{4}}-\d\d-\d\d)\)", newest)
+    assert ("unreleased" in newest) is (release != eq.__version__)
     assert f"version: {eq.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 

@@ -26,7 +26,10 @@ def things():
     run = eq.simulate(arm, lambda t, q, v: SimpleNamespace(torque=arm.gravity(q)), "hard", 0.01)
     table = Table.of([Record(k, {"<a>": k}, {"b": 1.0}, 0.1) for k in range(30)], "f")
     ik = eq.solve_ik(arm, {"tool": arm.pose(arm.neutral(), "tool")}, arm.neutral())
-    return {"robot": robot, "controller": controller, "solution": solution, "run": run, "table": table, "ik": ik}
+    human = eq.load("human")
+    more = {"standing": eq.Standing(human), "walking": eq.Walking(human)}
+    more["estimator"] = eq.Estimator(human, "thorax", {"left_foot": "left_foot"})
+    return more | {"robot": robot, "controller": controller, "solution": solution, "run": run, "table": table, "ik": ik}
 
 
 WORDS = {
@@ -35,6 +38,9 @@ WORDS = {
     "solution": "<Solution at 0 s: optimal, torques up to ",
     "run": "<Run of 'arm6': 0.01 s in 11 rows, completed>",
     "table": "<Table of f: 30 runs; <a> → b>",
+    "standing": "<Standing of 'human': contacts left foot, right foot>",
+    "walking": "<Walking of 'human': contacts left foot, right foot>",
+    "estimator": "<Estimator of 'human': IMU at 'thorax', contacts left_foot>",
     "ik": "<IKSolution: converged; misses: tool",
 }
 
@@ -128,3 +134,13 @@ def test_studies_run_cached_functions_of_notebooks(tmp_path):
         book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
     assert book.cells[-1].outputs[0].text.strip() == WANTED
+
+
+def test_events_of_a_run_are_logged(caplog):
+    arm = eq.load("arm6")
+    push = eq.Push("tool", (1.0, 0.0, 0.0), 0.002, 0.003)
+    with caplog.at_level("INFO", "equipoise"):
+        run = eq.simulate(arm, lambda t, q, v: SimpleNamespace(torque=arm.gravity(q)), "hard", 0.01, pushes=[push])
+    ((t, text),) = run.events
+    assert [record.getMessage() for record in caplog.records] == [f"arm6, {t:.3f} s: {text}"]
+    assert caplog.records[0].name == "equipoise.simulate.record"

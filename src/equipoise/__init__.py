@@ -8,7 +8,7 @@ _STARTED = time.time_ns()  # before anything else of the package is read; see ma
 
 from .public_names import importer, listed  # noqa: E402  (after the clock was read)
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 _HOMES, _MODULES = listed(__file__)
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 __getattr__ = importer(globals(), _HOMES, _MODULES)

@@ -156,6 +156,19 @@ def test_the_viewer_shows_the_robot_where_the_camera_must_see_it(browser, run):
         assert not browser.complaints()
 
 
+def test_on_a_phone_the_panel_stands_below_the_robot(run):
+    with eq.view(run, port=0) as viewer, Browser(400, 800) as phone:
+        phone.open(viewer.url)
+        camera_of(viewer)
+        panel = "document.querySelector('.mantine-Paper-root')"
+        wait_for(lambda: phone.evaluate(f"!!{panel}"), "the panel", 60)
+        wait_for(lambda: canvas_box(phone)["height"] < 600, "the scene to make room", 60)
+        scene, below = canvas_box(phone), phone.evaluate(box_of(panel))
+        assert scene["y"] + scene["height"] <= below["y"] + 2
+        assert (scene["width"], below["width"]) == (400, 400)
+        assert phone.evaluate("document.documentElement.scrollWidth") == 400
+
+
 @pytest.mark.slow
 def test_a_target_is_dragged_with_the_mouse_while_the_controller_runs(browser):
     """What a drag does to the controller is in test_viewer; here a real mouse does it."""

@@ -112,6 +112,9 @@ class Estimator:
     kernel: Kernel
     counts: dict[str, int]
 
+    def __repr__(self) -> str:
+        return f"<Estimator of {self.robot.name!r}: IMU at {self.imu!r}, contacts {', '.join(self.contacts) or 'none'}>"
+
     def __copy__(self) -> Self:
         """Returns an independent copy; no mutable state is shared."""
         return deepcopy(self)

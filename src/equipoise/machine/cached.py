@@ -4,18 +4,13 @@ classes. So a change of code needs no version number, and no input can be missin
 data: numbers, texts, arrays, containers and dataclasses of them, and classes and functions of this package. Any
 other object of this package gives its identity by the property `identity`. Objects of foreign classes have no
 identity: results that depend on them are computed each time.
-
-The name of a result is the digest of the function's source with all that it calls (`sources`), of its inputs, and of
-the classes of these. So nothing has to be remembered when code changes, and nothing that a function is given can be
-missing from the name. Inputs are plain data: numbers, texts, arrays, containers and dataclasses of them, and classes
-and functions of this package. An object that is more says by its property `identity` what stands for it. Objects of
-classes outside the package have no name: what is computed from them is computed each time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -29,6 +24,7 @@ from .program import Program
 
 Result = TypeVar("Result", Program, np.ndarray, bytes, str, list[int])
 PACKAGE = __name__.split(".")[0]
+LOG = logging.getLogger(__name__)
 SHORT = 64  # bytes; a longer value is identified by its digest
 
 
@@ -49,6 +45,7 @@ def cached(function: Callable[..., Result], *inputs: Any, on: object = None) -> 
         return function(*inputs)
     data = shared_cache().read(name)
     if data is None:
+        LOG.info("%s is not in the cache; it is computed now", function.__name__)
         data = _encoded(function(*inputs))
         if sources.unchanged():
             shared_cache().write(name, data)

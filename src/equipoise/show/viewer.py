@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..simulate.run import Run
     from ..simulate.world import Solid
 
+LOG = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 FRAME_TIME = 1 / 30  # s
 CHART_TIME = 0.25  # s
@@ -172,8 +174,9 @@ class Viewer:
             last = now
 
     def report_error(self, error: BaseException) -> None:
-        """Keep an error for `wait`, pause, and show it in the side panel."""
+        """Keeps an error for `wait`, pauses, logs it and shows it in the side panel."""
         self.error = error
+        LOG.error("the viewer stopped: %s", error, exc_info=error)
         if self.live is not None:
             self.live.playing = False
         text = str(error).replace("`", "'") or type(error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
+LOG = logging.getLogger(__name__)
 
 
 class RunRecorder:
@@ -46,6 +48,7 @@ class RunRecorder:
 
     def tell(self, t: float, text: str) -> None:
         self.events.append((float(t), text))
+        LOG.info("%s, %.3f s: %s", self.robot.name, t, text)
 
     def enter(self, t: float, phase: str | None) -> None:
         """The controller's phase at a time; a phase lasts until the next begins."""

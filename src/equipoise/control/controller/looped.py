@@ -34,6 +34,10 @@ class LoopedController:
     controller: WholeBodyController
     _clock: Clock
 
+    def __repr__(self) -> str:
+        name = type(self).__name__.removesuffix("Controller")  # as `equipoise` exports it
+        return f"<{name} of {self.robot.name!r}: contacts {', '.join(c.label for c in self.controller.items.contacts)}>"
+
     def __call__(self, t: float, q: Array, v: Array) -> Solution:
         """One step of control at time t (s) in state (q, v)."""
         return self.controller.guarded(t, lambda: self._answer(t, as_array(q), as_array(v)))

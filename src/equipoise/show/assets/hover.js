@@ -44,6 +44,12 @@ if (!window.equipoiseNames) {
     tip.style.left = `${event.clientX + 14}px`;
     tip.style.top = `${event.clientY + 10}px`;
   };
+  // On a phone viser's panel would cover the robot: it gets the lower third of the window, and all of its width.
+  const panel = ".mantine-Paper-root[style*='max-height: 60%']";
+  document.head.insertAdjacentHTML("beforeend", "<style>@media (max-width: 600px) {" +
+    `${panel} { max-height: 34% !important; width: 100% !important; }` +
+    `${panel} div[style*='width: 20em'] { width: 100% !important; }` +
+    `body:has(${panel}) div:has(> div > canvas) { max-height: 66vh; } }</style>`);
   window.addEventListener("pointermove", (event) => {
     if (!last) requestAnimationFrame(show);
     last = event;
