@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from equipoise import papers
+from equipoise.control.stances.machine import Stances
 from equipoise.papers import rows
 
 Array = np.ndarray
@@ -60,6 +61,17 @@ def recorded(show: Callable[[], Iterator[rows.Figure]], monkeypatch: pytest.Monk
 def _plain(figure: rows.Figure, numbers: dict[str, Any] | None) -> dict[str, Any]:
     words = {"required": figure.required, "paper": figure.paper, "good": figure.good}
     return words | (numbers if numbers is not None else {"ours": ZERO.sub("", TINY.sub("tiny", figure.ours))})
+
+
+def planned(machine: Stances) -> dict[str, Any]:
+    """Returns the stances of a machine with the postures on the way to each, its times and its controller's items."""
+    found: dict[str, Any] = {"seconds": machine.seconds, "items": machine.controller.items}
+    for k, stance in enumerate(machine.plan):
+        found[f"{k}: {stance.name}"] = [
+            [str(step.kind), step.seconds, step.hold, sorted(step.changed), step.q[:7].tolist(), step.q]
+            for step in stance.way
+        ]
+    return found
 
 
 def drawing(picture: Any) -> dict[str, Any]:

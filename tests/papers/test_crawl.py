@@ -3,8 +3,12 @@ MuJoCo."""
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
+import records
+import shown
 from numpy.testing import assert_allclose
 
 from equipoise.papers import bk12_crawl
@@ -29,10 +33,19 @@ class Disturbed:
         return self.machine(t, *self.moved(q, v))
 
 
+@functools.cache
+def planned():
+    return bk12_crawl.crawling()
+
+
+def test_recorded_postures_of_the_crawl():
+    records.check("paper_postures_crawl", shown.planned(planned()), rtol=2e-3, atol=2e-3)
+
+
 def test_postures_keep_their_distance_from_joint_ends_and_the_ground():
     """What carries nothing is no more than 3 mm below the ground, where soft contacts are: a toe that stands deeper
     than that turns the foot over."""
-    machine = bk12_crawl.crawling()
+    machine = planned()
     robot, tips = machine.robot, [*bk12_crawl.TOES, *bk12_crawl.KNEES, *bk12_crawl.ELBOWS]
     joints = [robot.joints[name].q for name in robot.joints if name != robot.model.base.name]
     at = np.concatenate([np.arange(place.start, place.stop) for place in joints if place.start >= 7])
