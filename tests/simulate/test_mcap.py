@@ -122,6 +122,44 @@ def test_frames_and_forces_are_where_the_run_has_them(run, path):
     assert any("push" in message.message for _, message in messages(path, "/events"))
 
 
+def test_every_message_says_when_it_is_of(run, tmp_path):
+    """Twelve seconds into a log; stamps are whole seconds and the nanoseconds beside them."""
+    late = replace(run, t=run.t + 12.25, events=tuple((t + 12.25, text) for t, text in run.events))
+    path = late.to_mcap(tmp_path / "late.mcap")
+    for topic in ("/imu", "/wrenches", "/joint_states", "/tf", "/forces", "/events"):
+        for logged, message in (told := messages(path, topic)):
+            if topic in OURS:
+                seconds, rest = message["timestamp"]["sec"], message["timestamp"]["nsec"]
+            else:
+                of = {"/forces": lambda m: m.entities[0], "/tf": lambda m: m.transforms[0]}.get(topic, lambda m: m)
+                stamp = of(message).timestamp
+                seconds, rest = stamp.seconds, stamp.nanos
+            assert seconds == 12 and 0 <= rest < 10**9 and logged == 12 * 10**9 + rest
+        assert told
+    imu = messages(path, "/imu")
+    assert_allclose([logged * 1e-9 for logged, _ in imu], late.t, atol=1e-9)
+    for name in ("gyroscope", "accelerometer"):
+        assert_allclose([[m[name][a] for a in "xyz"] for _, m in imu], run.readings[name], rtol=1e-12)
+
+
+def test_arrows_are_contact_forces(run, path):
+    """Each begins at its contact and points along the force, a metre for the weight; its shaft is four fifths."""
+    weight, rows = (
+        run.robot.mass * 9.80665,
+        np.flatnonzero(np.isin(np.round(run.t * 1e9), [s for s, _ in messages(path, "/forces")])),
+    )
+    for k, (_, update) in zip(rows, messages(path, "/forces"), strict=True):
+        forces = [run.measured[name][k, :3] for name in run.measured]
+        forces = [force for force in forces if np.linalg.norm(force) > 1e-3 * weight]
+        for arrow, force in zip(update.entities[0].arrows, forces, strict=True):
+            x, y, z, w = (getattr(arrow.pose.orientation, a) for a in "xyzw")
+            ahead = [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)]
+            length = arrow.shaft_length + arrow.head_length
+            assert_allclose(np.multiply(ahead, length) * weight, force, atol=1e-6 * weight)
+            assert arrow.shaft_length == pytest.approx(4 * arrow.head_length)
+            assert 0 < arrow.shaft_diameter < arrow.head_diameter < 0.1
+
+
 @pytest.mark.paper("X6")
 def test_a_replay_says_what_the_estimator_said(run, path):
     estimator = eq.Estimator(run.robot, "trunk", FEET, noise=eq.Sensors.realistic().filter_noise())
