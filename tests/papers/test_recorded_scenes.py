@@ -10,11 +10,18 @@ import records
 import shown
 
 from equipoise.papers import bk12_crawl, bk12_hands, bk12_motions, qo21_contacts
+from equipoise.simulate.scenarios import prepare
 
 
 @pytest.mark.paper("B6")
 def test_recorded_postures_of_a_motion_on_hands():
     records.check("paper_postures_hands", shown.planned(bk12_hands.acrobat()), rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.paper("B6")
+@pytest.mark.parametrize("name", bk12_motions.MOTIONS)
+def test_recorded_postures_of_scenarios(name):
+    records.check(f"paper_postures_{name}", shown.planned(prepare(name).controller), rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.paper("Q8")
