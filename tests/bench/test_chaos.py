@@ -6,7 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import records
 
+import equipoise as eq
 from bench import chaos
 from equipoise.bench import latency
 from equipoise.control.controller import solution
@@ -93,6 +95,16 @@ def test_steps_are_counted_by_status(monkeypatch):
     }
     assert all(0 < row.median <= row.p999 <= row.most for row in rows.values())
     assert [len(one.targets) for one in made] == [8, 2]  # one every 50 steps
+
+
+def test_recorded_problems_of_the_latency(monkeypatch):
+    """Controllers, and the walk of states from which they are called."""
+    robot, rng = eq.load("human"), np.random.default_rng(3)
+    found = {str(strict): latency._controller(robot, strict).items for strict in (False, True)}
+    monkeypatch.setattr(latency, "STATES", 30)
+    walk = latency._walk(robot, robot.standing(), rng)
+    found |= {"q": np.array([q for q, _ in walk]), "v": np.array([v for _, v in walk]), "aside": latency._aside(rng)}
+    records.check("bench_latency", found, rtol=1e-6)
 
 
 @pytest.mark.slow

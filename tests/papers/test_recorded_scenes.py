@@ -64,7 +64,7 @@ def crawled(way: float, forearm: float, foot: float, torque: float) -> SimpleNam
     t = np.linspace(0.0, 10.0, 101)
     robot = bk12_crawl.load("human")
     q = np.zeros((len(t), robot.nq))
-    q[:, 0], q[:, 2] = way * t / 10, 0.9 + 0.001 * t
+    q[:, 0], q[:, 1], q[:, 2] = 0.4 + way * t / 10, 0.2, 0.9 + 0.001 * t
     prone = (t > 2) & (t < 8)
     bears = dict.fromkeys((*bk12_crawl.KNEES, *bk12_crawl.ELBOWS), prone & (t < 2 + 6 * forearm))
     bears["left elbow"] = prone
@@ -93,3 +93,37 @@ def test_recorded_verdicts_on_a_crawl(outcome, run, monkeypatch):
         yield bk12_motions.step_time("ground", told)
 
     records.check(f"paper_crawl_{outcome.lower()}", shown.recorded(figures, monkeypatch))
+
+
+@pytest.mark.paper("B6")
+@pytest.mark.parametrize("part", [bk12_crawl, bk12_hands])
+def test_recorded_settings_of_a_simulated_motion(part, monkeypatch):
+    """How long, with which noise and friction, and what counts as a fall."""
+    made = SimpleNamespace(robot=bk12_crawl.load("human"), seconds=20.0, q0=bk12_crawl.load("human").standing())
+    told: dict[str, object] = {}
+    monkeypatch.setattr("equipoise.simulate.loop.simulate", lambda *given, **options: told.update(options))
+    if part is bk12_crawl:
+        monkeypatch.setattr(part, "crawling", lambda: made)
+        part.crawled.__wrapped__()
+    else:
+        monkeypatch.setattr(part, "acrobat", lambda: made)
+        part.on_hands.__wrapped__()
+    records.check(f"paper_settings_{part.__name__.split('_')[-1]}", told)
+
+
+@pytest.mark.paper("Q8")
+def test_recorded_pictures_of_a_reach(monkeypatch):
+    pytest.importorskip("matplotlib")
+    who, t = qo21_contacts.human(), np.linspace(0.0, 4.0, 9)
+    path = np.tile(who.start, (9, 1))
+    path[:, 0] += 0.01 * t
+    kinds = list(qo21_contacts.Kind)
+    made = [SimpleNamespace(name=kind, error=0.01 * k, area=0.1 + 0.01 * k) for k, kind in enumerate(kinds)]
+    run = qo21_contacts.Touching(
+        who.robot, SimpleNamespace(t=t, path=path, attempts=made), t, np.arange(1.0, 5.0),  # type: ignore[arg-type]
+        0.3 - 0.05 * t, 0.1 + 0.01 * t, 0.05 - 0.002 * t, 1e-4 * t, 1e-3 * t,
+    )  # fmt: skip
+    monkeypatch.setattr(qo21_contacts, "touched", lambda name, thoroughly=False: run)
+    records.check(
+        "paper_pictures_reach", {name: shown.drawing(one) for name, one in qo21_contacts.pictures()}, rtol=1e-5
+    )
