@@ -19,7 +19,7 @@ from equipoise.model import shapes
 from equipoise.show import capture, still, viewer
 from equipoise.show import live as live_module
 from equipoise.show.camera import clearest, framing
-from equipoise.show.charts import RunChart, charts, spells, thinned
+from equipoise.show.charts import RunChart, charts, spells
 from equipoise.show.contact_marks import cone, point_forces, support_polygon, support_region
 from equipoise.show.curves import curves
 from equipoise.show.gantt import bands
@@ -113,10 +113,8 @@ def test_recorded_charts(make):
         | {"leading": c.leading(3), "violated": c.violated, "extreme": c.extreme() if c.limit is not None else ""}
         for c in every
     }
-    thin = [thinned(run.t, line, 50) for chart in every[:2] for line in chart.lines.values()]
     told = {
         "spells": spells(run),
-        "thinned": thin,
         "curves": _decoded(curves([run, run], [every, every], ["a", "<b>"])),
     }
     marks = {"bands": bands(run), "lines": capture.lines(run), "rows": moments(run.t, 30.0)}

@@ -69,15 +69,6 @@ def our_batch(robot: Robot, states: States, quantity: str) -> Block:
 class Pinocchio:
     """Calls of Pinocchio's Python interface on the same robot and states, converted to its conventions beforehand."""
 
-    pin: Any
-    a: np.ndarray
-    tau: np.ndarray
-    version: Any
-    model: Any
-    data: Any
-    q: Any
-    v: Any
-
     def __init__(self, robot: Robot, urdf: str, states: States) -> None:
         try:
             import pinocchio as pin
@@ -117,13 +108,6 @@ class Pinocchio:
 
 class MuJoCo:
     """Calls of MuJoCo's Python interface on the same robot: dense M, and the bias force."""
-
-    mujoco: Any
-    version: Any
-    model: Any
-    data: Any
-    q: Any
-    v: Any
 
     def __init__(self, robot: Robot, states: States) -> None:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,7 +87,7 @@ def charts(run: Run) -> list[RunChart]:
     made = [
         RunChart("task_errors", "task errors", "m, rad, …", dict(run.task_errors), logarithmic=True),
         RunChart("margins", "constraint margins", "", dict(run.margins), limit=0.0, bad_above=False),
-        *_torques(run),
+        *torques(run),
         *_joints(run),
         RunChart(
             "cones",
@@ -120,7 +119,7 @@ def chosen(run: Run, names: Iterable[str] | None) -> list[RunChart]:
     return [every[name] for name in names]
 
 
-def _torques(run: Run) -> list[RunChart]:
+def torques(run: Run) -> list[RunChart]:
     """|τ| over its limit for joints that have one, |τ| for the others; joints that followed another have none."""
     effort, bound, free = run.robot.limits.effort, {}, {}
     for name, joint in run.robot.joints.items():
@@ -205,21 +204,15 @@ def _cycle(run: Run) -> dict[str, Array]:
     return {"controller": cycle} if np.any(cycle > 0) else {}
 
 
-def thinned(t: Array, line: Array, most: int = 600) -> tuple[Array, Array]:
-    """At most about `most` points that keep every peak: the least and the largest of each stretch, in their order."""
-    n = len(t)
-    if n <= most:
-        return t, line
-    edges = np.linspace(0, n, most // 2 + 1).astype(int)
-    keep = []
-    for a, b in pairwise(edges):
-        part = line[a:b]
-        if not np.isfinite(part).any():
-            keep += [a, b - 1]
-            continue
-        keep += sorted({a + int(np.nanargmin(part)), a + int(np.nanargmax(part))})
-    keep_at = np.unique([0, *keep, n - 1])
-    return t[keep_at], line[keep_at]
+def envelope(line: Array, most: int) -> Array:
+    """Returns the line, or the least and the largest value of each of `most` / 2 stretches in their order, so that no
+    peak is lost."""
+    if len(line) <= most:
+        return np.asarray(line, dtype=float)
+    edges = np.linspace(0, len(line), most // 2 + 1).astype(int)[:-1]
+    least, largest = np.fmin.reduceat(line, edges), np.fmax.reduceat(line, edges)
+    falls = line[edges] > line[np.append(edges[1:], len(line)) - 1]
+    return np.where(falls[:, None], np.stack([largest, least], axis=1), np.stack([least, largest], axis=1)).ravel()
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .charts import RunChart, spells
+from .charts import RunChart, envelope, spells
 from .gantt import bands, phases, steps
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class _Packed:
     def __init__(self, run: Run) -> None:
         self.t = np.asarray(run.t, dtype=float)
         self.columns: list[Array] = []
-        self.shown_t = envelope(self.t)
+        self.shown_t = envelope(self.t, MOST_ROWS)
 
     def add(self, line: Array) -> dict[str, float]:
         """Adds a column; returns where it is and its range."""
-        values = envelope(line)
+        values = envelope(line, MOST_ROWS)
         good = np.isfinite(values)
         low, high = (float(f(values[good], initial=x)) for f, x in ((np.min, np.inf), (np.max, -np.inf)))
         low, high = (low, high) if good.any() else (0.0, 0.0)
@@ -97,17 +97,6 @@ def _lines(pack: _Packed, chart: RunChart, floor: float) -> list[Mapping[str, An
         line = np.log10(np.maximum(line, floor)) if chart.logarithmic else line
         lines.append({"name": name, "shown": name in leading, **pack.add(line)})
     return lines
-
-
-def envelope(line: Array, most: int = MOST_ROWS) -> Array:
-    """Returns the line, or the least and the largest value of each of `most` / 2 stretches in their order, so that no
-    peak is lost."""
-    if len(line) <= most:
-        return np.asarray(line, dtype=float)
-    edges = np.linspace(0, len(line), most // 2 + 1).astype(int)[:-1]
-    least, largest = np.fmin.reduceat(line, edges), np.fmax.reduceat(line, edges)
-    falls = line[edges] > line[np.append(edges[1:], len(line)) - 1]
-    return np.where(falls[:, None], np.stack([largest, least], axis=1), np.stack([least, largest], axis=1)).ravel()
 
 
 def _largest(chart: RunChart) -> float:

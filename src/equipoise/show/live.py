@@ -38,10 +38,6 @@ class OwnAccelerations:
     """The plant in which the robot moves exactly as the controller says: its accelerations, or its velocities,
     integrated."""
 
-    q: Array
-    v: Array
-    t: float
-
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
 
@@ -62,19 +58,6 @@ class OwnAccelerations:
 
 class Live:
     """The loop of controller and plant, and its curves."""
-
-    controller: Callable[[float, Array, Array], Any]
-    start: tuple[Array, Array]
-    lock: threading.RLock
-    q: Array
-    v: Array
-    scene: RobotScene
-    dt: float
-    plant: OwnAccelerations | Any
-    playing: bool
-    speed: float
-    debt: float
-    t: float
 
     def __init__(
         self,
@@ -212,9 +195,6 @@ class Live:
 
 class LivePanels:
     """Charts of a live run; each appears when its first numbers come."""
-
-    server: Any
-    folder: Any
 
     LIMITS: Mapping[str, float] = {"constraint margins": 0.0, "largest torque / limit": 1.0}
 

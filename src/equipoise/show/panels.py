@@ -19,10 +19,6 @@ RANGE = {"min": {"pad": 0.1, "soft": 0.0, "mode": 1}, "max": {"pad": 0.1, "soft"
 class Panel:
     """One chart of the side panel."""
 
-    names: tuple[str, ...]
-    limit: float | None
-    span: tuple[float, float]
-
     def __init__(
         self, server: Any, title: str, names: Sequence[str], limit: float | None, span: tuple[float, float]
     ) -> None:

@@ -23,15 +23,6 @@ LAST_RECORD = 0.05  # s, for which a record of targets counts
 class Player:
     """Where we are in a run."""
 
-    lock: threading.RLock
-    scene: RobotScene
-    run: Run
-    start: float
-    end: float
-    time: float
-    playing: bool
-    speed: float
-
     def __init__(self, scene: RobotScene, run: Run) -> None:
         if not len(run.t):
             raise EquipoiseError("this run has no samples: there is nothing to show")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import missing_package
-from .charts import RunChart, Spell, chosen, spells, thinned
+from .charts import RunChart, Spell, chosen, envelope, spells
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +27,7 @@ SETTINGS = {
     "svg.fonttype": "none",
 }
 BAD = "#c92a2a"
+POINTS = 600  # of a curve
 
 
 class Figures(dict[str, "Figure"]):
@@ -104,7 +105,13 @@ def _curves(axes: Any, chart: RunChart, t: np.ndarray) -> None:
         if chart.logarithmic:
             line = np.where(line > 0, line, np.nan)
         label = name if not name.startswith("_") else f"\u200b{name}"  # Matplotlib hides labels with an underscore
-        axes.plot(*thinned(t, line), color=f"C{k % 10}", lw=1.2, label=label if name in named else "_rest")
+        axes.plot(
+            envelope(t, POINTS),
+            envelope(line, POINTS),
+            color=f"C{k % 10}",
+            lw=1.2,
+            label=label if name in named else "_rest",
+        )
     if chart.logarithmic and any((line > 0).any() for line in chart.lines.values()):
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")  # the usual 10ⁿ is a formula, and formulas are off

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.markup import escape
 from ..files import require_picture
 from ..simulate.goals import Check, Verdict
 from ..simulate.interruption import interruption_deferred
+from .charts import torques
 from .outputs import Outcome, RunOutputs, print_checks, tried, watched
 from .report import run_title
 from .tables import table
@@ -91,9 +92,9 @@ def figures(run: Run) -> list[tuple[str, str]]:
     for name, wrench in run.measured.items():
         force = np.linalg.norm(np.nan_to_num(wrench[:, :3]), axis=1)
         lines.append((name, f"carries up to {force.max():.0f} N, {force.max() / weight:.0%} of the weight"))
-    used = _most_used(run)
-    if used:
-        lines.append(("torque", f"at most {used[1]:.0%} of a limit ({used[0]})"))
+    used = torques(run)[0]
+    for name in used.leading(1):
+        lines.append(("torque", f"at most {np.nanmax(used.lines[name]):.0%} of a limit ({name})"))
     cycle = run.cycle_time[run.cycle_time > 0] * 1e6
     if len(cycle):
         middle, late = np.percentile(cycle, [50, 99])
@@ -114,21 +115,3 @@ def figures(run: Run) -> list[tuple[str, str]]:
         lines.append(("estimate", f"base within {1e3 * off.max():.1f} mm, {1e3 * off[-1]:.1f} mm off at the end"))
     lines.append(("steps", f"{len(run.t)}: {', '.join(shares)}"))
     return lines
-
-
-def _most_used(run: Run) -> tuple[str, float] | None:
-    limit = np.asarray(run.robot.limits.effort)
-    best: tuple[str, float] | None = None
-    for name, joint in run.robot.joints.items():
-        most: Any = limit[joint.v]
-        if (
-            joint.mimic is None
-            and len(most)
-            and np.isfinite(most).all()
-            and (most > 0).all()
-            and name in run.robot.joints
-        ):
-            part = float((np.abs(run.torque[:, joint.v]) / most).max(initial=0.0))
-            if best is None or part > best[1]:
-                best = name, part
-    return best

@@ -102,13 +102,6 @@ def counted(things: Iterable[Any], what: str, progress: bool, total: int | None 
 class RobotScene:
     """Draws moments of one robot on a viser server."""
 
-    server: Any
-    robot: Robot
-    contacts: dict[str, ContactPlace]
-    obstacles: list[Obstacle]
-    frames: tuple[str, ...]
-    size: float
-
     def __init__(
         self,
         server: Any,

@@ -104,9 +104,6 @@ class Viewer:
         live: of a controller: `playing`, `step(n)`, `restart()`.
     """
 
-    server: Any
-    scene: RobotScene
-
     def __init__(self, server: Any, scene: RobotScene, tick: Callable[[float], None] | None = None) -> None:
         self.server, self.scene = server, scene
         self.player: Player | None = None

@@ -173,16 +173,6 @@ def _seen_inertia(robot: Robot, q: Array) -> Array:
 class ActuatorBank:
     """State of the actuators of one robot during one run."""
 
-    keep: Array
-    bristle: Array
-    bristle_damping: Array
-    viscous: Array
-    bent: Array
-    robot: Robot
-    part: dict[str, Array]
-    dt: float
-    effort: Array
-
     def __init__(self, robot: Robot, actuators: Actuators, q: Array, dt: float) -> None:
         self.robot, self.base = robot, 6 if robot.floating else 0
         part = {f.name: actuators.array(robot, f.name) for f in fields(actuators)}

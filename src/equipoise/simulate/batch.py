@@ -25,7 +25,6 @@ import numpy as np
 
 from ..errors import ShapeError, StateError
 from ..machine.cached import cached
-from ..machine.kernel import Kernel
 from ..machine.program import Program
 from ..machine.store import kernel_of
 
@@ -49,12 +48,6 @@ class BatchSimulation:
         slip_speed: speed below which friction is proportional to the speed, m/s.
         pushed: frame at whose origin the push acts; default: the base link.
     """
-
-    points: dict[str, Array]
-    kernel: Kernel
-    robot: Robot
-    dt: float
-    pushed: str
 
     def __init__(
         self,

@@ -87,14 +87,6 @@ class ContactPoints:
         names: contact name of each point, (count,).
     """
 
-    robot: Robot
-    contacts: Mapping[str, ContactInfo]
-    count: int
-    frames: list[str]
-    parts: dict[str, slice[Any, Any, Any]]
-    friction: Array
-    names: Array
-
     def __init__(self, robot: Robot, contacts: Mapping[str, ContactInfo]) -> None:
         counts = [len(info.points) for info in contacts.values()]
         bounds = np.cumsum([0, *counts])

@@ -40,15 +40,6 @@ class Motor:
         actuators: give kp and kd for commands that have none.
     """
 
-    robot: Robot
-    command: str
-    most: Array
-    over: Array
-    delay: int
-    cut: Array
-    own_gains: dict[str, Array | None]
-    without: Array
-
     def __init__(self, robot: Robot, delay: int, clip: bool, command: str, actuators: Actuators | None) -> None:
         if delay < 0 or delay != int(delay):
             raise StateError(f"delay is a number of steps, 0 or more; got {delay!r}")

@@ -32,13 +32,6 @@ class Perception:
         contacts: contacts of the plant.
     """
 
-    robot: Robot
-    estimator: Any
-    contacts: Mapping[str, ContactInfo]
-    suite: SensorSuite
-    q: Any
-    v: Any
-
     def __init__(
         self, robot: Robot, sensors: Any, estimator: Any, contacts: Mapping[str, ContactInfo], rng: np.random.Generator
     ) -> None:

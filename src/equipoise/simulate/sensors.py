@@ -276,14 +276,6 @@ class SensorSuite:
         rng: of all errors.
     """
 
-    rng: np.random.Generator
-    robot: Robot
-    sensors: Sensors
-    frame: str
-    contacts: Mapping[str, ContactInfo]
-    gyroscope_bias: Any
-    accelerometer_bias: Any
-
     def __init__(
         self, robot: Robot, sensors: Sensors, frame: str, contacts: Mapping[str, ContactInfo], rng: np.random.Generator
     ) -> None:
