@@ -15,7 +15,7 @@ from .gantt import bands, ticks
 if TYPE_CHECKING:
     from ..simulate.run import Run
 
-LEAST = 0.2  # m; a robot that stays within this has no way to be drawn
+LEAST = 0.5  # m; a robot that stays within this has no way to be drawn
 ROOM = 0.25  # m around what is drawn
 MOST_POINTS = 500  # of a line
 MOST_PRINTS = 400

@@ -128,9 +128,9 @@ def page(runs: Sequence[Run], title: str, players: Sequence[str]) -> str:
     every = [charts(run) for run in runs]
     figures = "\n".join(f'<figure class="chart" id="{html.escape(chart.key)}"></figure>' for chart in every[0])
     plays = "\n".join(
-        f'<div class="motion"><div>{_origin(run)}{_verdict(run)}{_facts(run, found, label if len(runs) > 1 else "")}'
-        '</div><iframe class="motion" title="motion" '
-        f'data-start="{float(run.t[0])!r}" srcdoc="{html.escape(player)}"></iframe></div>'
+        f'<div class="motion"><div>{_origin(run)}{_verdict(run)}</div><iframe class="motion" title="motion" '
+        f'data-start="{float(run.t[0])!r}" srcdoc="{html.escape(player)}"></iframe>'
+        f"{_facts(run, found, label if len(runs) > 1 else '')}</div>"
         for run, player, label, found in zip(runs, players, names, every, strict=True)
     )
     return f"""<!doctype html>
