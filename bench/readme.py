@@ -1,6 +1,7 @@
 """Writes the README's table of times and docs/speed.svg: one robot, one run, one commit, one core.
 
-Nothing is written if the machine is too busy to be timed, or if the sources are not those of a commit.
+Times are those of the thread, so that other processes may run. Nothing is written if the
+figures scatter all the same, or if the sources are not those of a commit.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import thread_time
 
 from equipoise.bench.dynamics import on_one_core, urdf_of
-from equipoise.bench.peers import ARGUMENTS, Block, Pinocchio, States, loop, random_states
+from equipoise.bench.peers import ARGUMENTS, Block, Pinocchio, States, loop, our_calls, random_states
 from equipoise.bench.quiet_timing import SETTLE, TimedComparison, benchmark
 from equipoise.errors import EquipoiseError
 from equipoise.robot import Robot, load
@@ -28,6 +30,7 @@ BATCH = 1024  # states of a batch in the table
 CALLS = 100  # states in one block of single calls
 ROUNDS = 60  # turns of each contender; more on a busy machine
 SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384)  # states of a batch in the plot
+SPREAD = 0.25  # largest distance of the quartiles of a ratio, as a part of its median
 STATES = 1024  # states in one block, at least, of the plot
 TABLE = {
     "inverse_dynamics": "inverse dynamics",
@@ -62,8 +65,9 @@ def measure(rounds: int = ROUNDS) -> Iterator[SpeedRow]:
     for quantity in TABLE:
         rows.append(_row(robot, pinocchio, quantity, few, many, rounds))
         yield rows[-1]
-    curves = {quantity: _curve(robot, pinocchio, quantity, many, rounds) for quantity in PLOTTED}
-    where = f"One core of {_processor()}, {datetime.date.today()}, commit {commit}, Pinocchio {pinocchio.version}"
+    curves = {quantity: _curve(robot, pinocchio, quantity, few, many, rounds) for quantity in PLOTTED}
+    today, on = datetime.date.today(), f"Time of the thread on one core of {_processor()}"
+    where = f"{on}, {today}, commit {commit}, Pinocchio {pinocchio.version}"
     _draw(curves, {row.quantity: row.pinocchio for row in rows}, where)
     _write(rows, f"{where}: `make bench-readme" + (f' ARGS="--rounds {rounds}"`' if rounds != ROUNDS else "`"))
 
@@ -72,22 +76,23 @@ def _row(robot: Robot, pinocchio: Pinocchio, quantity: str, few: States, many: S
     theirs = _theirs(pinocchio, quantity), CALLS
     calls = loop(getattr(robot, quantity), few.rows(*_arguments(quantity))), CALLS
     batch = on_one_core(_batch(robot, quantity, many, BATCH)), BATCH
-    one = _trusted(benchmark({"equipoise": calls, "pinocchio": theirs}, rounds=rounds, settle=SETTLE))
+    one = _timed({"equipoise": calls, "pinocchio": theirs}, rounds=rounds)
     contenders = {"equipoise": batch, "pinocchio, cold": theirs, "pinocchio": theirs}
-    many_ = _trusted(benchmark(contenders, rounds=rounds, settle=SETTLE))
+    many_ = _timed(contenders, rounds=rounds)
     times = [1e6 * result.timings["equipoise"].median for result in (one, many_)]
     peer = 1e6 * one.timings["pinocchio"].median
     return SpeedRow(quantity, peer, times[0], one.ratios["pinocchio"], times[1], many_.ratios["pinocchio"])
 
 
-def _curve(robot: Robot, pinocchio: Pinocchio, quantity: str, many: States, rounds: int) -> list[float]:
+def _curve(robot: Robot, pinocchio: Pinocchio, quantity: str, few: States, many: States, rounds: int) -> list[float]:
     """Returns µs per state for each size of batch."""
     theirs, curve = (_theirs(pinocchio, quantity), CALLS), []
     for size in SIZES:
         once, times = _batch(robot, quantity, many, size), max(1, STATES // size)
-        block = on_one_core(loop(once, [()] * times)), size * times
-        result = benchmark({"equipoise": block, "pinocchio": theirs}, rounds=rounds, settle=SETTLE)
-        curve.append(1e6 * _trusted(result).timings["equipoise"].median)
+        block = on_one_core(loop(once, [()] * times)) if size > 1 else our_calls(robot, few, quantity)
+        states = size * times if size > 1 else CALLS
+        result = _timed({"equipoise": (block, states), "pinocchio": theirs}, rounds=rounds)
+        curve.append(1e6 * result.timings["equipoise"].median)
     return curve
 
 
@@ -105,9 +110,15 @@ def _batch(robot: Robot, quantity: str, states: States, size: int) -> Block:
     return lambda: function(*arguments)
 
 
-def _trusted(result: TimedComparison) -> TimedComparison:
-    if not result.trustworthy:
-        raise EquipoiseError(f"only {result.clean} of {result.rounds} rounds were quiet; nothing is written")
+def _timed(contenders: dict[str, tuple[Block, int]], rounds: int) -> TimedComparison:
+    """Returns times of the thread; raises if too few rounds were quiet, or if they differ too much."""
+    result = benchmark(contenders, rounds=rounds, settle=SETTLE, clock=thread_time)
+    median, low, high = result.ratios["pinocchio"]
+    if not result.trustworthy or high - low > SPREAD * median:
+        raise EquipoiseError(
+            f"{result.clean} of {result.rounds} rounds were quiet, and their quartiles are {low:.3f} and {high:.3f}: "
+            "not enough for a figure, and nothing is written; use --rounds, or another hour"
+        )
     return result
 
 

@@ -18,11 +18,11 @@ SETTLE = 60  # probes in which a core that wide vector code has slowed down come
 ENOUGH = 7  # clean rounds below which a figure is not to be trusted
 
 
-def probe() -> float:
+def probe(clock: Callable[[], float] = perf_counter) -> float:
     """Seconds for a fixed bit of work, some 20 µs."""
-    start = perf_counter()
+    start = clock()
     sum(range(1500))
-    return perf_counter() - start
+    return clock() - start
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,11 @@ class TimedComparison:
 
 
 def benchmark(
-    contenders: Mapping[str, tuple[Callable[[], object], int]], *, rounds: int = 60, settle: int = 1
+    contenders: Mapping[str, tuple[Callable[[], object], int]],
+    *,
+    rounds: int = 60,
+    settle: int = 1,
+    clock: Callable[[], float] = perf_counter,
 ) -> TimedComparison:
     """Time contenders in turns. The first is ours.
 
@@ -59,6 +63,7 @@ def benchmark(
         rounds: how often each takes its turn.
         settle: probes after a block, of which the quickest counts. Wide vector code slows its core down for a
             millisecond, or fifty probes: not the machine's doing, and not to be at the cost of the next contender.
+        clock: s; `time.thread_time` for work on one thread leaves out what other processes take of the core.
     """
     for block, _ in contenders.values():
         block()
@@ -66,11 +71,11 @@ def benchmark(
     before, after = np.empty_like(seconds), np.empty_like(seconds)
     for turn in range(rounds):
         for k, (block, units) in enumerate(contenders.values()):
-            before[turn, k] = probe()
-            start = perf_counter()
+            before[turn, k] = probe(clock)
+            start = clock()
             block()
-            seconds[turn, k] = (perf_counter() - start) / units
-            after[turn, k] = min(probe() for _ in range(settle))
+            seconds[turn, k] = (clock() - start) / units
+            after[turn, k] = min(probe(clock) for _ in range(settle))
     limit = FAST * np.quantile(np.concatenate([before, after]), 0.1)
     clean = (before <= limit) & (after <= limit)
     return _summary(list(contenders), seconds, clean)
