@@ -469,6 +469,23 @@ def test_contacts_that_are_off_are_told_at_the_first_call(human, walk, feet):
     assert not walk.log
 
 
+@pytest.mark.parametrize(("off", "told"), [(0.004, False), (0.006, True)])
+def test_contacts_may_be_off_by_less_than_the_yield_of_a_sole(walk, human, off, told):
+    walk.reset()
+    q = walk.q0.copy()
+    q[0] += off
+    walk(0.0, q, np.zeros(human.nv))
+    assert [event.kind for event in walk.log] == ([EventKind.ELSEWHERE] * 2 if told else [])
+
+
+@pytest.mark.parametrize(("height", "told"), [(0.004, False), (0.006, True), (0.045, True), (0.055, False)])
+def test_a_contact_in_the_air_is_told_from_a_step_of_stairs(human, feet, height, told):
+    places = dict(zip(feet, (hc.flat_at(0, 0.09), hc.flat_at(0, -0.09, height)), strict=True))
+    uneven = eq.Stances(human, [eq.Stance(BOTH, eq.find_posture(human, places).q)], feet, **FAST)
+    uneven(0.0, uneven.q0, np.zeros(human.nv))
+    assert [(event.kind, event.names) for event in uneven.log] == [(EventKind.UNEVEN, ("right_foot",))] * told
+
+
 @pytest.mark.parametrize("pivots", [False, True])
 def test_the_quick_look_at_contacts_says_what_the_exact_one_does(human, feet, pivots, rng):
     from equipoise.algebra.rigid import rotation_about

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -430,6 +431,28 @@ def test_a_long_chain_needs_no_recursion():
     model = read_urdf(chain(n))
     assert model.nv == 6 + n - 1
     assert len(tree_of(model).bodies) == n
+
+
+def test_sizes_up_to_the_limits_are_read(monkeypatch):
+    """Each limit is the largest that is read: with one less, the same file is refused."""
+    text = chain(3)
+    root = ET.fromstring(text)
+    depth, level = 0, [root]
+    while level:
+        depth, level = depth + 1, [child for element in level for child in element]
+    sizes = {
+        (xml, "MAX_ELEMENTS"): len(list(root.iter())),
+        (xml, "MAX_DEPTH"): depth,
+        (xml, "MAX_BYTES"): len(text.encode()),
+        (urdf, "MAX_PARTS"): 3,
+    }
+    for (module, name), size in sizes.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, size)
+            assert len(read_urdf(text).links) == 3
+            patch.setattr(module, name, size - 1)
+            with pytest.raises(ModelError):
+                read_urdf(text)
 
 
 def test_hostile_sizes_are_refused(monkeypatch, tmp_path):

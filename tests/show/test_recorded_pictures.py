@@ -185,7 +185,14 @@ def test_recorded_stills(tmp_path, monkeypatch):
             paths = axes.collections[0]
             corners = np.array([path.vertices[:3] for path in paths.get_paths()])
             arrows = [[a.xy, a.xyann] for a in axes.texts if hasattr(a, "xyann")]
-            lines = [[line.get_xydata(), line.get_color()] for line in axes.lines]
+            arrows += [
+                [a.arrow_patch.get_linewidth(), a.arrow_patch.get_edgecolor(), a.get_zorder()] for a in axes.texts
+            ]
+            lines = [
+                [line.get_xydata(), line.get_color(), line.get_linewidth(), line.get_linestyle(), line.get_markersize(),
+                 line.get_marker(), line.get_zorder()]
+                for line in axes.lines
+            ]  # fmt: skip
             near = [corners.sum(axis=(0, 1)), np.asarray(paths.get_facecolors()).sum(axis=0), corners.shape]
             found.append(
                 [

@@ -81,6 +81,13 @@ def test_a_broken_mesh_is_a_warning_and_the_collision_shape_stands_in(tmp_path):
     assert all(np.ptp(surface.vertices, axis=0).max() == pytest.approx(0.2) for (surface,) in drawn.values())
 
 
+def test_a_mesh_without_triangles_is_a_warning(tmp_path):
+    path = tmp_path / "points.obj"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\n")
+    with pytest.warns(eq.ModelWarning, match="points.obj is left out of the picture: it holds no triangles"):
+        assert surfaces_of(Shape("mesh", (1.0, 1.0, 1.0), X, mesh=str(path))) == []
+
+
 def test_a_robot_without_shapes_is_drawn_as_a_skeleton():
     robot = eq.load("arm6")
     bare = {name: replace(link, visuals=(), collisions=()) for name, link in robot.model.links.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -363,3 +364,9 @@ def test_margins_are_measured_and_not_asked(small_squat):
         )
         assert check.good == (wanted >= 0)
     assert {wanted >= 0 for _, wanted in cases} == {True, False}
+
+
+@pytest.mark.parametrize(("robot", "words"), [("quadruped", "'quadruped' (quadruped)"), ("arm7", "'arm7' (no feet)")])
+def test_only_a_robot_with_as_many_feet_can_stand_in(robot, words):
+    with pytest.raises(ScenarioError, match=f"{re.escape(words)} cannot stand in for 'human' \\(biped\\)"):
+        prepare("push_recovery", robot=robot)
