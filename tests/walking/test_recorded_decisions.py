@@ -113,7 +113,7 @@ WALKS: dict[str, Callable[[Machine], dict[str, Any]]] = {
     "to a stop": lambda m: walked(m, {0.0: AHEAD, 1.6: STILL}, 4.0),
     "pushed while it walks": lambda m: walked(m, {0.0: AHEAD}, 3.0, push=(1.3, 0.25, 0.2)),
     "pushed hard": lambda m: walked(m, {0.0: AHEAD}, 2.0, push=(1.1, -0.5, -0.4)),
-    "pushed while it stands": lambda m: walked(m, {0.0: STILL}, 0.7, push=(0.3, 0.1, 0.5)),
+    "pushed while it stands": lambda m: walked(m, {0.0: STILL}, 0.7, push=(0.3, 0.1, 0.36)),
     "onto a step": lambda m: walked(m, {0.0: AHEAD}, 3.0, ground=lambda x: 0.03 * (x > 0.25)),
     "down a step": lambda m: walked(m, {0.0: AHEAD}, 3.0, ground=lambda x: -0.03 * (x > 0.25)),
     "into a wall": lambda m: walked(m, {0.0: AHEAD}, 2.5, scrape=True),
