@@ -2,7 +2,7 @@
 default; `examples 06 10` and `gallery stairs` take some of a group.
 
 Needs Chromium (`apt-get install chromium`), Pillow and the extra `docs`.
-`film` simulates the demonstration first, which takes a minute.
+Runs are simulated first, which takes some minutes, and kept in the folder of temporary files.
 """
 
 from __future__ import annotations
@@ -32,14 +32,12 @@ from browser import Browser, wait_for  # noqa: E402
 
 NO_NOTE = "head.insertAdjacentHTML('beforeend', '<style>.mantine-Notifications-root {display: none}</style>')"
 DARK = [{"name": "prefers-color-scheme", "value": "dark"}]
-FILM = (480, 400)  # pixels
-FILM_TIMES = np.arange(1.0, 13.0, 0.25)  # s of the run, played 2.5 times as fast
 PANEL, CLIP = (400, 340), (400, 300)  # pixels
 CLIP_FRAMES = 30
 PANELS = {  # name → command, times of its run in s
     "panel-walk": ("equipoise walk human --speed 0.5 --push 4,0,20", np.arange(2.0, 6.8, 0.1)),
     "panel-trot": ("equipoise walk quadruped --speed 0.5", np.arange(2.0, 5.2, 0.0667)),
-    "panel-lean": ("equipoise run table_reach", np.arange(1.0, 13.0, 0.25)),
+    "panel-lean": ("equipoise run table_reach", np.arange(1.0, 13.0, 0.25)),  # 2.5 times as fast
 }
 FOLLOWED = 0.5  # m; the camera follows a robot that goes farther
 HIDDEN = ("frames", "friction cones", "pressure")
@@ -188,11 +186,6 @@ def _film(name: str, run: eq.Run, times: np.ndarray, size: tuple[int, int], fram
     print(f"docs/{name}.webp, {path.stat().st_size / 1e3:.0f} kB, {len(frames)} pictures")
 
 
-def film() -> None:
-    """The animation of the demonstration."""
-    _film("demo", demo_run(), FILM_TIMES, FILM)
-
-
 def panels() -> None:
     """The three panels at the top of the README."""
     for name, (command, times) in PANELS.items():
@@ -250,7 +243,7 @@ def _on_white(pixels: np.ndarray) -> Image.Image:
     return Image.alpha_composite(white, picture).convert("RGB")
 
 
-MADE = (view, live, report, comparison, notebook, film, panels, examples, gallery)
+MADE = (view, live, report, comparison, notebook, panels, examples, gallery)
 PICTURES: dict[str, Callable[[], None]] = {f.__name__: f for f in MADE}
 ONLY = {word for word in sys.argv[1:] if word not in PICTURES}  # numbers of examples, names of the gallery
 

@@ -1,4 +1,4 @@
-"""Every block of Python in the README and the docs runs, each in a namespace of its own."""
+"""Every block of Python in the README, the docs and the examples runs, and prints what its page says it does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{k}")
     for page in PAGES
-    if page.name != "examples.md"  # its code is that of the files, which run below
+    if page.name not in ("README.md", "examples.md")  # which are compared with what they print, below
     for k, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
 ]
 
@@ -146,8 +146,35 @@ def test_links_between_documents_lead_somewhere(page):
     assert not missing
 
 
-def test_the_readme_shows_code_that_runs():
-    assert any(str(block.id).startswith("README") for block in BLOCKS)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    """Its blocks follow each other, as a reader types them; each has its output below it."""
+    monkeypatch.chdir(tmp_path)
+    module = types.ModuleType("readme")
+    monkeypatch.setitem(sys.modules, "readme", module)
+    blocks = re.findall(r"```python\n(.*?)```\n```text\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == README.count("```python") == 4
+    for code, output in blocks:
+        exec(compile(code, "README.md", "exec"), vars(module))
+        assert capsys.readouterr().out == output
+    assert (tmp_path / "walk.html").stat().st_size > 10**6
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 110
+    rows = [len(table.strip().splitlines()) - 2 for table in re.findall(r"(?:^\|.*\n)+", README, re.MULTILINE)]
+    assert rows and max(rows) <= 6
+
+
+def test_the_figures_of_the_readme_say_where_they_come_from():
+    from bench.readme import BEGIN, END, PLOT, TABLE
+
+    figures = README.partition(BEGIN)[2].partition(END)[0]
+    assert all(f"| {name} |" in figures for name in TABLE.values())
+    assert re.search(r"core of .+, \d{4}-\d\d-\d\d, commit [0-9a-f]{7,}, Pinocchio [\d.]+: `make bench-readme", figures)
+    assert PLOT.read_text(encoding="utf-8").startswith("<?xml")
 
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

@@ -151,3 +151,15 @@ def test_batches_on_a_gpu_need_numpy_and_cupy_alone():
     code += "import equipoise.control.controller.batched"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("source", ["https://example.org/equipoise", None])
+def test_the_readme_on_the_package_index_has_no_relative_address(source, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from hatch_build import published
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    addresses = re.findall(r"\]\(([^)]+)\)", published(text, source))
+    assert all(address.startswith("https://") for address in addresses)
+    shown = published(text, source).count("![")
+    assert shown == text.count("![" if source else "](https://img.shields.io/") > 3

@@ -8,7 +8,7 @@ import pytest
 import equipoise
 
 PACKAGE = Path(equipoise.__file__).parent
-# From top to bottom, as in the README; layers on one line may not import from each other.
+# From top to bottom, as in CONTRIBUTING.md; layers on one line may not import from each other.
 LAYERS = [
     {"clock", "errors", "public_names"},
     {"files"},

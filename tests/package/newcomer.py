@@ -86,6 +86,8 @@ def check_contents(wheel: Path) -> None:
     assert any(name.endswith(".toml") for name in names), "scenarios are not in the wheel"
     for field in ("Author: ", "License-Expression: BSD-3-Clause", "Requires-Python: >=3.11", "Provides-Extra: all"):
         assert field in metadata, field
+    relative = re.findall(r"\]\((?!https?:|#)[^)]*\)", metadata)
+    assert not relative, f"the package index would show {relative}"
     print(f"{wheel.name}: {len(names)} files, {wheel.stat().st_size / 1e6:.1f} MB")
 
 
@@ -137,7 +139,7 @@ def try_bare(environment: Environment) -> None:
         if not line.startswith("pip ") and "demo" not in line:
             environment.run(*line.split())
     blocks = re.findall(r"```python\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL)
-    environment.run("python", "-c", blocks[0])
+    environment.run("python", "-c", blocks[0])  # the others need the extra demo
 
 
 def try_source(environment: Environment) -> None:
@@ -164,8 +166,10 @@ def try_extra(environment: Environment, extra: str) -> None:
     """With the extra, what it is for works."""
     if extra == "demo":
         blocks = re.findall(r"```python\n(.*?)```", PAGES[0].read_text(encoding="utf-8"), re.DOTALL)
-        for block in blocks:
-            environment.run("python", "-c", block)
+        environment.run("python", "-c", "\n".join(blocks))
+        for line in lines(PAGES[0]):
+            if line.startswith("equipoise "):
+                environment.run(*line.split())
         said = environment.run(*typed(extra))
         assert "checks hold" in said and ";" not in said.splitlines()[-1]
         assert (environment.folder / "report.html").stat().st_size > 10**6
