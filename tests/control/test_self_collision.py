@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -186,6 +188,60 @@ def test_parts_inside_each_other_are_not_called_fine():
     assert solution.step.outside["self-collision"].rates[0] == 0 < np.abs(solution.acceleration).max()
 
 
+# --- rows that nearly vanish ------------------------------------------------------------------------------------------
+
+
+def hinge():
+    """A pole of half a metre on a hinge."""
+    builder = eq.RobotBuilder("hinge", floating=False)
+    builder.link("base", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    builder.link("pole", mass=1.0, com=(0, 0, 0.2), inertia=(0.1, 0.1, 0.05))
+    builder.joint("hinge", "revolute", "base", "pole", axis=(0, 1, 0))
+    return builder.build()
+
+
+def test_a_row_that_nearly_vanishes_is_obeyed_or_the_status_says_no():
+    """A ball flies at a pole that points at it, but for 1e-6 rad: only 1e8 rad/s² would move the tip out of its way in
+    one step. As long as it can be avoided later, nothing of the kind is asked for; at the end it is told."""
+    robot, dt, speed = hinge(), 1e-3, 10.0
+    tip, ball = eq.Sphere((0, 0, 0.5), 0.05, "pole"), lambda t: eq.Sphere((0, 0, 1.5 - speed * t), 0.05)
+    rule = eq.KeepOut(tip, lambda t: replace(ball(t), velocity=(0, 0, -speed)), gains=GAINS, name="ball")
+    of = eq.WholeBodyController(robot, [eq.PostureTask(gain=0.0)], (), [rule], "acceleration", dt=dt)
+
+    def clearance(t, q):
+        return np.linalg.norm(robot.pose(q, "pole")[:3, :3] @ (0, 0, 0.5) - (0, 0, 1.5 - speed * t)) - 0.1
+
+    q, v, k, fine = np.array([1e-6]), np.zeros(1), 0, 0
+    while clearance(k * dt, q) > 0 and k < 200:
+        solution = of(k * dt, q, v)
+        a = solution.acceleration
+        assert np.abs(a).max() < (1e3 if solution.status.ok else 1e5)
+        q, v, k = robot.integrate(q, v * dt + a * dt * dt / 2), v + a * dt, k + 1
+        if solution.status.ok:
+            fine += 1
+            nearer = (clearance(k * dt, q) - clearance(k * dt - 1e-6, robot.integrate(q, -v * 1e-6))) / 1e-6
+            assert nearer >= -GAINS.fast * clearance(k * dt, q) - 1e-3  # it can still be stopped
+    assert fine > 20
+
+
+def test_a_step_that_enters_is_told_before_it_is_made():
+    """Accelerations that bring the nearest beads into each other, or not quite; looked at from poses alone."""
+    robot, rng, of, h = tripod(), np.random.default_rng(5), controller(), 1e-3
+    entered = apart = 0
+    for t, (q, _) in enumerate(starts(80, seed=6)):
+        of(0.1 * t, q, np.zeros(robot.nv))
+        k = int(gaps(q).argmin())
+        slope = np.array([rates(gaps, robot, q, e)[k] for e in np.eye(robot.nv)])
+        a = -slope / (slope @ slope) * rng.uniform(0.6, 2.5) * gaps(q)[k] * 2 / h**2
+        told = of._outside.makers["self-collision"].inside(a)
+        if "too far" in told:  # it does not claim to know
+            continue
+        on_the_way = [gaps(robot.integrate(q, x * a * h * h / 2)).min() for x in np.linspace(0, 1, 50)]
+        assert (on_the_way[-1] < 0) <= ("inside each other in this step" in told) == bool(told) <= (min(on_the_way) < 0)
+        entered, apart = entered + bool(told), apart + (not told)
+    assert min(entered, apart) > 5
+
+
 # --- whole robots -----------------------------------------------------------------------------------------------------
 
 
@@ -244,26 +300,62 @@ def moved_apart(pairs, q, least=0.0102, steps=80):
     return None
 
 
-def penetrations(name, runs, seed, seconds=1.5, dt=1e-3):
-    """Runs from random admitted starts to random postures in which links were inside each other and no step before
-    had said that constraints were relaxed; the part of the steps that were OK; and OK steps with an overlap."""
+def ends_of(robot, parts, q):
+    """Ends of the segments of some parts, (2 n, 3)."""
+    X = {frame: robot.pose(q, frame) for frame in {part.frame for part in parts}}
+    return np.array([(X[p.frame] @ (*end, 1))[:3] for p in parts for end in (p.points[0], p.points[-1])])
+
+
+def fast_start(pairs, rng, q, safe=0.01, spin=40.0):
+    """A random velocity of which what the gains cannot stop was taken away, and the speed of the fastest point."""
+    robot, parts = pairs.robot, list({id(part): part for pair in pairs.pairs for part in pair}.values())
+
+    def fastest(v):
+        return np.linalg.norm(rates(lambda x: ends_of(robot, parts, x), robot, q, v), axis=1).max()
+
+    v = rng.normal(size=robot.nv) * np.where(np.arange(robot.nv) < 6, 0.3, 1.0)
+    v *= rng.uniform(1, SPEED) / fastest(v)
+    now = pairs(q, v)
+    J, stoppable = now.J, GAINS.fast * (now.value - safe)
+    for _ in range(200):
+        late = J @ v < -0.99 * stoppable
+        if not late.any():
+            break
+        lacks = -0.99 * stoppable[late] - J[late] @ v + 1e-6
+        v = v + J[late].T @ np.linalg.solve(J[late] @ J[late].T + 1e-9 * np.eye(late.sum()), lacks)
+    v *= min(1.0, SPEED / fastest(v), spin / np.abs(v[6:]).max(), 0.999 / max((-J @ v / stoppable).max(), 1e-9))
+    return v, fastest(v)
+
+
+class Attack(NamedTuple):
+    """What runs from random fast starts to random postures showed."""
+
+    entered: int  # runs in which links were inside each other after steps that were all OK
+    unseen: int  # overlaps at which a step was OK
+    fine: float  # part of the steps that were OK
+    speeds: list[float]  # of the fastest point at each start, m/s
+
+
+def attack(name, runs, seed, limited, seconds=1.0, dt=1e-3):
+    """Runs whose accelerations are executed exactly; capsules are measured by a formula of their own."""
     robot, rng = load(name), np.random.default_rng(seed)
-    checked = sorted_pairs(robot).checked
-    ruler, rest = Ruler(robot, checked), robot.standing()
-    pairs = PairSet(robot, checked, range=0.05, most=len(checked))
-    tasks, rules = [eq.PostureTask(name="posture")], [eq.JointLimits(200.0), eq.SelfCollision()]
-    of = eq.WholeBodyController(robot, tasks, (), rules, "acceleration", dt=dt)
+    apart = eq.SelfCollision()
+    watched, rest = apart.known(robot).pairs, robot.standing()
+    ruler, near = Ruler(robot, watched), PairSet(robot, watched, range=0.05, most=len(watched))
+    every, rules = apart.watched(robot), [eq.JointLimits(200.0)] if limited else []
+    of = eq.WholeBodyController(robot, [eq.PostureTask(name="posture")], (), [*rules, apart], "acceleration", dt=dt)
 
     def posture():
         return np.concatenate([rest[:7], robot.random_state(rng)[0][7:]])
 
-    bad, steps, fine, false = 0, 0, 0, 0
+    entered, unseen, steps, fine, speeds = 0, 0, 0, 0, []
     for _ in range(runs):
         q = None
         while q is None:
-            q = moved_apart(pairs, posture())
+            q = moved_apart(near, posture())
+        v, speed = fast_start(every, rng, q)
         assert ruler(q).min() > 0.01
-        v = admitted(ruler, robot, rng, q, 0.01)
+        speeds.append(speed)
         of.reset()
         sure = True
         of.set("posture", target=posture(), gain=rng.uniform(3, 15))
@@ -274,31 +366,52 @@ def penetrations(name, runs, seed, seconds=1.5, dt=1e-3):
             q, v = robot.integrate(q, v * dt + solution.acceleration * dt**2 / 2), v + solution.acceleration * dt
             steps, fine = steps + 1, fine + solution.status.ok
             if k % 5 == 0 and ruler(q).min() < 0:
-                bad += sure
-                false += of((k + 1) * dt, q, v).status.ok
+                entered += sure
+                unseen += of((k + 1) * dt, q, v).status.ok
                 break
-    return bad, fine / steps, false
+    return Attack(entered, unseen, fine / steps, speeds)
 
 
-def test_pairs_that_are_left_out_are_counted():
-    """Capsules of G1's torso and upper arms overlap at rest: those links may collide, and nobody looks."""
-    robot = load("g1")
-    lines = []
-    for pairs in (None, sorted_pairs(robot).checked[:5]):
-        of = eq.WholeBodyController(robot, [eq.PostureTask()], (), [eq.SelfCollision(pairs)], "acceleration")
-        of(0.0, robot.standing(), np.zeros(robot.nv))
-        lines.append([line for line in of.start_report if "leaves out" in line])
-    left_out = len(sorted_pairs(robot).overlapping)
-    assert len(lines[0]) == 1 and f"leaves out {left_out} pairs" in lines[0][0] and lines[1] == []
+@pytest.mark.parametrize("name", ["human", "g1", "talos"])
+def test_where_a_robot_stands_is_an_admitted_start(name):
+    """Also where capsules are wider than the links: in these pairs they are narrower, and the controller names them."""
+    robot = load(name)
+    of = eq.WholeBodyController(robot, [eq.PostureTask()], (), [eq.SelfCollision()], "acceleration")
+    found, known = sorted_pairs(robot), eq.SelfCollision().known(robot)
+    assert len(known.pairs) == len(found.checked) + len(found.overlapping)
+    for q in (robot.standing(), eq.Body.of(robot).standing):
+        of.reset()
+        solution = of(0.0, q, np.zeros(robot.nv))
+        assert solution.status.ok and solution.margins["self-collision"] > 0
+        lines = [line for line in of.start_report if "may touch unseen" in line]
+        assert len(lines) == len(of.start_report) == bool(known.narrowed) + bool(known.left_out)
+        counts = {f"the capsules of {len(known.narrowed)} pairs": known.narrowed}
+        counts[f"leaves out {len(known.left_out)} pairs"] = known.left_out
+        assert all(any(words in line for line in lines) == bool(pairs) for words, pairs in counts.items())
+    given = eq.WholeBodyController(robot, [eq.PostureTask()], (), [eq.SelfCollision(found.checked[:5])], "velocity")
+    given(0.0, robot.standing(), np.zeros(robot.nv))
+    assert not [line for line in given.start_report if "unseen" in line]
 
 
-def test_a_human_that_moves_fast_keeps_its_links_apart():
-    bad, fine, false = penetrations("human", 3, seed=1, seconds=0.4)
-    assert bad == false == 0 and fine > 0.9
+def test_a_robot_without_pairs_is_told_that_nothing_is_watched():
+    robot = hinge()
+    of = eq.WholeBodyController(robot, [eq.PostureTask()], (), [eq.SelfCollision()], "acceleration")
+    solution = of(0.0, np.zeros(robot.nq), np.zeros(robot.nv))
+    assert solution.status.ok and "self-collision" not in solution.margins
+    (line,) = of.start_report
+    assert "watches nothing" in line and robot.name in line
+
+
+@pytest.mark.parametrize("limited", [False, True], ids=["alone", "with limits"])
+def test_a_human_that_moves_fast_keeps_its_links_apart(limited):
+    found = attack("human", 6, seed=1, limited=limited, seconds=0.5)
+    assert found.entered == found.unseen == 0 and found.fine > 0.99 and max(found.speeds) > 2.5
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("limited", [False, True], ids=["alone", "with limits"])
 @pytest.mark.parametrize("name", ["human", "g1", "talos"])
-def test_links_stay_apart_from_200_random_starts(name):
-    bad, fine, false = penetrations(name, 200, seed=2)
-    assert bad == false == 0 and fine > 0.9
+def test_links_stay_apart_from_200_random_starts(name, limited):
+    found = attack(name, 200, seed=2, limited=limited)
+    assert found.entered == found.unseen == 0 and found.fine > 0.98
+    assert np.mean(found.speeds) > 2 and max(found.speeds) > 0.9 * SPEED

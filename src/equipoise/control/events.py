@@ -13,6 +13,7 @@ class ControlEventKind(Enum):
     SETTING_REFUSED = "setting refused"  # a function of time gave what cannot be used
     CONTACT_LOST = "contact lost"
     OUTWEIGHED = "outweighed"  # a task stands still off its target, held by other tasks' weights
+    OVERLAPPING = "overlapping"  # parts of the robot are inside each other now or in this step
     BAD_STATE = "bad state"
     BUSY = "busy"  # called again from inside of a call
     ERROR = "error"  # an error of our own, caught

@@ -93,17 +93,19 @@ class PairSet:
         set_ = functools.partial(object.__setattr__, self)
         set_("pairs", tuple(tuple(pair) for pair in self.pairs))
         _check(self)
-        every = dict.fromkeys(p for pair in self.pairs for p in pair)
-        carried, world = [p for p in every if p.frame is not None], tuple(p for p in every if p.frame is None)
-        place = {p: k for k, p in enumerate([*carried, *world])}
+        every = {_segment(p): p for pair in self.pairs for p in pair}  # shapes that differ in radius share theirs
+        world = tuple(p for p in every.values() if p.frame is None)
+        carried = [p for p in every.values() if p.frame is not None]
+        place = {_segment(p): k for k, p in enumerate([*carried, *world])}
         set_("world", world)
         set_("_given", _motions(world))
-        set_("_sides", np.array([[place[pair[side]] for pair in self.pairs] for side in (0, 1)], dtype=np.intp))
+        of = [[place[_segment(pair[side])] for pair in self.pairs] for side in (0, 1)]
+        set_("_sides", np.array(of, dtype=np.intp))
         set_("_radii", np.array([[sum(p.thickness or 0.0 for p in pair)] for pair in self.pairs]))
         tree = self.robot.tree
         columns = _columns_of(tree)
         moves = _moved_columns(tree, columns)
-        bodies = np.array([self.robot.place(p.frame)[0] if p.frame is not None else -1 for p in place])
+        bodies = np.array([-1 if p.frame is None else self.robot.place(p.frame)[0] for p in (*carried, *world)])
         set_("_carried", moves[bodies])
         set_("_moves", self._carried[self._sides[0]] - self._carried[self._sides[1]])
         set_("_followers", np.eye(tree.nv)[[v for _, v in columns[tree.nv :]]] if tree.coupled else None)
@@ -137,6 +139,11 @@ class PairSet:
         one, other = self._sides
         rows = self._slopes(places, places, motions, motions, radii, rows=(one, other, one, other, None)).T.copy()
         return PairMotion(rows[0], rows[1], rows[2], rows[3:].T, twists)
+
+    def gaps(self, q: Array) -> Array:
+        """Distances of all pairs at one posture, (n,); overwritten by the next call."""
+        places, _, _, radii = self._state(q, np.zeros(self.robot.nv), None)
+        return self._gaps(places, places, radii, rows=(*self._sides, None))[:, 0]
 
     def jacobian(self, motion: PairMotion, which: Array) -> Array:
         """J of some of the pairs, (k, nv)."""
@@ -271,6 +278,11 @@ def _check(given: PairSet) -> None:
             raise GeometryError(f"PairSet: wanted pairs of Points, Segments, Spheres or Capsules, got {pair!r}")
         if all(p.frame is None for p in pair):
             raise GeometryError(f"PairSet: one of a pair is on a frame of the robot; both are in the world: {pair!r}")
+
+
+def _segment(primitive: Primitive) -> object:
+    """What tells the segment of a primitive from others: on a frame its ends, in the world itself."""
+    return primitive if primitive.frame is None else (primitive.frame, *map(tuple, _ends(primitive)))
 
 
 def _ends(primitive: Primitive) -> tuple[Array, Array]:

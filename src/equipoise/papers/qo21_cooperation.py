@@ -23,6 +23,7 @@ from ..control.safety.vfi import Gains
 from ..control.tasks import AbsoluteTask, PlaneTask, PostureTask, RelativeTask, Task
 from ..control.tasks.rolling import Rolling
 from ..geometry.collisions import self_collision_pairs
+from ..geometry.pairs import PairSet
 from ..model.robots.mobile import rolling_constraint
 from ..robot import Robot, load
 from .rows import Figure, small
@@ -111,8 +112,8 @@ def _followed(
     """The commanded motion of tasks, off itself, with as little motion as they leave."""
     up, rows = _upright(robot), []
     q = robot.standing() if q is None else q
-    v, apart = np.zeros(robot.nv), SelfCollision(_pairs(robot), SAFE)
-    limits = [*limits, apart] if collisions else limits
+    v, pairs = np.zeros(robot.nv), tuple(_pairs(robot))
+    limits = [*limits, SelfCollision(pairs, SAFE)] if collisions else limits
     rest = PostureTask(q, weight=1e-4, gain=0.0)
     controller = WholeBodyController(robot, [*tasks, rest], (), limits, level="velocity", dt=DT)
     wheels, middle = any(isinstance(task, Rolling) for task in tasks), AbsoluteTask(*GRIP)
@@ -126,7 +127,7 @@ def _followed(
         rows.append((k * DT, q, v, errors["object"], errors["grip"], tilt, float(joints.min()), slip))
         q = robot.integrate(q, v, DT)
     columns = [np.array(column) for column in zip(*rows, strict=True)]
-    columns.append(apart.watched(robot, 0.0).distances(columns[1]).min(axis=1))
+    columns.append(PairSet(robot, pairs).distances(columns[1]).min(axis=1))
     return Carrying(*columns)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 USUAL_GAINS = vfi.Gains.of_rates(5.0, 20.0)
+EASY = 200.0  # rad/s² or m/s²; length of accelerations that a row may ask for before it is urgent
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,8 @@ class BarrierConstraint(Constraint):
 
     def rows(self, scene: Scene, numbers: NamedNumbers) -> BoundedRows:
         """ḋ ≥ −η d, or its second-order form, with the terms for sampling."""
+        import casadi
+
         from ...equations.symbols import constant
 
         barrier, dt = self.barrier(scene, numbers), scene.context.dt
@@ -101,9 +104,15 @@ class BarrierConstraint(Constraint):
         if scene.context.level == "velocity":
             lower = numbers.jump * (dt / 2) - gains.slow * barrier.d - barrier.residual
         else:
-            options = {"variation": numbers.variation, "jump": numbers.jump, "m": piecewise_symbols()}
+            m = piecewise_symbols()
+            options = {"variation": numbers.variation, "jump": numbers.jump, "m": m}
             braking = None if self.braking is None else numbers.braking
-            lower = vfi.second_order_bound(barrier.d, rate, gains, dt, braking=braking, **options)  # type: ignore[arg-type]
+            lower, needed = (
+                vfi.second_order_bound(barrier.d, rate, rates, dt, braking=braking, **options)  # type: ignore[arg-type]
+                for rates in (gains, Rates(1 / dt, gains.fast))
+            )
+            easy = barrier.drift + EASY * m.sqrt(casadi.sum2(barrier.J**2))
+            lower = vfi.lowered_bound(lower, needed, easy, m)
         return BoundedRows(rows, lower, constant(np.full(barrier.d.shape[0], np.inf)), barrier.d, rate)
 
     def start_report(self, start: Start) -> Iterator[str]:

@@ -21,7 +21,6 @@ class NearbyRows:
         lower: (k,).
         margins: distance from the limit, of everything that may become a row.
         rates: of the margins.
-        overlapping: whether what should stay apart is inside each other, safe distance or not.
     """
 
     keys: Array
@@ -29,23 +28,30 @@ class NearbyRows:
     lower: Array
     margins: Array
     rates: Array
-    overlapping: bool
 
 
 class OutsideRows(Protocol):
     """Makes the rows of one constraint, as many as it has names."""
 
     names: tuple[str, ...]  # of everything that may become a row, by key
-    left_out: tuple[str, ...]  # sentences on what it does not look at
+    doubts: tuple[str, ...]  # sentences on what it watches only nearly, or not at all
     likely: float  # slack of a row, in units of the row, below which it is given to the solver at once
 
-    def look(self, q: Array, v: Array, numbers: Mapping[str, Array]) -> tuple[Array, Array, bool]:
-        """Margins of everything, their rates, and whether anything overlaps at (q, v), the state of the other
-        methods."""
+    def look(self, q: Array, v: Array, numbers: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Margins of everything and their rates at (q, v), the state of the other methods."""
         ...
 
-    def slack(self, motion: Array) -> tuple[Array, Array]:
-        """By how much each row holds at accelerations (velocities at velocity level), and what counts as rounding."""
+    def inside(self, motion: Array) -> str:
+        """Names parts that are inside each other, safe distance or not, now or after one step of a motion; empty if
+        none are."""
+        ...
+
+    def slack(self, motion: Array) -> Array:
+        """By how much each row holds at accelerations (velocities at velocity level)."""
+        ...
+
+    def size(self) -> Array:
+        """Of each row's value at that motion, at least 1: violations are rounding relative to it."""
         ...
 
     def rows(self, keys: Array, B: Array, b: Array) -> tuple[Array, Array]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 import numpy as np
 
 from ..constraints.constraint import Constraint
@@ -47,8 +45,8 @@ class Commands:
         rows = len(block) // (n + 1)
         self._map, self._offset = block[: rows * n].reshape(rows, n), block[rows * n :]
 
-    def of(self, x: Array, v: Array, at_limits: bool) -> tuple[Array, Array, Array, bool]:
-        """(torque, acceleration, velocity) of an answer, and whether all of them are finite.
+    def of(self, x: Array, v: Array, at_limits: bool) -> tuple[Array, Array, Array, float]:
+        """(torque, acceleration, velocity) of an answer, and the sum of their squares: finite if all of them are.
 
         Args:
             x: unknowns.
@@ -70,7 +68,7 @@ class Commands:
             tau = found[:motors]
             torque[context.motor_places] = self._bounded(tau, v, relaxable=True) if at_limits else tau
             a[context.motor_places], a[context.passive_places] = x[context.motor_unknowns], found[motors:]
-        return torque, a, velocity, isfinite(block.dot(block))
+        return torque, a, velocity, float(block.dot(block))
 
     def fallback(self, v: Array) -> tuple[Array, Array, Array]:
         """The last good torques and damping, within all limits; or slowing down; or standing still. Always finite."""

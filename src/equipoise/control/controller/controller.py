@@ -187,6 +187,7 @@ class WholeBodyController:
             regularisation=regular, strict=layout.strict, guesses=GUESSES,
         )  # fmt: skip
         self._outside = Outside(makers, self.settings, self._solver)
+        self._far = self._outside.most**2
         self._memory, self._q, self._v = memory.block, memory.arrays["q"], memory.arrays["v"]
         self._state = memory.block[: self.robot.nq + self.robot.nv]
         written = {name: rows[: own[name][0]] for name, rows in self._solver.data.items() if name in own}
@@ -408,11 +409,14 @@ class WholeBodyController:
         if status.fallback:
             return self._fallback(t, status, events, outside=outside)
         at_limits = status is not ControlStatus.OPTIMAL or self._solver.sides.dot(self._solver.sides) > 0
-        torque, a, command, finite = self._commands.of(answer.x, self._v, at_limits)
-        if not finite:
+        torque, a, command, squares = self._commands.of(answer.x, self._v, at_limits)
+        if not isfinite(squares):
             return self._fallback(t, ControlStatus.NOT_FINITE, events, outside=outside)
-        if status is ControlStatus.OPTIMAL and any(rows.overlapping for rows in outside.values()):
+        if squares > self._far and self._outside.moves_too_far(answer.x):
+            return self._answered(t, self._outside.solve_bounded(outside), outside, events)
+        if status is ControlStatus.OPTIMAL and self._outside.makers and (inside := self._outside.inside()):
             status = ControlStatus.OVERLAPPING
+            events += (ControlEvent(ControlEventKind.OVERLAPPING, detail=inside),)
         self.counts[_KEYS[status]] += 1
         self.counts["at_limits"] += at_limits
         self._commands.last_good = torque.copy()

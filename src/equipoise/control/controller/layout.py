@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 NEVER_RELAXED, RELAXED_LAST = 0, 1
 EQUATIONS = ("equations of motion", "constraint of the chart")
+IN_ONE_STEP = "motion in one step"  # label of the rows that bound it
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,10 @@ class Layout:
 
     Unknowns by level: velocities; accelerations; accelerations of the motors, then contact forces (with a chart:
     accelerations of its coordinates, torques, contact forces). Rows of E: contacts hold, then hard tasks, then
-    equations of motion where they are rows. Rows of A: cones and normal forces of contacts, constraints, then the
-    reserve of rows made outside. Rows of R: tasks in the order of their priorities. The parameters of items are behind
-    each other, then come the chart's; `feedback` is behind all: torques of the last step, and whether there was one.
+    equations of motion where they are rows. Rows of A: cones and normal forces of contacts, constraints, the reserve of
+    rows made outside, then bounds of the motion in one step if there are barriers. Rows of R: tasks in the order of
+    their priorities. The parameters of items are behind each other, then come the chart's; `feedback` is behind all:
+    torques of the last step, and whether there was one.
     """
 
     context: Context
@@ -181,7 +183,15 @@ class Layout:
         rows = [
             (c.label, len(c.row_names(self.context))) for c in self.items.constraints if c.label not in self.reserves
         ]
-        return _behind([*contacts, *rows, *self.reserves.items()])
+        return _behind([*contacts, *rows, *self.reserves.items(), (IN_ONE_STEP, 2 * len(self.bounded))])
+
+    @cached_property
+    def bounded(self) -> Array:
+        """Unknowns that move the robot, if there are barriers: what they promise holds for short steps only."""
+        context = self.context
+        if not any(c.has_margins or c.label in self.reserves for c in self.items.constraints):
+            return np.zeros(0, np.intp)
+        return np.arange(self.unknowns)[context.motor_unknowns if context.level == "torque" else slice(None)]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -194,14 +204,17 @@ class Layout:
                 made += [*contact.cone_names, f"{contact.label} normal force"]
         for constraint in self.items.constraints:
             made += [] if constraint.label in self.reserves else constraint.row_names(self.context)
-        return (*made, *(label for label, count in self.reserves.items() for _ in range(count)))
+        made += [label for label, count in self.reserves.items() for _ in range(count)]
+        moved = self.context.motors if self.context.level == "torque" else np.arange(self.context.robot.nv)
+        bounds = [f"{IN_ONE_STEP} of {self.context.rate_names[k] or 'base'}" for k in moved[: len(self.bounded)]]
+        return (*made, *bounds, *bounds)
 
     @cached_property
     def classes(self) -> tuple[Array, Array]:
         """Relaxation class of each row of E and of A: 0 never, 1 last, the largest first.
 
-        Hard tasks are relaxed first, then constraints by their rank, contacts that should hold last; cones and what has
-        rank 0 never.
+        Hard tasks are relaxed first, then constraints by their rank, contacts that should hold and bounds of the motion
+        in one step last; cones and what has rank 0 never.
         """
         ranks = sorted({c.rank for c in self.items.constraints if c.rank > 0})
         of_rank = {rank: RELAXED_LAST + 1 + k for k, rank in enumerate(ranks)} | {0: NEVER_RELAXED}
@@ -212,6 +225,7 @@ class Layout:
         A = np.full(_end(self.inequality_rows), NEVER_RELAXED, dtype=np.int64)
         for c in self.items.constraints:
             A[self.inequality_rows[c.label]] = of_rank[max(c.rank, 0)]
+        A[self.inequality_rows[IN_ONE_STEP]] = RELAXED_LAST
         return E, A
 
     @cached_property

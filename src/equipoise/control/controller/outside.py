@@ -5,6 +5,10 @@ become active, as the motion of the last step tells. The answer is then held aga
 violates are added, and the program is solved again. An answer that all left-out rows allow is the optimum of the whole
 program: it is the optimum over fewer rows, and satisfies the rest. The same holds class by class where constraints are
 relaxed.
+
+The same holds for bounds of how far the command of one step moves a joint. What barriers promise holds for motions that
+are smooth within a step, but a row whose gradient nearly vanishes may ask for 1e8 rad/s². Where an answer moves a joint
+farther, the program is solved again with these bounds, and barriers that need more are relaxed.
 """
 
 from __future__ import annotations
@@ -16,9 +20,13 @@ import numpy as np
 
 from ..constraints.outside import NearbyRows, OutsideRows
 from ..qp import CompiledSolver, Result
+from ..qp.program import FEASIBLE
+from .layout import IN_ONE_STEP
 from .settings import Settings
 
 Array = np.ndarray
+FARTHEST = 5e-3  # rad or m; largest motion of a joint by an acceleration that is held for one step
+FARTHEST_AT_ONCE = 0.2  # rad or m; largest motion of a joint by a velocity that is held for one step
 ROUNDS = 4  # solves of one step; the last one has all rows
 
 
@@ -44,6 +52,7 @@ class Outside:
         else:
             np.fill_diagonal(self._B, 1.0)
         self._motion = np.zeros(context.robot.nv)  # that the last step ended with
+        self._bounds = self._write_bounds()
 
     def see(self, q: Array, v: Array, data: Mapping[str, Array]) -> dict[str, NearbyRows]:
         """What the makers see at (q, v), with the rows that are likely to matter; `data` is what the kernel wrote."""
@@ -52,10 +61,11 @@ class Outside:
             self._B[at], self._b[at] = data["B"], data["b"]
         seen: dict[str, NearbyRows] = {}
         for label, rows in self.makers.items():
-            margins, rates, overlapping = rows.look(q, v, self._numbers[label])
-            slack, _ = rows.slack(self._motion)
-            (keys,) = (slack < rows.likely).nonzero()
-            seen[label] = NearbyRows(keys, *self._written(label, keys), margins, rates, overlapping)
+            margins, rates = rows.look(q, v, self._numbers[label])
+            (keys,) = (rows.slack(self._motion) < rows.likely).nonzero()
+            seen[label] = NearbyRows(keys, *self._written(label, keys), margins, rates)
+        if self.makers or self._are_bounded:
+            self._use_rows(bounded=False)
         return seen
 
     def solve(self, seen: dict[str, NearbyRows]) -> Result:
@@ -67,14 +77,30 @@ class Outside:
             answer = self.solver.solve()
         return answer
 
+    def moves_too_far(self, x: Array) -> bool:
+        """Whether an answer moves some joint farther in one step than barriers allow for; not twice in a step."""
+        return not self._are_bounded and bool(np.abs(x[self._bounded]).max(initial=0.0) > self.most)
+
+    def solve_bounded(self, seen: dict[str, NearbyRows]) -> Result:
+        """The same as `solve` with bounds of the motion in one step."""
+        seen[IN_ONE_STEP] = self._bounds
+        self._use_rows(bounded=True)
+        return self.solve(seen)
+
+    def inside(self) -> str:
+        """Names parts that are inside each other, now or after the step with the last answer; empty if none are."""
+        return "; ".join(filter(None, (rows.inside(self._motion) for rows in self.makers.values())))
+
     def _extend(self, seen: dict[str, NearbyRows], x: Array, everything: bool) -> bool:
         """Add the rows that an answer violates, and those near to it; whether there were any."""
         self._motion = self._B @ x + self._b
         added = False
         for label, rows in self.makers.items():
             now = seen[label]
-            slack, rounding = rows.slack(self._motion)
-            missing = slack < -rounding
+            slack = rows.slack(self._motion)
+            if slack.min() >= -FEASIBLE:
+                continue
+            missing = slack < -FEASIBLE * rows.size()
             missing[now.keys] = False
             if missing.any():
                 wanted = (slack < rows.likely) | everything
@@ -83,7 +109,33 @@ class Outside:
                 A, lower = self._written(label, keys)
                 seen[label] = replace(now, keys=keys, A=A, lower=lower)
                 added = True
+        if added:
+            self._use_rows(self._are_bounded)
         return added
+
+    def _write_bounds(self) -> NearbyRows:
+        """Returns the bounds of the motion in one step, written where the solver reads them if it is told to."""
+        layout, data = self.settings.layout, self.solver.data
+        context, at, n = layout.context, layout.inequality_rows[IN_ONE_STEP], len(layout.bounded)
+        of_velocity = context.level == "velocity"
+        self.most = FARTHEST_AT_ONCE / context.dt if of_velocity else 2 * FARTHEST / context.dt**2
+        self._bounded, self._are_bounded = layout.bounded, False
+        selected = np.eye(layout.unknowns)[layout.bounded]
+        A, lower = np.vstack((selected, -selected)), np.full(2 * n, -self.most)
+        data["A"][at], data["lower"][at], data["upper"][at] = A, lower, np.inf
+        none = np.zeros(0)
+        self._use_rows(bounded=False)
+        return NearbyRows(np.arange(2 * n), A, lower, none, none)
+
+    def _use_rows(self, bounded: bool) -> None:
+        """Tell the solver how many rows there are: those behind cost nothing."""
+        rows, solver = self.settings.layout.inequality_rows, self.solver
+        ends = [rows[label].start + len(keys) for label, keys in self._keys.items()]
+        bounds = rows[IN_ONE_STEP]
+        solver.rows_in_use = bounds.stop if bounded else max(ends, default=bounds.start)
+        if self._are_bounded and not bounded:
+            solver.sides[bounds] = 0.0
+        self._are_bounded = bounded
 
     def _written(self, label: str, keys: Array) -> tuple[Array, Array]:
         """(A, lower) of rows, written where the solver reads them."""
@@ -99,6 +151,4 @@ class Outside:
         all_sides[last] = sides[at.start : at.start + len(last)]
         sides[at.start : middle], sides[middle : at.stop] = all_sides[keys], 0.0
         self._keys[label] = keys
-        rows = self.settings.layout.inequality_rows
-        self.solver.rows_in_use = max(rows[name].start + len(known) for name, known in self._keys.items())
         return A, lower

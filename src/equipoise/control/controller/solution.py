@@ -55,7 +55,7 @@ _SOLVED = ControlStatus.OPTIMAL, ControlStatus.RELAXED, ControlStatus.OVERLAPPIN
 _TEXTS = {
     ControlStatus.OPTIMAL: "optimal",
     ControlStatus.RELAXED: "relaxed: not all constraints can hold",
-    ControlStatus.OVERLAPPING: "solved, but parts of the robot are inside each other now; they are brought apart",
+    ControlStatus.OVERLAPPING: "solved, but parts of the robot are inside each other now or in this step",
     ControlStatus.INACCURATE: "solved, but the residuals are larger than they should be",
     ControlStatus.NOT_FINITE: "fallback: the state, or a number of the quadratic program, is not finite",
     ControlStatus.NOT_UNIT: "fallback: a quaternion of the state is not of unit length",

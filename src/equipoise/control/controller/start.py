@@ -44,7 +44,7 @@ def not_promised(
             names, margins, rates = list(makers[c.label].names), seen.margins, seen.rates
         for line in c.start_report(Start(layout.context, *state, names, margins, rates, settings.numbers(c.label))):
             yield c.label, line
-        for line in makers[c.label].left_out if c.label in makers else ():
+        for line in makers[c.label].doubts if c.label in makers else ():
             yield c.label, line
 
 

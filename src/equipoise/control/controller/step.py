@@ -12,7 +12,7 @@ import numpy as np
 from ...machine.kernel import Kernel
 from ..constraints.outside import NearbyRows
 from ..qp.program import FEASIBLE, QuadraticProgram, Result
-from .layout import Layout
+from .layout import IN_ONE_STEP, Layout
 
 Array = np.ndarray
 DECIDED = 1e-12  # weight of squares of accelerations of the base, and of torques, where these are unknowns
@@ -145,7 +145,7 @@ class ControlStep:
             made.setdefault(name, np.zeros(0))
         for name in ("weights", "pulls"):
             made.setdefault(name, np.zeros(n))
-        for label, count in layout.reserves.items():
+        for label, count in {**layout.reserves, IN_ONE_STEP: 2 * len(layout.bounded)}.items():
             rows = self.outside.get(label)
             k = 0 if rows is None else len(rows.keys)
             A, lower = np.zeros((count, n)), np.full(count, -np.inf)
@@ -219,7 +219,7 @@ class ControlStep:
         if not self.saw_state:
             return {}
         made = {label: self._read("margins")[at] for label, at in self.structure.layout.margins.items()}
-        return made | {label: rows.margins for label, rows in self.outside.items()}
+        return made | {label: rows.margins for label, rows in self.outside.items() if len(rows.margins)}
 
     @cached_property
     def active(self) -> tuple[str, ...]:

@@ -240,6 +240,21 @@ def second_order_bound(
     return m.smaller((y_next - stop - d_rate + lost_rate) / dt, braking + lost_rate / dt)
 
 
+def lowered_bound(bound: Any, needed: Any, easy: Any, m: Piecewise = NUMBERS) -> Any:
+    """The least d̈ where joints would have to accelerate hard for what `second_order_bound` asks: no more than is easy,
+    but always what is needed.
+
+    Where the gradient of d nearly vanishes, the bound can ask for 1e8 rad/s² though nothing is near. The slow rate only
+    says how early an approach is braked: d ≥ 0 is kept with any slow rate up to 1 / dt [docs/safety.md, Thm 2].
+
+    Args:
+        bound: of `second_order_bound`, with the slow rate of the gains.
+        needed: the same with the slow rate 1 / dt.
+        easy: d̈ that moderate accelerations give.
+    """
+    return m.smaller(bound, m.larger(needed, easy))
+
+
 def approach_speed(d: Any, fast: Any, braking: Any, m: Piecewise = NUMBERS) -> Any:
     """φ(d), the fastest approach from which braking by A and decay at rate `fast` still stop in time.
 
