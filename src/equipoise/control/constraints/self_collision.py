@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 LIKELY = 0.05  # m: a row that this much more distance would free is given to the solver at once
 NEAR_AT_REST = 0.15  # m beyond the safe distance: pairs that searches for postures look at
-APART = 0.012  # m; least distance of a pair where the robot stands, a little more than the safe distance
+APART = 0.0105  # m; least distance of a pair where the robot stands, a little more than the usual safe distance
 MOST_LOOKS = 8  # within one step, before it counts as too long to look into
 
 
