@@ -6,13 +6,14 @@ What a law does is looked at from outside: places and angles are those of `Refer
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from .. import FrameTask, KeepOut, PostureTask, SelfCollision, Sphere, WholeBodyController
+from .. import FrameTask, KeepIn, KeepOut, PostureTask, SelfCollision, Sphere, WholeBodyController
 from ..control.closed_form.cones import SafeAngle, cone_acceleration_rows, cone_velocity_rows, joint_limit_angle
 from ..control.closed_form.motions import frame_motion
 from ..control.closed_form.task_space import (
@@ -32,6 +33,8 @@ from ..geometry.pairs import PairSet
 from ..geometry.primitives import Line, Point, Segment
 from ..geometry.regions import target_region
 from ..robot import Robot, load
+from .commanded import Asked, Kept, Statement, barrier, towards
+from .moving import between, given, joints, point
 from .qo21_controller import against_the_ends, comes_to_rest, turning_cone
 from .reference import ReferenceState, path, rate, second_rate, turned
 from .rows import Figure, agree, apart, largest, small
@@ -96,17 +99,24 @@ def _closed_loop(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
     lower, upper = shrinking_bounds(v, np.array([0.0, 0.3, 0.4]), 10.0)
     yield agree("bounds k (∓g − v) [Eq. (3.4)]", np.stack([lower, upper]), [10 * (-0.5 - v), 10 * (0.5 - v)], 1e-12)
     dt, u, at, goal = 5e-3, v, q, ReferenceState(robot, q).frame("tool").p
-    speeds = []
+    speeds, stated = [], Statement()
     for _ in range(300):
-        tool = ReferenceState(robot, at, u).frame("tool")
+        now = ReferenceState(robot, at, u)
+        tool, rates = now.frame("tool"), joints(now, slice(0, robot.nv))
         e_dot = tool.V[:3]
         wish = error_acceleration(tool.p - goal, e_dot, 36.0, 13.0)
         program = acceleration_program(
             frame_motion(robot, at, u, "tool"), wish, 0.05, bounds=shrinking_bounds(u, e_dot, 5.0)
         )
         a = DaqpSolver().solve(program).x
+        g = float(np.linalg.norm(e_dot))
+        within = [Kept(sign * rates, 5.0 * (-g - sign * u)) for sign in (1.0, -1.0)]
+        stated.look(
+            a, True, [Asked(point(now, "tool"), -13.0 * e_dot - 36.0 * (tool.p - goal))], within, motion_weight=0.05**2
+        )
         at, u = path(robot, at, u, a)(dt), u + dt * a
         speeds.append(largest(u))
+    yield from stated.figures("within them [Eq. (3.5)]", 1e-6)
     yield small("within them everything comes to rest, rad/s after 1.5 s", speeds[-1] / speeds[0], 2e-2)
     yield small(
         "and the tool is where it was, m", float(np.linalg.norm(ReferenceState(robot, at).frame("tool").p - goal)), 3e-2
@@ -128,7 +138,6 @@ def cones() -> Iterator[Figure]:
     half = [(robot.joints[n].limits.upper - robot.joints[n].limits.lower) / 2 for n in limited]
     yield agree("their safe angles are half the range", [pair[1].angle for pair in pairs], half, 1e-12)
     yield from _into_the_limit(robot, limited[1], *pairs[1])
-    yield from _upright(robot, q)
     yield from _second_order_cone(robot)
     yield from against_the_ends()
     yield from turning_cone()
@@ -145,39 +154,6 @@ def _into_the_limit(robot: Robot, joint: str, measured: Any, safe: SafeAngle) ->
         q = q + 5e-3 * u
     left = float(end - q[robot.joints[joint].q][0])
     yield Figure(f"{joint} driven against its end: rad from it", "0 … 0.02", f"{left:.4f}", -1e-6 < left < 0.02)
-
-
-def _upright(robot: Robot, q: Array) -> Iterator[Figure]:
-    """A cup that is carried, upright as the tool is now; then about an axis that turns in the world while the cone
-    closes."""
-    up = ReferenceState(robot, q).frame("tool").R[:, 2]
-    for what, turning, closing in (
-        ("", np.zeros(3), 0.0),
-        (", axis turning, cone closing", np.array([0.3, -0.2, 0.1]), -0.05),
-    ):
-        tilts = _cup(robot, q, up, turning, closing)
-        most = float(np.max(tilts[:, 0] - tilts[:, 1]))
-        near = float(np.max(tilts[:, 0] / tilts[:, 1]))
-        good = bool(most < 1e-3 and near > 0.7)
-        yield Figure(
-            f"greatest tilt of a cup, of what is allowed{what} [Eq. (4.33)]", "0.7 … 1.001", f"{near:.3f}", good
-        )
-
-
-def _cup(robot: Robot, q: Array, up: Array, turning: Array, closing: float) -> Array:
-    """(tilt, allowed tilt) on the way of the tool to a place, by velocities."""
-    dt, seen = 2e-3, []
-    goal = ReferenceState(robot, q).frame("tool").p + np.array([0.3, 0.2, -0.3])
-    for k in range(300):
-        axis = Line((0, 0, 0), tuple(turned(turning * k * dt) @ up), None, np.concatenate([np.zeros(3), turning]))
-        measured = angle(Line((0, 0, 0), (0, 0, 1), "tool"), axis).on(robot)
-        safe = SafeAngle(0.3 + closing * k * dt, closing)
-        rows = cone_velocity_rows(measured(q, np.zeros(7)), safe, 5.0)
-        tool = ReferenceState(robot, q).frame("tool")
-        q = path(robot, q, DaqpSolver().solve(velocity_program(tool.J[:3], tool.p - goal, 3.0, 0.05, rows)).x)(dt)
-        cosine = float(ReferenceState(robot, q).frame("tool").R[:, 2] @ turned(turning * (k + 1) * dt) @ up)
-        seen.append((np.arccos(min(1.0, cosine)), 0.3 + closing * (k + 1) * dt))
-    return np.array(seen)
 
 
 def _second_order_cone(robot: Robot) -> Iterator[Figure]:
@@ -219,10 +195,7 @@ def self_collision() -> Iterator[Figure]:
     for part in ("line", "first end", "second end"):
         name = f"torso and forearm, {part} [Eq. 4.37]: value and rate against the least over the arm"
         yield small(name, errors.get(part, np.inf), 1e-6)
-    pairs = self_collision_pairs(robot, samples=100)
-    watch, at = PairSet(robot, tuple(pairs), range=np.inf, most=len(pairs)), path(robot, q, v)
-    wanted = rate(lambda t: watch(at(t), v).value, 1e-4)
-    yield agree(f"{len(pairs)} pairs of capsules at once: rate by differences", watch(q, v).rate, wanted, 1e-7)
+    yield from _all_pairs(robot, q, v)
     walls = target_region([(0.2, -0.3, 1), (0.6, -0.3, 1), (0.6, 0.3, 1), (0.2, 0.3, 1)])
     hand = distances_kernel(robot, [distance(Point((0, 0, 0), "left_hand"), wall) for wall in walls])(q, v)
     x, y, _ = ReferenceState(robot, q).frame("left_hand").p
@@ -231,27 +204,52 @@ def self_collision() -> Iterator[Figure]:
     for level in LEVELS:
         yield from _around(level)
     free, kept = (_hands_together(robot, constrained) for constrained in (False, True))
-    good = bool(free < -0.05 and -1e-3 < kept < 0.02)
-    yield Figure(
-        "hands sent into each other, without and with `SelfCollision`, m", "< 0, ≥ 0", f"{free:.3f}, {kept:.4f}", good
-    )
+    good = bool(free.least < -0.05 and -1e-3 < kept.least < 0.02)
+    words = f"{free.least:.3f}, {kept.least:.4f}"
+    yield Figure("hands sent into each other, without and with `SelfCollision`, m", "< 0, ≥ 0", words, good)
+    yield from kept.figures("hands sent into each other [Eq. 4.38]")
 
 
-def _hands_together(robot: Robot, constrained: bool) -> float:
-    """Least distance, less the safe one, of balls of 0.1 m around both hands that are sent to one place."""
-    q, v, dt = robot.standing(), np.zeros(robot.nv), 5e-3
-    hands = ("left_hand", "right_hand")
-    goal = robot.pose(q, "thorax")[:3, 3] + [0.4, 0.0, 0.0]
+def _all_pairs(robot: Robot, q: Array, v: Array) -> Iterator[Figure]:
+    """Distances of capsules by plane geometry, and their first two derivatives by differences along a motion."""
+    pairs, a = self_collision_pairs(robot, samples=100), np.random.default_rng(1).normal(size=robot.nv)
+    watch, at = PairSet(robot, tuple(pairs), range=np.inf, most=len(pairs)), path(robot, q, v, a)
+    now = watch(q, v)
+
+    def gaps(t: float) -> Array:
+        there = ReferenceState(robot, at(t))
+        return np.array([between(there, *pair).x[0] for pair in pairs])
+
+    what = f"{len(pairs)} pairs of capsules at once"
+    yield agree(f"{what}: distances by plane geometry", now.value, gaps(0.0), 1e-9)
+    wanted = rate(gaps, 1e-4)
+    yield agree(f"{what}: rate and J v by differences", [now.rate, now.J @ v], [wanted, wanted], 1e-7)
+    bend = second_rate(gaps, 2e-4)
+    yield agree(f"{what}: J a + J̇ v by differences [Eq. 4.38]", now.J @ a + now.bias, bend, 1e-5)
+
+
+def _hands_together(robot: Robot, constrained: bool) -> Passing:
+    """Returns what came of balls of 0.1 m around both hands that are sent to one place."""
+    q, v, dt, hands = robot.standing(), np.zeros(robot.nv), 5e-3, ("left_hand", "right_hand")
+    goal, q0 = ReferenceState(robot, q).frame("thorax").p + np.array([0.4, 0.0, 0.0]), q
     balls = Sphere((0, 0, 0), 0.1, hands[0]), Sphere((0, 0, 0), 0.1, hands[1])
-    tasks = [*(FrameTask(hand, goal, axes="position", gain=5.0) for hand in hands), PostureTask(q, weight=1e-2)]
-    rules = [SelfCollision([balls], safe=0.02)] if constrained else []
-    controller, least = WholeBodyController(robot, tasks, (), rules, "acceleration", dt=dt), np.inf
+    tasks = [
+        *(FrameTask(hand, goal, axes="position", gain=5.0) for hand in hands),
+        PostureTask(q, weight=1e-2, gain=5.0),
+    ]
+    rules = [SelfCollision([balls], safe=0.02, gains=Gains.of_rates(5.0, 20.0))] if constrained else []
+    controller, passing = WholeBodyController(robot, tasks, (), rules, "acceleration", dt=dt), Passing()
     for k in range(300):
-        a = controller(k * dt, q, v).acceleration
+        a, now = controller(k * dt, q, v).acceleration, ReferenceState(robot, q, v)
+        left, right = (point(now, hand) for hand in hands)
+        asked = [Asked(hand, towards(hand, goal, 5.0, True)) for hand in (left, right)]
+        posture = joints(now, slice(6, None))
+        asked.append(Asked(posture, towards(posture, q0[7:], 5.0, True), 1e-2))
+        off = (left - right).length() - given(0.22, robot.nv)
+        passing.least = min(passing.least, float(off.x[0]))
+        passing.look(a, True, asked, [barrier(off, 5.0, 20.0, dt, True)] if constrained else [])
         q, v = path(robot, q, v, a)(dt), v + a * dt
-        left, right = (ReferenceState(robot, q).frame(hand).p for hand in hands)
-        least = min(least, float(np.linalg.norm(left - right)) - 0.22)
-    return least
+    return passing
 
 
 def _torso_and_arm(robot: Robot, q: Array) -> float:
@@ -273,43 +271,72 @@ def _along(robot: Robot, at: Callable[[float], Array], t: float) -> float:
 
 def _around(level: Level) -> Iterator[Figure]:
     """A tool that passes a ball: with the constraint it keeps off, and it needs to; without it goes through."""
-    (free, _), (held, off) = (pass_by(level, constrained) for constrained in (False, True))
-    good = bool(free < 0.0 and -1e-6 < held < 0.02)
-    ours = f"{free:.3f}, {held:.4f}"
+    free, held = (pass_by(level, constrained) for constrained in (False, True))
+    good = bool(free.least < 0.0 and -1e-6 < held.least < 0.02)
+    ours = f"{free.least:.3f}, {held.least:.4f}"
     yield Figure(
         f"{level}: least distance of tool and ball, without and with `KeepOut`, m", "< 0, 0 … 0.02", ours, good
     )
-    if level == "torque":
-        yield small("torque: the commanded acceleration comes about, by Newton and Euler", off, 1e-8)
+    yield from held.came_about(f"{level}: a tool that passes a ball")
 
 
-def pass_by(level: Level, constrained: bool, moving: Callable[[float], Sphere] | None = None) -> tuple[float, float]:
-    """(least distance, less what must be kept, of the tool of an arm from a ball that lies between it and its goal;
-    how far accelerations were off those commanded, by their size)."""
-    robot, dt = load("arm6"), 5e-3
+@dataclass
+class Passing(Statement):
+    """What came of a tool that passes a ball.
+
+    Attributes:
+        least: m, distance of tool and ball, less what must be kept.
+        off: accelerations under the torques from those commanded, by their size; none where no torques are commanded.
+    """
+
+    least: float = np.inf
+    off: float | None = None
+
+    def came_about(self, what: str) -> Iterator[Figure]:
+        """Returns what came of all steps, Newton and Euler included."""
+        yield from self.figures(what)
+        if self.off is not None:
+            yield small(f"{what}: commanded accelerations come about, by Newton and Euler, every step", self.off, 1e-8)
+
+
+def pass_by(
+    level: Level, constrained: bool, moving: Callable[[float], Sphere] | None = None, speed: Array | None = None
+) -> Passing:
+    """Returns how the tool of an arm passes a ball that lies between it and its goal.
+
+    Args:
+        moving: the ball over time as the controller knows it; it stands if not given.
+        speed: m/s, of the ball as the controller knows it.
+    """
+    robot, dt, second = load("arm6"), 5e-3, level != "velocity"
     q, v = np.array([0.0, 0.2, 1.3, 0.0, 0.6, 0.0]), np.zeros(6)
-    start = ReferenceState(robot, q).frame("tool").p
-    goal = start + np.array([0.0, -0.45, 0.0])
-    still = Sphere(tuple(start + np.array([0.03, -0.22, 0.02])), 0.08)
+    begin = ReferenceState(robot, q).frame("tool").p
+    goal, still = begin + np.array([0.0, -0.45, 0.0]), Sphere(tuple(begin + np.array([0.03, -0.22, 0.02])), 0.08)
     ball: Callable[[float], Sphere] = moving or (lambda t: still)
-    keep = [KeepOut(Sphere((0, 0, 0), 0.04, "tool"), ball, variation=300.0)] if constrained else []
-    tasks = [FrameTask("tool", goal, axes="position", gain=3.0), PostureTask(q, weight=1e-3)]
-    controller, least, off = WholeBodyController(robot, tasks, (), keep, level=level, dt=dt), np.inf, 0.0
+    law: dict[str, Any] = {"variation": 300.0, "gains": Gains.of_rates(5.0, 20.0)}
+    keep = [KeepOut(Sphere((0, 0, 0), 0.04, "tool"), ball, **law)] if constrained else []
+    tasks = [FrameTask("tool", goal, axes="position", gain=3.0), PostureTask(q, weight=1e-3, gain=5.0)]
+    q0, controller, passing = q, WholeBodyController(robot, tasks, (), keep, level=level, dt=dt), Passing()
     for k in range(400):
-        solution = controller(k * dt, q, v)
-        if level == "velocity":
-            q = path(robot, q, solution.velocity)(dt)
-        else:
-            a = (
-                solution.acceleration
-                if level == "acceleration"
-                else ReferenceState(robot, q, v).acceleration(solution.torque)
-            )
-            off = max(off, apart(a, solution.acceleration))
+        solution, now = controller(k * dt, q, v), ReferenceState(robot, q, v)
+        tool, posture = point(now, "tool"), joints(now, slice(0, 6))
+        off = (tool - given(ball(k * dt).points[0], 6, speed)).length() - given(0.12, 6)
+        asked = Asked(tool, towards(tool, goal, 3.0, second)), Asked(posture, towards(posture, q0, 5.0, second), 1e-3)
+        kept = [barrier(off, 5.0, 20.0, dt, second, variation=300.0)] if constrained else []
+        passing.look(solution.acceleration if second else solution.velocity, second, asked, kept)
+        if second:
+            a = solution.acceleration
+            if level == "torque":
+                a = now.acceleration(solution.torque)
+                passing.off = max(passing.off or 0.0, apart(a, solution.acceleration))
             q, v = path(robot, q, v, a)(dt), v + a * dt
+        else:
+            q = path(robot, q, solution.velocity)(dt)
         centre = np.asarray(ball((k + 1) * dt).points[0])
-        least = min(least, float(np.linalg.norm(ReferenceState(robot, q).frame("tool").p - centre)) - 0.12)
-    return least, off
+        passing.least = min(
+            passing.least, float(np.linalg.norm(ReferenceState(robot, q).frame("tool").p - centre)) - 0.12
+        )
+    return passing
 
 
 # --- Q4, with the controller ------------------------------------------------------------------------------------------
@@ -327,51 +354,74 @@ def moving_obstacle_figures() -> Iterator[Figure]:
 
     yield from barrier_figures()
     for level in LEVELS[1:]:
-        outcomes, off = zip(
-            *(pass_by(level, *case) for case in ((False, known), (True, taken_for_still), (True, known))), strict=True
-        )
-        good = bool(outcomes[0] < 0 and outcomes[1] < -1e-3 and -1e-6 < outcomes[2] < 0.05)
-        ours = ", ".join(f"{x:.3f}" for x in outcomes)
+        cases = (False, known, SPEED), (True, taken_for_still, None), (True, known, SPEED)
+        passed = [pass_by(level, *case) for case in cases]
+        good = bool(passed[0].least < 0 and passed[1].least < -1e-3 and -1e-6 < passed[2].least < 0.05)
+        ours = ", ".join(f"{one.least:.3f}" for one in passed)
         what = f"controller, {level}: a ball comes across; least distance in cases I, II, III, m"
-        yield Figure(what, "< 0, < 0, 0 … 0.05", ours, good)
-        if level == "torque":
-            yield small("controller, torque: the commanded acceleration comes about", max(off), 1e-8)
+        yield Figure(what, "< 0, < 0, 0 … 0.05", ours, good, "collision, collision, none")
+        for case, one in zip(("II", "III"), passed[1:], strict=True):
+            yield from one.came_about(f"controller, {level}, case {case}")
 
 
 def barrier_figures() -> Iterator[Figure]:
-    """What an active row asks of a tool and a ball in motion, with a safe distance that grows [docs/safety.md]."""
-    robot, h, jump, variation = load("arm6"), 2e-3, 4.0, 300.0
+    """What an active row asks of a tool and a ball in motion, with a safe distance that grows [docs/safety.md]: outside
+    of a sphere, inside of one, and by squared distances of points."""
+    h, jump, variation = 2e-3, 4.0, 300.0
+    law: dict[str, Any] = {"variation": variation, "jump": jump, "gains": Gains.of_rates(5.0, 20.0)}
+    tool, radii = Sphere((0, 0, 0), 0.04, "tool"), 0.12
+
+    def ball(centre: Array) -> Sphere:
+        return Sphere(tuple(centre), 0.08, velocity=(*DRIFT[0], 0, 0, 0), acceleration=(*DRIFT[1], 0, 0, 0))
+
+    def place(centre: Array) -> Point:
+        return Point(tuple(centre), velocity=(*DRIFT[0], 0, 0, 0), acceleration=(*DRIFT[1], 0, 0, 0))
+
+    outside, around = (lambda t, s=s: (s + 0.1 * t + 0.15 * t * t, 0.1, 0.3) for s in (0.02, 0.16))
+    kept: dict[str, tuple[Callable[[Array], Any], Callable[[float, float], float], float]] = {
+        "KeepOut": (lambda c: KeepOut(tool, ball(c), outside, **law), lambda d, t: d - radii - outside(t)[0], 1.0),
+        "KeepIn": (lambda c: KeepIn(tool, ball(c), around, **law), lambda d, t: around(t)[0] - d + radii, -1.0),
+        "KeepOut of points": (
+            lambda c: KeepOut(Point((0, 0, 0), "tool"), place(c), around, **law),
+            lambda d, t: d * d - around(t)[0] ** 2,
+            1.0,
+        ),
+    }
+    for name, (made, clearance, towards_it) in kept.items():
+        for level in LEVELS:
+            found, wanted = _at_the_barrier(made, clearance, towards_it, level, h, jump, variation)
+            what = f"{name}, {level}: what an active barrier asks for, by differences [Thm 0, 2]"
+            yield agree(what, found, wanted, 1e-6)
+
+
+def _at_the_barrier(
+    made: Callable[[Array], Any], clearance: Callable[[float, float], float], towards_it: float, level: Level,
+    h: float, jump: float, variation: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Returns (rate or acceleration of a clearance along what is commanded, what the law asks for)."""
+    robot = load("arm6")
     q, v = np.array([0.3, 0.2, 1.3, 0.2, 0.6, 0.1]), np.array([0.4, -0.3, 0.5, 0.2, -0.6, 0.3])
-    tool, side = ReferenceState(robot, q).frame("tool").p, np.array([0.6, -0.64, 0.48])
-    centre, speed, acceleration = tool + 0.25 * side, np.array([-0.3, 0.2, 0.1]), np.array([0.5, 0.4, -0.6])
-    ball = Sphere(tuple(centre), 0.08, velocity=(*speed, 0, 0, 0), acceleration=(*acceleration, 0, 0, 0))
-    keep = KeepOut(
-        Sphere((0, 0, 0), 0.04, "tool"), ball, lambda t: (0.02 + 0.1 * t + 0.15 * t * t, 0.1, 0.3),
-        variation=variation, jump=jump, gains=Gains.of_rates(5.0, 20.0),
-    )  # fmt: skip
-    tasks = [FrameTask("tool", centre + side, axes="position", gain=20.0), PostureTask(q, weight=1e-3)]
+    side, (speed, acceleration) = np.array([0.6, -0.64, 0.48]), DRIFT
+    centre = ReferenceState(robot, q).frame("tool").p + 0.25 * side
+    goal = FrameTask("tool", centre + towards_it * side, axes="position", gain=20.0)
+    tasks = [goal, PostureTask(q, weight=1e-3)]
+    solution = WholeBodyController(robot, tasks, (), [made(centre)], level=level, dt=h)(0.0, q, v)
+    at = path(robot, q, solution.velocity, None if level == "velocity" else solution.acceleration)
 
-    def clearance(at: Callable[[float], Array], t: float) -> float:
+    def x(t: float) -> float:
         away = ReferenceState(robot, at(t)).frame("tool").p - centre - speed * t - acceleration * t * t / 2
-        return float(np.linalg.norm(away)) - 0.14 - 0.1 * t - 0.15 * t * t
+        return clearance(float(np.linalg.norm(away)), t)
 
-    for level in LEVELS:
-        solution = WholeBodyController(robot, tasks, (), [keep], level=level, dt=h)(0.0, q, v)
-        a = None if level == "velocity" else solution.acceleration
-        x = partial(clearance, path(robot, q, solution.velocity, a))
-        if level == "velocity":
-            found, wanted = rate(x), -5.0 * x(0.0) + jump * h / 2
-        else:
-            lost = (jump + variation * h / 2) * h, (jump / 2 + variation * h / 6) * h**2
-            found = second_rate(x, 1e-3)
-            wanted = (-25.0 * rate(x) - 100.0 * x(0.0) + (lost[0] + 20.0 * lost[1]) / h) / (1 + 20.0 * h / 2)
-        yield agree(
-            f"controller, {level}: what an active barrier asks for, by differences [Thm 0, 2]", found, wanted, 1e-6
-        )
+    if level == "velocity":
+        return rate(x), -5.0 * x(0.0) + jump * h / 2
+    lost = (jump + variation * h / 2) * h, (jump / 2 + variation * h / 6) * h**2
+    asked = (-25.0 * rate(x) - 100.0 * x(0.0) + (lost[0] + 20.0 * lost[1]) / h) / (1 + 20.0 * h / 2)
+    return second_rate(x, 1e-3), asked
 
 
-SPEED = (0.0, 0.5, 0.0)  # m/s
+DRIFT = np.array([-0.3, 0.2, 0.1]), np.array([0.5, 0.4, -0.6])  # m/s, m/s², of a ball
+SPEED = np.array([0.0, 0.5, 0.0])  # m/s
 
 
 def _crossing(t: float) -> Array:
-    return np.array([0.63, -0.85, 0.60]) + np.array(SPEED) * t
+    return np.array([0.63, -0.85, 0.60]) + SPEED * t

@@ -10,6 +10,7 @@ import numpy as np
 from ..algebra import dual_quaternions as dq
 from ..geometry.distances import angle, distance, distances_kernel
 from ..geometry.primitives import Line, Plane, Point
+from ..robot import Robot
 from .reference import ReferenceState, path, rate, second_rate, turned
 from .robots import one_of_each_joint
 from .rows import Figure, agree, equal
@@ -51,9 +52,30 @@ def distances_of_primitives() -> Iterator[Figure]:
         yield agree(f"{name}: J a + J̇v + ζ̇", now.acceleration(a)[k], second_rate(partial(along, at, value)), 1e-5)
     squared = ", ".join(name for name, d in measured.items() if d.squared)
     yield equal("squared in Table 3.1", squared, "point-to-point, point-to-line, line-to-line")
+    yield from _parallel_lines(robot, q)
     one = distances_kernel(robot, [measured["line-to-line"]])
     gradient = [rate(lambda t, u=u: one(path(robot, q, u)(t), v).value[0]) for u in np.eye(robot.nv)]  # type: ignore[misc]
     yield agree("line-to-line: J by differences of the value", now.J[3], gradient, 1e-7)
+
+
+def _parallel_lines(robot: Robot, q: Array) -> Iterator[Figure]:
+    """Table 3.1 has a formula of its own for them; while both move they stay parallel, in line or opposite."""
+    z, place = ReferenceState(robot, q).frame("tool").R[:, 2], np.array([0.3, -0.5, 0.9])
+    v, a, (V, A) = np.zeros(robot.nv), np.zeros(robot.nv), np.array([[0.2, -0.4, 0.3], [0.5, 0.1, -0.6]])
+    v[:3], v[3:6], a[:3] = (0.4, 0.1, -0.3), 0.7 * z, (-0.2, 0.6, 0.5)  # the base shifts and turns about the axis
+    at = path(robot, q, v, a)
+
+    def squared(t: float) -> float:
+        r = ReferenceState(robot, at(t)).frame("tool").p - place - V * t - A * t * t / 2
+        return float(r @ r - (r @ z) ** 2)
+
+    for name, sign in (("parallel", 1.0), ("opposite", -1.0)):
+        line = Line(tuple(place), tuple(sign * z), None, np.append(V, np.zeros(3)), np.append(A, np.zeros(3)))
+        now = distances_kernel(robot, [distance(Line((0, 0, 0), (0, 0, 1), "tool"), line)])(q, v)
+        ours = now.value[0], now.rate(v)[0], now.acceleration(a)[0]
+        yield agree(
+            f"{name} lines: value, rate, acceleration", ours, [squared(0.0), rate(squared), second_rate(squared)], 1e-6
+        )
 
 
 def _by_geometry(V: Array, A: Array) -> dict[str, Callable[[Array, Array, float], float]]:
