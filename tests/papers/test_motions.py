@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from equipoise.papers import qo21_contacts
 from equipoise.papers.bk12_motions import supports
+from equipoise.papers.reference import ReferenceState
 
 
 def run_with(**bearing: list[bool]) -> SimpleNamespace:
@@ -37,7 +38,7 @@ def test_what_is_looked_at_in_a_posture():
     who, place = qo21_contacts.human(), qo21_contacts.PLACES["table"]
     robot, q = who.robot, who.start.copy()
     start = np.array([robot.pose(q, f"{side}_foot_corner_{k}")[:3, 3] for side in ("left", "right") for k in range(4)])
-    assert_allclose(qo21_contacts._corners(robot, q, who.feet), start, atol=1e-12)
+    assert_allclose(qo21_contacts._corners(ReferenceState(robot, q), who.feet), start, atol=1e-12)
     away, area, margin, feet, off = qo21_contacts._looked(place, who, q, False, start)
     x, y = start[:, 0], start[:, 1]
     assert_allclose(area, np.ptp(x) * np.ptp(y), rtol=1e-9)  # soles side by side, a rectangle

@@ -1,4 +1,4 @@
-"""What a controller of row B6 commanded in each step, held against what came about."""
+"""What a controller commanded in each step of a run in MuJoCo, held against what came about."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Recorded:
         return solution
 
 
-def off_command(on: str, control: Recorded, run: Run, bound: float) -> Figure:
-    """How far the acceleration of the centre of mass is from the commanded one, in 90 % of all steps."""
-    commanded = np.array(control.accelerations)[: len(run.t) - 1]
-    off = commanded - run.acceleration[: len(commanded)]
+def off_command(on: str, control: Recorded, run: Run, bound: float, until: float = np.inf) -> Figure:
+    """How far the acceleration of the centre of mass is from the commanded one, in 90 % of the steps until then."""
+    count = min(len(run.t) - 1, int(np.searchsorted(run.t, until)))
+    off = np.array(control.accelerations)[:count] - run.acceleration[:count]
     away = np.linalg.norm(np.einsum("kij,kj->ki", run.robot.com_jacobian(run.q[: len(off)]), off), axis=1)
     words = f"{on}: off the commanded acceleration of the centre of mass, 90 % of the steps, m/s²"
     return small(words, float(np.percentile(away, 90)), bound)

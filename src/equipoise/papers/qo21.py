@@ -66,7 +66,7 @@ ROWS = [
         "Q8",
         "QO21",
         "multi-contact strategy",
-        *(shown_by("qo21_contacts", f) for f in ("multi_contact_figures", "pictures")),
+        *(shown_by("qo21_contacts", f) for f in ("strategy_row", "pictures")),
     ),
     Row(
         "Q9",

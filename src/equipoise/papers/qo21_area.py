@@ -8,7 +8,9 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from ..balance.support import area_gradient, four_point_area, support_area, support_polygon
+from ..control.tasks import SupportAreaTask
 from ..robot import Robot, load
+from .commanded import task_law
 from .reference import ReferenceState, path, rate, second_rate
 from .rows import Figure, agree, exactly
 
@@ -40,12 +42,20 @@ def support_polygon_area() -> Iterator[Figure]:
         second_rate(lambda t: _hull(robot, at(t)), 1e-3),
         1e-4,
     )
+    every = tuple((frame, (0.02, -0.03, 0.01)) for frame in CONTACTS)
+    begin = _hull(robot, q, every[0][1])
+    task = SupportAreaTask(every, target=begin + 0.1, gain=2.0)
+    yield from task_law(robot, task, q, v, lambda now: np.array([_hull_at(now, every[0][1])]), np.array([0.1]), 2.0)
     yield from _enlarged(robot)
 
 
-def _hull(robot: Robot, q: Array) -> float:
-    now = ReferenceState(robot, q)
-    return float(ConvexHull([now.frame(name).p[:2] for name in CONTACTS]).volume)
+def _hull(robot: Robot, q: Array, place: tuple[float, ...] = (0.0, 0.0, 0.0)) -> float:
+    return _hull_at(ReferenceState(robot, q), place)
+
+
+def _hull_at(now: ReferenceState, place: tuple[float, ...]) -> float:
+    """Returns the area of the hull of one point of each contact, m²."""
+    return float(ConvexHull([now.frame(name, place).p[:2] for name in CONTACTS]).volume)
 
 
 def _enlarged(robot: Robot) -> Iterator[Figure]:

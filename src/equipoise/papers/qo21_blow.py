@@ -24,6 +24,7 @@ from ..control.stances.places import touching_points
 from ..control.stances.postures import find_posture
 from ..control.tasks import CoMTask, FrameTask, MomentumTask, PostureTask, SupportAreaTask
 from ..geometry.primitives import Plane, Point
+from .bk12_recorded import Recorded, off_command
 from .pictures import draw, sheet
 from .qo21_contacts import HEIGHT, human
 from .rows import Figure
@@ -50,6 +51,7 @@ class Struck:
 
     support: SupportPolygon  # before it
     run: Run
+    control: Recorded
 
     @property
     def fell(self) -> bool:
@@ -131,8 +133,9 @@ def struck(support: str) -> Struck:
     impulse = BOB * np.sqrt(2 * 9.80665 * DROP)  # N s
     blow = Push("pelvis", impulse / LASTS * ALONG, BEGINS, LASTS)
     table = Box(size=SIZE, position=MIDDLE)
-    run = simulate(who.robot, controller, q0=q, duration=DURATION, obstacles=[table], pushes=[blow], fall=FALL)
-    return Struck(_support(q), run)
+    control = Recorded(controller)
+    run = simulate(who.robot, control, q0=q, duration=DURATION, obstacles=[table], pushes=[blow], fall=FALL)
+    return Struck(_support(q), run, control)
 
 
 def blow_figures() -> Iterator[Figure]:
@@ -148,6 +151,7 @@ def blow_figures() -> Iterator[Figure]:
         what = "falls, mass outside" if falls else "stands, mass inside"
         ours = f"{'falls' if one.fell else 'stands'}, {one.margin:.3f} m"
         good = one.fell is falls and (one.margin < 0) is falls
+        yield off_command(f"{support} support, before the blow", one.control, one.run, 0.05, BEGINS)
         yield Figure(f"a pendulum's blow on the {support} support [Fig. 4.9]", what, ours, good, what)
 
 

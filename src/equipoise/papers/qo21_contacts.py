@@ -14,19 +14,26 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.linalg import null_space
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
 
 from ..balance.support import support_polygon
 from ..body.body import Body
 from ..control.constraints import KeepOut, SelfCollision
 from ..control.contacts import FlatContact
-from ..control.stances.attempts import Kind, Report
+from ..control.stances.attempts import Kind, MachineState, Report
 from ..control.stances.events import EventKind
 from ..control.stances.multi_contact import MultiContact
-from ..control.tasks import FrameTask
+from ..control.tasks import AbsoluteTask, FrameTask, HullAreaTask, PlaneTask, RelativeTask, SurfaceTask
 from ..geometry.collisions import self_collision_pairs
 from ..geometry.primitives import Plane, Sphere
 from ..robot import Robot, load
+from .commanded import task_law
+from .moving import half_way, posed, relative_pose
 from .pictures import LIMIT, draw, sheet
+from .qo21_strategy import strategy_figures
+from .reference import ReferenceState, turned
 from .rows import Figure, equal, small
 
 Array = np.ndarray
@@ -86,6 +93,7 @@ class Touching:
     margin: Array  # m, of the centre of mass from the edge of the support
     feet: Array  # m, how far a foot is from where it stood
     off: Array  # m, the farthest of the hand's corners from the surface while it leans; NaN before
+    states: Sequence[tuple[int, MachineState]] = ()  # at which step each began
 
 
 @cache
@@ -107,13 +115,16 @@ def followed(machine: MultiContact, who: Reacher, place: Surroundings) -> Touchi
     """The attempts, and what is to be seen of them."""
     report = machine.run(who.start, seconds=200.0)
     made = min((event.t for event in machine.log if event.kind is EventKind.TOUCHED), default=np.inf)
-    start = _corners(who.robot, report.path[0], who.feet)
+    start = _corners(ReferenceState(who.robot, report.path[0]), who.feet)
     rows = [
         _looked(place, who, q, bool(t > made), start)
         for t, q in zip(report.t[::EVERY], report.path[::EVERY], strict=True)
     ]
     ends = np.cumsum([attempt.seconds for attempt in report.attempts])
-    return Touching(who.robot, report, report.t[::EVERY], ends, *np.array(rows).T)
+    begun = [event for event in machine.log if event.kind is EventKind.BEGUN]
+    states = [(round(event.t / machine.dt), MachineState(event.stance)) for event in begun]
+    away, area, margin, feet, off = np.array(rows).T
+    return Touching(who.robot, report, report.t[::EVERY], ends, away, area, margin, feet, off, states)
 
 
 @cache
@@ -173,11 +184,13 @@ def strategy(who: Reacher, place: Surroundings, *, margin: float = MARGIN) -> Mu
 
 
 def _looked(place: Surroundings, who: Reacher, q: Array, leaning: bool, start: Array) -> tuple[float, ...]:
-    feet, palm = _corners(who.robot, q, who.feet), _corners(who.robot, q, (who.hand,))
-    polygon = support_polygon(np.concatenate([feet, palm]) if leaning else feet)
-    away = float(np.linalg.norm(who.robot.pose(q, who.reaching)[:3, 3] - place.ball))
+    now = ReferenceState(who.robot, q)
+    feet, palm = _corners(now, who.feet), _corners(now, (who.hand,))
+    hull = ConvexHull((np.concatenate([feet, palm]) if leaning else feet)[:, :2])
+    margin = -float(np.max(hull.equations[:, :2] @ now.com[:2] + hull.equations[:, 2]))
+    away = float(np.linalg.norm(now.frame(who.reaching).p - place.ball))
     off = float(np.abs(palm @ place.normal - place.offset).max()) if leaning else np.nan
-    return away, polygon.area, float(polygon.margin(who.robot.com(q))), float(np.abs(feet - start).max()), off
+    return away, float(hull.volume), margin, float(np.abs(feet - start).max()), off
 
 
 def _sole(robot: Robot, frame: str) -> FlatContact:
@@ -186,17 +199,60 @@ def _sole(robot: Robot, frame: str) -> FlatContact:
     )
 
 
-def _corners(robot: Robot, q: Array, contacts: Sequence[FlatContact]) -> Array:
+def _corners(now: ReferenceState, contacts: Sequence[FlatContact]) -> Array:
     """Corners of soles and palms in the world, (corners, 3)."""
-    found = []
-    for contact in contacts:
-        X = robot.pose(q, contact.frame)
-        found.append(contact.points @ X[:3, :3].T + X[:3, 3])
-    return np.concatenate(found)
+    return np.array([now.frame(contact.frame, corner).p for contact in contacts for corner in contact.points])
+
+
+def tasks_of_the_strategy() -> Iterator[Figure]:
+    """Each task of [QO21, Sec. 4.5] alone, on a robot that moves: what it does, against its law."""
+    robot = load("human")
+    q, v = robot.random_state(np.random.default_rng(2))
+    now, k, (a, b) = ReferenceState(robot, q, v), 1.5, ("left_foot", "right_foot")
+    normal, at = np.array([0.36, -0.48, 0.8]), (0.02, -0.01, -0.05)
+    palm, wall = np.array([0.6, 0.0, -0.8]), np.array([0.0, 0.6, 0.8, 0.7])
+
+    def plane(there: ReferenceState) -> Array:
+        n = there.frame("left_hand").R @ palm
+        return np.append(n, n @ there.frame("left_hand", at).p)
+
+    n = plane(now)[:3]
+    tangents = np.zeros((3, 4))  # the length of n is no freedom
+    tangents[:2, :3], tangents[2, 3] = null_space(n[None]).T, 1.0
+    surface = SurfaceTask("left_hand", wall, palm, at, gain=k)
+    yield from task_law(robot, surface, q, v, lambda there: tangents @ plane(there), tangents @ (wall - plane(now)), k)
+    height = PlaneTask("left_hand", normal, 0.3, at, target=0.1, gain=k)
+    away = np.array([0.1 + 0.3 - normal @ now.frame("left_hand", at).p])
+    yield from task_law(robot, height, q, v, lambda there: np.array([normal @ there.frame("left_hand", at).p]), away, k)
+    corners = np.array([(0.05, 0.03, 0.0), (-0.04, 0.02, 0.01)])
+    slopes = np.array([[0.3, -0.2], [0.1, 0.5]])
+    area = HullAreaTask("left_hand", corners, target=np.append(slopes, 0.04), gain=k)
+
+    def grown(there: ReferenceState) -> Array:
+        return np.array([sum(g @ there.frame("left_hand", c).p[:2] for g, c in zip(slopes, corners, strict=True))])
+
+    yield from task_law(robot, area, q, v, grown, np.array([0.04]), k)
+    turn, shift = turned(np.array([0.3, -0.2, 0.4])), np.array([0.1, -0.05, 0.2])
+    X, w = relative_pose(now, a, b), now.frame(a).R.T @ now.frame(a).V[3:]
+    e = np.concatenate([shift, Rotation.from_matrix(turn).as_rotvec()])
+    goal = posed(turn @ X[:3, :3], X[:3, 3] + shift)
+    relative = RelativeTask(b, a, goal, gain=k)
+    yield from task_law(robot, relative, q, v, lambda there: relative_pose(there, a, b), e, k, turning=w)
+    X = half_way(now, a, b)
+    absolute = AbsoluteTask(a, b, posed(turn @ X[:3, :3], X[:3, 3] + shift), gain=k)
+    yield from task_law(robot, absolute, q, v, lambda there: half_way(there, a, b), e, k)
+
+
+def strategy_row() -> Iterator[Figure]:
+    """Row Q8: the tasks one by one, the strategy step by step, and what comes of it."""
+    yield from tasks_of_the_strategy()
+    for name, place in PLACES.items():
+        yield from strategy_figures(name, touched(name), human(), place, MARGIN)
+    yield from multi_contact_figures()
 
 
 def multi_contact_figures() -> Iterator[Figure]:
-    """Row Q8: which attempt fulfils the task, and what holds on every step of the way."""
+    """Which attempt fulfils the task, and what holds on every step of the way."""
     for name, place in PLACES.items():
         run = touched(name)
         yield equal(f"{name}: attempt that touches the ball [{place.thesis}]", run.report.step, place.step)
@@ -327,7 +383,7 @@ def _balanced(name: str) -> Any:
     for end, attempt, look in zip(run.ends, run.report.attempts, LOOKS, strict=False):
         q = run.report.path[min(int(np.searchsorted(run.report.t, end)), len(run.report.path) - 1)]
         contacts = who.feet if attempt.name is Kind.TRY else (*who.feet, who.hand)
-        corners = support_polygon(_corners(robot, q, contacts)).vertices
+        corners = support_polygon(_corners(ReferenceState(robot, q), contacts)).vertices
         axes[0].fill(*corners.T, fill=False, edgecolor=look["color"], label=attempt.name)
         axes[0].plot(*robot.com(q)[:2], "o", color=look["color"], markersize=4)
     axes[0].set_aspect("equal", adjustable="datalim")
