@@ -75,5 +75,12 @@ ROWS = [
         shown_by("qo21_dynamics", "four_principles"),
     ),
     Row("Q10", "QO21", "added constraints by Udwadia–Kalaba", shown_by("qo21_dynamics", "added_constraints")),
-    Row("Q11", "QO21", "the experiments", experiments, shown_by("qo21_pictures", "pictures")),
+    Row(
+        "Q11",
+        "QO21",
+        "the experiments",
+        experiments,
+        shown_by("qo21_pictures", "pictures"),
+        on=shown_by("qo21_cup", "named_figures"),
+    ),
 ]
