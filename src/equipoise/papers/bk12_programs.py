@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space
-from scipy.optimize import nnls
 
 from ..control.closed_form.chart_programs import ChartAnswer, ChartProgram, WholeBodyProblem, chart_program
 from ..control.closed_form.motions import com_motion
@@ -19,10 +18,12 @@ from ..control.tasks import CoMTask
 from ..forms import charts
 from ..robot import Robot, load
 from .bk12 import CHARTS, cayley
+from .commanded import unbalanced
 from .reference import ReferenceState
 from .rows import Figure, agree, exactly, largest, small
 
 Array = np.ndarray
+PAD = (0.02, -0.01, -0.03)  # m, where a foot touches, off the origin of its frame
 
 
 def whole_body_programs() -> Iterator[Figure]:
@@ -30,11 +31,11 @@ def whole_body_programs() -> Iterator[Figure]:
     robot, rng = load("quadruped"), np.random.default_rng(2)
     q, feet = robot.standing(), [name for name in robot.frames if name.endswith("_foot")]
     q[3:7] = np.cos(0.4), 0.0, 0.0, np.sin(0.4)  # turned on the spot: no chart is at its origin
-    rows = np.concatenate([ReferenceState(robot, q).frame(foot).J[:3] for foot in feet])
+    rows = np.concatenate([ReferenceState(robot, q).frame(foot, PAD).J[:3] for foot in feet])
     v = null_space(rows) @ rng.normal(size=robot.nv - len(rows))
     now, contacts, wanted = (
         ReferenceState(robot, q, v),
-        [PointContact(foot, friction=0.3) for foot in feet],
+        [PointContact(foot, point=PAD, friction=0.3) for foot in feet],
         np.array([3.0, 1.0, 4.0]),
     )
     task = [(com_motion(robot, q, v), wanted, 1.0)]
@@ -87,7 +88,7 @@ def _lawful(
     now: ReferenceState, feet: list[str], answer: ChartAnswer, limit: float, friction: float
 ) -> Iterator[Figure]:
     """The constraints of Eq. 36, one by one, by Newton and Euler: forces at the feet are what the motion asks for."""
-    a, u, motions = answer["a"], answer["u"], [now.frame(foot) for foot in feet]
+    a, u, motions = answer["a"], answer["u"], [now.frame(foot, PAD) for foot in feet]
     J, bias = np.concatenate([m.J[:3] for m in motions]), np.concatenate([m.A[:3] for m in motions])
     needed = now.force(a) - np.concatenate([np.zeros(6), u])
     forces = np.linalg.lstsq(J.T, needed, rcond=None)[0]
@@ -112,4 +113,4 @@ def _not_optimal(program: ChartProgram) -> float:
     gradient, at = qp.H @ x + qp.f, qp.A @ x
     size = 1e-6 * (1 + np.abs(at))
     upper, lower = qp.A[np.abs(at - qp.upper) < size], qp.A[np.abs(at - qp.lower) < size]
-    return float(nnls(np.concatenate([upper, -lower]).T, -gradient, maxiter=10_000)[1] / (1 + np.linalg.norm(gradient)))
+    return unbalanced(-gradient, np.concatenate([upper, -lower])) / (1 + float(np.linalg.norm(gradient)))

@@ -24,9 +24,11 @@ from ..control.controller.controller import WholeBodyController
 from ..control.safety.vfi import Gains
 from ..control.tasks import CoMEllipseTask, CoMTask, FrameTask, PostureTask
 from ..robot import Robot, load
+from .commanded import Asked, Statement, barrier, towards
+from .moving import com, given, joints, point
 from .perturbation import start
 from .reference import ReferenceState, path, rate, second_rate
-from .rows import Figure, agree, largest, small
+from .rows import Figure, agree, small
 
 Array = np.ndarray
 
@@ -162,22 +164,31 @@ def _in_the_controller(robot: Robot) -> Iterator[Figure]:
     centre, goal = begin.com[:2], begin.frame("left_tool").p + np.array([0.25, 0.2, -0.2])
     hand = FrameTask("left_tool", target=(goal, np.zeros(3)), axes="position", gain=3.0)
     penalty = CoMEllipseTask((begin.com, np.zeros(3)), radius=rho, shape=W, exponent=8, weight=1e-4, gain=3.0)
-    border = CoMInEllipse(centre, radius=rho, shape=W)
-    levels, off = {}, {}
+    border = CoMInEllipse(centre, radius=rho, shape=W, gains=Gains.of_rates(5.0, 20.0))
+    levels, looked = {}, {}
     for name, tasks, constraints in (("neither", [], []), ("task", [penalty], []), ("constraint", [], [border])):
-        items = [hand, PostureTask(posture), *tasks]
+        items = [hand, PostureTask(posture, weight=1e-3, gain=5.0), *tasks]
         controller = WholeBodyController(robot, items, constraints=constraints, level="velocity", dt=dt)
-        at, seen, worst = q, [], 0.0
+        at, seen, stated = q, [], Statement()
         for k in range(400):
             v = controller(k * dt, at, still).velocity
             now = ReferenceState(robot, at)
-            worst = max(
-                worst, _not_least(now, v, goal, robot.difference(at, posture), now.com[:2] - centre, W, rho, name)
-            )
+            mass = (com(now) - given([*centre, 0.0], robot.nv))[:2]
+            level = (1 / rho**2) * mass.dot(mass.rotated(W))
+            tool, every = point(now, "left_tool"), joints(now, slice(0, robot.nv))
+            asked = [
+                Asked(tool, towards(tool, goal, 3.0, False)),
+                Asked(every, towards(every, posture, 5.0, False), 1e-3),
+            ]
+            if name == "task":  # y = V⁴
+                y = level.mapped(lambda V: V**4, 4 * level.x**3, 12 * level.x**2)
+                asked.append(Asked(y, towards(y, 0.0, 3.0, False), 1e-4))
+            inside = given(rho, robot.nv) - rho * level
+            stated.look(v, False, asked, [barrier(inside, 5.0, 20.0, dt, False)] if name == "constraint" else [])
             at = path(robot, at, v)(dt)
             e = ReferenceState(robot, at).com[:2] - centre
             seen.append(float(e @ W @ e) / rho**2)
-        levels[name], off[name] = max(seen), worst
+        levels[name], looked[name] = max(seen), stated
     listed = ", ".join(f"{name} {V:.2f}" for name, V in levels.items())
     good = levels["neither"] > 3 and 0.4 < levels["task"] < 1.6 and 0.9 < levels["constraint"] < 1 + 1e-6
     yield Figure(
@@ -187,24 +198,5 @@ def _in_the_controller(robot: Robot) -> Iterator[Figure]:
         good,
         "near 1; ≤ 1",
     )
-    for name, worst in off.items():
-        yield small(f"in the controller, by {name}: gradient at the commanded velocity, every step", worst, 1e-4)
-
-
-def _not_least(
-    now: ReferenceState, v: Array, goal: Array, to_posture: Array, e: Array, W: Array, rho: float, name: str
-) -> float:
-    """Returns the gradient of the tasks' squares at a velocity, by its size without one; of the border, beside it.
-
-    Weights and gains are those of `_in_the_controller`, and for the posture those of `PostureTask`.
-    """
-    J, pull = now.frame("left_tool").J[:3], now.com_jacobian[:2].T @ (2 * W @ e / rho**2)
-    V = float(e @ W @ e) / rho**2
-    wanted = 3.0 * (goal - now.frame("left_tool").p)
-    gradient = J.T @ (J @ v - wanted) + 1e-3 * (v - 5.0 * to_posture)
-    if name == "task":  # y = V⁴
-        slope = 4 * V**3 * pull
-        gradient = gradient + 1e-4 * slope * (slope @ v + 3.0 * V**4)
-    if name == "constraint" and V > 0:
-        gradient = gradient - pull * min(0.0, float(pull @ gradient) / float(pull @ pull))
-    return largest(gradient) / largest(J.T @ wanted)
+    for name, stated in looked.items():
+        yield from stated.figures(f"in the controller, by {name}", active=name == "constraint")
