@@ -1,7 +1,9 @@
 """[ETH19, slides 31–35]: internal forces at work. A quadruped braces itself between two walls, as in a chimney.
 
 Feet push outwards against walls that can only push back, with friction. The least torques that hold the body do not
-press enough: all feet slip. Internal forces move nothing and press; torques chosen within the friction cones hold.
+press enough: all feet slip. Internal forces move nothing and press; torques chosen within the friction cones hold. In
+motion the controller chooses them; the world it acts on is `ReferenceState` with the feet held by constraints, whose
+forces must be such as walls can give.
 """
 
 from __future__ import annotations
@@ -12,14 +14,20 @@ import numpy as np
 
 from ..balance import SupportDynamics, support_dynamics
 from ..control.closed_form.unilateral import UnilateralTorque, unilateral_torque
+from ..control.constraints import TorqueLimits
+from ..control.contacts import PointContact
+from ..control.controller.controller import WholeBodyController
 from ..control.qp import Status
+from ..control.tasks import CoMTask, FrameTask, PostureTask
 from ..robot import Robot, load
-from .reference import ReferenceState
-from .rows import Figure, agree, exactly, largest, small
+from .eth19 import FEET, rows_of_feet
+from .reference import ReferenceState, path
+from .rows import Figure, agree, apart, exactly, largest, small
 
 Array = np.ndarray
-FEET = ("front_left_foot", "front_right_foot", "hind_left_foot", "hind_right_foot")
 FRICTION = 0.6
+RISE, SECONDS, STEP = 0.06, 1.0, 4e-3  # m, s, s: how far the body goes up and comes back
+BACK = 20.0  # 1/s: feet that have drifted are brought back, as by the controller
 LEG = {"hip_roll": 1.1, "hip_pitch": 0.4, "knee": -0.8}  # rad, of a left leg; rolls of right ones are opposite
 
 
@@ -44,7 +52,7 @@ def braced() -> tuple[Robot, Array, SupportDynamics]:
 def pressed(robot: Robot, q: Array, friction: float = FRICTION, limits: float = np.inf) -> UnilateralTorque:
     """The least torques that keep the robot at rest with the forces of all feet within the cones of the walls."""
     now, S_T = ReferenceState(robot, q), np.eye(robot.nv)[:, 6:]
-    J = np.concatenate([now.frame(foot).J[:3] for foot in FEET])
+    J, _ = rows_of_feet(now, FEET)
     sides = [-np.sign(now.frame(foot).p[1]) for foot in FEET]
     cone = np.zeros((4 * len(FEET), 3 * len(FEET)))
     for k, side in enumerate(sides):
@@ -66,7 +74,7 @@ def chimney() -> Iterator[Figure]:
     """Of row H4."""
     robot, q, support = braced()
     now, S_T = ReferenceState(robot, q), np.eye(robot.nv)[:, 6:]
-    J = np.concatenate([now.frame(foot).J[:3] for foot in FEET])
+    J, _ = rows_of_feet(now, FEET)
     both = np.linalg.pinv(np.hstack([S_T, 1e-4 * J.T])) @ now.g  # the least torques, forces at hardly any price
     torque, force = both[: S_T.shape[1]], 1e-4 * both[S_T.shape[1] :]
     yield agree("between two walls: the least torques hold the body too", S_T @ torque + J.T @ force, now.g, 1e-7)
@@ -100,5 +108,40 @@ def chimney() -> Iterator[Figure]:
     yield agree(
         "and its torques are those of the null space", support.internal_torque(internal), found.torque - torque, 1e-6
     )
+    yield from _climbing(robot, q)
     weak = pressed(robot, q, friction=0.1, limits=largest(found.torque))
     yield exactly("on ice with the same motors: the status", weak.status, Status.INFEASIBLE)
+
+
+def _climbing(robot: Robot, q: Array) -> Iterator[Figure]:
+    """The body goes up and comes back between the walls, once with friction known and once taken for plenty."""
+    q0 = q
+    first = ReferenceState(robot, q0)
+    sides = np.array([-np.sign(first.frame(foot).p[1]) for foot in FEET])
+
+    def way(t: float) -> tuple[Array, Array, Array]:
+        w, up = 2 * np.pi / SECONDS, np.array([0.0, 0.0, RISE / 2])
+        return first.com + up * (1 - np.cos(w * t)), up * w * np.sin(w * t), up * w**2 * np.cos(w * t)
+
+    for what, friction in (("friction known", FRICTION), ("friction taken for plenty", 20.0)):
+        feet = [
+            PointContact(foot, normal=(0, side, 0), friction=friction) for foot, side in zip(FEET, sides, strict=True)
+        ]
+        tasks = [CoMTask(way, gain=10.0), FrameTask("trunk", axes="orientation", gain=10.0), PostureTask(q0)]
+        controller = WholeBodyController(robot, tasks, feet, [TorqueLimits()], dt=STEP)
+        q, v, slip, off, away = q0, np.zeros(robot.nv), 0.0, 0.0, 0.0
+        for k in range(round(SECONDS / STEP)):
+            solution, now = controller(k * STEP, q, v), ReferenceState(robot, q, v)
+            J, bias = rows_of_feet(now, FEET)
+            slipped = np.concatenate([now.frame(foot).p - first.frame(foot).p for foot in FEET])
+            a, forces = now.held(solution.torque, J, bias + BACK * J @ v + BACK**2 / 4 * slipped)
+            off, away = max(off, apart(a, solution.acceleration)), max(away, largest(now.com - way(k * STEP)[0]))
+            slip = max(slip, _slip(robot, q, forces))
+            middle = path(robot, q, v, a)(STEP / 2), v + STEP / 2 * a  # for an error of second order
+            q, v = path(robot, q, middle[1])(STEP), v + STEP * a
+        if friction == FRICTION:
+            yield small(f"up and down between the walls, {what}: m off its path of {RISE:g} m", away, 4e-3)
+            yield small(f"{what}: acceleration under the torques − the commanded one, by its size", off, 1e-9)
+        good = slip < FRICTION + 1e-6 if friction == FRICTION else slip > 1.2 * FRICTION
+        required = f"≤ {FRICTION}" if friction == FRICTION else f"> {1.2 * FRICTION:g}"
+        yield Figure(f"{what}: |F_t| / F_n of the worst foot [slides 31–35]", required, f"{slip:.3f}", good)

@@ -58,6 +58,7 @@ def contact_plants() -> Iterator[Figure]:
     for law in LAWS:
         yield from _soft(law)
     yield from _with_and_without_a_plate()
+    yield from _stiffness_and_step()
     yield from _sliding()
     yield from _hard()
 
@@ -158,6 +159,30 @@ def rebound(law: str, drop: float, stiffness: float | None = None, damping: floa
     )
     depth, rate = found.y[:, -1]
     return float(rate**2 / (2 * G) - depth)
+
+
+def _stiffness_and_step() -> Iterator[Figure]:
+    """[ETH19, slides 18–19]: the stiffer the ground, the smaller the step, unless errors are controlled."""
+    what = "height after a bounce, error in %"
+    soft, both, stiff = (100 * bounce_error(k, h, None) for k, h in ((1e3, 1e-3), (1e5, 1e-4), (1e5, 1e-3)))
+    good = stiff > 5 * soft and 0.5 < both / soft < 2
+    yield Figure(
+        f"{what}, explicit Euler: 1e3 N/m, 1 ms; a hundred times as stiff; with a tenth of the step too [slide 19]",
+        "second > 5 times, third ½ … 2 times",
+        f"{soft:.1f}; {stiff:.1f}; {both:.1f}",
+        good,
+    )
+    for name, tolerance in METHODS.items():
+        errors = [100 * bounce_error(k, h, tolerance) for k in (1e3, 1e5, 1e7) for h in (1e-3, 1e-2)]
+        kept = name == "controlled error"
+        required = "≤ 5" if kept else "> 100"
+        good = max(errors) <= 5 if kept else max(errors) > 100
+        yield Figure(
+            f"{what}, {name}: worst of 1e3 … 1e7 N/m, 1 and 10 ms",
+            required,
+            f"{max(errors):.3g}" if kept else "> 100" if good else "less",
+            good,
+        )
 
 
 def _sliding() -> Iterator[Figure]:
