@@ -304,4 +304,5 @@ BREAKAGES = [
     ),
     Breakage("E10", "steps away from the goal", "control:reach", "(J_c, -e_c, J_h, -e_h),", "(J_c, e_c, J_h, -e_h),"),
     Breakage("E10", "damping is ignored", "algebra:pseudo_inverse", "s**2 + damping**2", "s**2", fast=True),
+    Breakage("E9", "half of the ellipse's slope", "control:CoMInEllipse.barrier", "g @ J, -g @", "0.5 * g @ J, -g @"),
 ]

@@ -208,4 +208,18 @@ BREAKAGES = [
         "- through",
         "- 0 * through",
     ),
+    Breakage(
+        "H3",
+        "steps are not made again where they err",
+        "simulate:SoftPlant._advance",
+        "error = _largest",
+        "error = 1e-9 * _largest",
+    ),
+    Breakage(
+        "H4",
+        "the chimney's feet press without friction's bound",
+        "control:PointContact.terms",
+        "numbers.friction * G[:, 2]",
+        "9 * numbers.friction * G[:, 2]",
+    ),
 ]

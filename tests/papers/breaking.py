@@ -11,6 +11,7 @@ import functools
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,15 +56,22 @@ class Breakage:
 def noticed(breakage: Breakage) -> Figure | None:
     """The first figure of the row that is not good while the package is broken; None if all are.
 
-    An error counts only where the breakage says so: a name mistyped in a breakage stops the row as well.
+    An error counts only where the breakage says so: a name mistyped in a breakage stops the row as well. Times do not
+    count: kernels are interpreted here, so their times are those of another program.
     """
     with broken(breakage):
         try:
-            return next((figure for figure in rows_named([breakage.row])[breakage.row].show() if not figure.good), None)
+            shown = rows_named([breakage.row])[breakage.row].show()
+            return next((figure for figure in shown if not figure.good and not is_time(figure)), None)
         except Exception as error:
             if breakage.stops is False:
                 raise
             return Figure("stopped", "", str(error), False)
+
+
+def is_time(figure: Figure) -> bool:
+    """Whether a figure is a computation time."""
+    return bool(re.search(r"\bms\b", figure.what))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from breakages_eb98 import BREAKAGES as EB98
 from breakages_eth19 import BREAKAGES as ETH19
 from breakages_qo21 import BREAKAGES as QO21
 from breakages_tpn17 import BREAKAGES as TPN17
-from breaking import changed_code, found, noticed, traced_anew
+from breaking import changed_code, found, is_time, noticed, traced_anew
 
 from equipoise.papers.report import figures_of
 from equipoise.papers.rows import all_rows
@@ -37,7 +37,7 @@ def test_the_row_notices_all_others(breakage):
 def test_without_a_mistake_the_row_holds_the_same_way(row):
     """What the breakages show is due to them, not to the way they are run."""
     with traced_anew():
-        assert all(figure.good for figure in figures_of(all_rows()[row]))
+        assert [figure for figure in figures_of(all_rows()[row]) if not (figure.good or is_time(figure))] == []
 
 
 def test_every_row_has_its_breakages():
