@@ -14,7 +14,7 @@ DIFFERENCES = {
     "B5": "The robot is a quadruped on points. The paper's cost is the tasks' squares alone; ours has small "
     "weights of actuated "
     "accelerations and forces besides, and 1e-12 on what the equations of motion decide.",
-    "B6": "The built-in human in place of HRP-2, which walks in tests/papers/test_hrp2.py: the torque limits of "
+    "B6": "The built-in human in place of HRP-2, which walks by --robot: the torque limits of "
     "its description "
     "are placeholders. Scenarios with noise and pushes, by Eq. (37) with a unit quaternion; from feet to hands by the "
     "same program with noise alone; knees and forearms (Sec. I) by the "
@@ -51,8 +51,8 @@ DIFFERENCES = {
     "6.2.1 has others.",
     "Q9": "Our counts are of programs without common subexpressions, zeros and ones; the thesis counts as written.",
     "Q10": "The eight-parameter base is that of a quadruped.",
-    "Q11": "The built-in human, arms on a torso or on wheels, and a snake in place of Poppy and V-REP's robots; "
-    "MuJoCo in place "
+    "Q11": "The built-in human, arms on a torso or on wheels, and a snake in place of Poppy and V-REP's robots; Poppy "
+    "puts the cup on a table by --robot. MuJoCo in place "
     "of V-REP. Table, region and start are ours, so ratios of Table 6.1 compare, within a quarter, and efforts do not. "
     "By torques joints rest by (3.6): within (3.4) the hand stops 7 cm above the table. Where the ball is released one "
     "arm is "
@@ -61,8 +61,8 @@ DIFFERENCES = {
     "H2": "Nothing; several kinds of contact in one call are beyond the slides.",
     "H3": "The brick and the ball are ours; the slides give laws and no numbers. Steps are controlled by their error.",
     "H4": "Forces on the robot, as on slide 15; slide 22 has those by the robot. Slide 17 prints c_v for the "
-    "speed squared. The "
-    "chimney is ours, at rest: it is not simulated.",
+    "speed squared. The chimney is ours. In motion its feet are held by constraints, whose forces must be such as "
+    "walls can give.",
     "H5": "Nothing; restitution is beyond the slide.",
     "H6": "Nothing; inequalities are beyond the slides.",
     "E1": "Coordinates stay those of the robot: what the paper writes as sums of angles are joints that follow.",
