@@ -129,7 +129,13 @@ class ControlStep:
     @property
     def multipliers(self) -> Array:
         """Of the rows of A, positive at upper bounds."""
-        return self.answer.multipliers[self.answer.equalities :]
+        return self.answer.multipliers[self.answer.equalities :][: self._rows_of_A]
+
+    @property
+    def _rows_of_A(self) -> int:
+        """How many rows A has: bounds of the motion in one step are the last, where they were needed."""
+        bounds = self.structure.layout.inequality_rows[IN_ONE_STEP]
+        return bounds.stop if IN_ONE_STEP in self.outside else bounds.start
 
     # --- the quadratic program ---------------------------------------------------------------------------------------
 
@@ -145,7 +151,8 @@ class ControlStep:
             made.setdefault(name, np.zeros(0))
         for name in ("weights", "pulls"):
             made.setdefault(name, np.zeros(n))
-        for label, count in {**layout.reserves, IN_ONE_STEP: 2 * len(layout.bounded)}.items():
+        bounds = {IN_ONE_STEP: 2 * len(layout.bounded)} if IN_ONE_STEP in self.outside else {}
+        for label, count in {**layout.reserves, **bounds}.items():
             rows = self.outside.get(label)
             k = 0 if rows is None else len(rows.keys)
             A, lower = np.zeros((count, n)), np.full(count, -np.inf)
@@ -165,7 +172,7 @@ class ControlStep:
             rows = self.outside.get(label)
             for k, key in enumerate([] if rows is None else rows.keys.tolist()):
                 made[n_E + layout.inequality_rows[label].start + k] = self.structure.outside_names[label][key]
-        return tuple(made)
+        return tuple(made[: n_E + self._rows_of_A])
 
     @cached_property
     def program(self) -> QuadraticProgram:
@@ -182,10 +189,10 @@ class ControlStep:
 
     @property
     def _in_force(self) -> tuple[Array, Array, Array]:
+        A = np.arange(self._rows_of_A)
         if self.selection is not None:
-            return self.selection.x, self.selection.E, self.selection.A
-        E, A = self.structure.layout.classes
-        return np.arange(len(self.x)), np.arange(len(E)), np.arange(len(A))
+            return self.selection.x, self.selection.E, self.selection.A[: self.selection.A.searchsorted(len(A))]
+        return np.arange(len(self.x)), np.arange(len(self.structure.layout.classes[0])), A
 
     @cached_property
     def finite(self) -> bool:
@@ -225,7 +232,7 @@ class ControlStep:
     def active(self) -> tuple[str, ...]:
         """Names of the active constraints."""
         n_E = len(self.multipliers_E)
-        active = np.flatnonzero((self.multipliers != 0) | (self.sides != 0))
+        active = np.flatnonzero((self.multipliers != 0) | (self.sides[: self._rows_of_A] != 0))
         return tuple(dict.fromkeys(self.names[n_E + k] for k in active))
 
     @cached_property
