@@ -14,7 +14,7 @@ from equipoise.balance.com_dynamics import augmented_bodies
 # Each holds a state that moves, or is filled while a file is read.
 MOVING = {
     "_Notes", "_Loop", "MujocoIndices", "_ChainLink", "_Way", "_Command", "CoMProgram", "FilterState", "ClimbState",
-    "State", "Swing", "HopState",
+    "State", "Swing", "HopState", "Statement", "Passing",
 }  # fmt: skip
 NEEDS_MORE = ("equipoise.__main__",)  # modules that do something when they are imported
 

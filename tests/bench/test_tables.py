@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import dataclass
 
 import pytest
 from rich.console import Console
 
 from equipoise.bench.tables import Bench, report
+from equipoise.show.outputs import Outcome
 
 
 @dataclass
@@ -29,13 +29,11 @@ class Timed(Plain):
     trustworthy: bool = True
 
 
-def told(rows: list[Plain], **options) -> tuple[bool, str]:
-    bench = Bench(
-        lambda options: iter(rows), "title", ["name"], lambda row: [row.name], quiet=options.pop("quiet", False)
-    )
+def told(rows: list[Plain], quiet: bool = False) -> tuple[Outcome, str]:
+    bench = Bench(lambda options: iter(rows), "title", ["name"], lambda row: [row.name], quiet=quiet)
     console = Console(width=120, record=True, file=io.StringIO())
-    verdict = report(console, bench, iter(rows), **options)
-    return verdict, console.export_text()
+    outcome = report(console, bench, iter(rows))
+    return outcome, console.export_text()
 
 
 @pytest.mark.parametrize("quiet", [False, True])
@@ -50,9 +48,8 @@ def told(rows: list[Plain], **options) -> tuple[bool, str]:
     ],
 )
 def test_a_bench_is_good_if_every_row_with_a_verdict_is(rows, good, quiet):
-    assert told(rows, quiet=quiet)[0] is good
-    verdict, text = told(rows, quiet=quiet, as_json=True)
-    assert verdict is good and [row["name"] for row in json.loads(text)] == ["one"] * len(rows)
+    outcome, _ = told(rows, quiet)
+    assert outcome.good is good and [row["name"] for row in outcome.data] == ["one"] * len(rows)
 
 
 @pytest.mark.parametrize(

@@ -391,9 +391,7 @@ BREAKAGES = [
         "g_dot.T @ rate + g.T @ bias",
         "-(g_dot.T @ rate + g.T @ bias)",
     ),
-    Breakage(
-        "Q6", "the controller adds the bias of pairs", "control:PairRows.look", "bound - seen.bias", "bound + seen.bias"
-    ),
+    Breakage("Q6", "the controller adds the bias of pairs", "control:PairRows.look", "] - seen.bias", "] + seen.bias"),
     Breakage(
         "Q6",
         "SelfCollision without rows",

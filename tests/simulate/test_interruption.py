@@ -113,7 +113,7 @@ def test_a_run_is_saved_where_its_report_fails(tmp_path, monkeypatch):
     outputs = RunOutputs(Console(quiet=True), None, str(tmp_path / "a.html"))
     monkeypatch.setattr("equipoise.show.report.report", lambda *a, **b: 1 / 0)
     with pytest.raises(eq.EquipoiseError, match=r"no report was written.*division by zero; the run is in"):
-        outputs.write(run, "title")
+        outputs.write(run)
     assert_array_equal(eq.Run.load(tmp_path / "a.npz").q, run.q)
 
 

@@ -266,7 +266,7 @@ def test_the_command_runs_a_file_and_keeps_it(tmp_path):
     command = [sys.executable, "-m", "equipoise.cli", "run", str(path), "--out", str(tmp_path / "run.npz")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    for word in ("goal reached", "penetration", "times real time", "left foot"):
+    for word in ("checks hold", "penetration", "times real time", "left foot"):
         assert word in done.stdout
     run = Run.load(tmp_path / "run.npz")
     assert run.outcome == "completed" and json.dumps(run.scenario["verdict"])

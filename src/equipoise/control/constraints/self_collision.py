@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Array = np.ndarray
 LIKELY = 0.05  # m: a row that this much more distance would free is given to the solver at once
 NEAR_AT_REST = 0.15  # m beyond the safe distance: pairs that searches for postures look at
-APART = 0.0105  # m; least distance of a pair where the robot stands, a little more than the usual safe distance
+STANDING_GAP = 1.05  # × safe distance: least distance of a pair where the robot stands, so that it may start there
 MOST_LOOKS = 8  # within one step, before it counts as too long to look into
 
 
@@ -85,7 +85,9 @@ class SelfCollision(Constraint):
 
     def known(self, robot: Robot) -> KnownPairs:
         """Returns the pairs it watches, with those that it watches as narrower and those that it leaves out."""
-        return watched_pairs(robot) if self.pairs is None else KnownPairs(tuple(self.pairs))
+        if self.pairs is not None:
+            return KnownPairs(tuple(self.pairs))
+        return watched_pairs(robot, STANDING_GAP * safe_at_first(self.label, self.safe))
 
     def at_rest(self, robot: Robot) -> AtRest:
         safe = safe_at_first(self.label, self.safe)
@@ -233,8 +235,8 @@ class KnownPairs(NamedTuple):
         return tuple(lines)
 
 
-def watched_pairs(robot: Robot) -> KnownPairs:
-    """Returns the pairs of a robot's links, at least `APART` from each other where it stands.
+def watched_pairs(robot: Robot, apart: float) -> KnownPairs:
+    """Returns the pairs of a robot's links, at least `apart` (m) from each other where it stands.
 
     The robot can stand as it does. So capsules that are nearer there are wider than the links, and are taken as
     narrower in that pair, in proportion to their radii.
@@ -245,7 +247,7 @@ def watched_pairs(robot: Robot) -> KnownPairs:
     pairs, out = found.checked + found.overlapping, [_names(pair) for pair in found.always]
     if not pairs:
         return KnownPairs((), {}, tuple(out))
-    lacking = APART - PairSet(robot, pairs).distances(np.stack(_standing(robot))).min(axis=0)
+    lacking = apart - PairSet(robot, pairs).distances(np.stack(_standing(robot))).min(axis=0)
     watched, narrowed = [], dict[tuple[str, str], float]()
     for pair, less in zip(pairs, lacking.tolist(), strict=True):
         radii = sum(side.thickness or 0.0 for side in pair)
