@@ -1,6 +1,6 @@
 """Builds the solver in C as LLVM text, optimises it for this processor as the package would, and writes an object file.
 
-    python bench/solver_trial/build.py active_set.c build/active_set.o --clang "python-zig cc"
+python bench/solver_trial/build.py active_set.c build/active_set.o --clang "python-zig cc"
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from pathlib import Path
 from equipoise.machine import cpu
 
 # Nothing may depend on the builder's machine: no passes, no processor, no C library beyond sqrt and fabs.
-FLAGS = "-std=c99 -O2 -Xclang -disable-llvm-passes -S -emit-llvm -ffp-contract=fast -fno-math-errno"
-FLAGS += " -fno-builtin-memset -fno-builtin-memcpy -fno-stack-protector -fno-sanitize=all -fno-unwind-tables -fno-asynchronous-unwind-tables -g0"
+FLAGS = """
+    -std=c99 -O2 -Xclang -disable-llvm-passes -S -emit-llvm -g0 -ffp-contract=fast -fno-math-errno -fno-builtin-memset
+    -fno-builtin-memcpy -fno-stack-protector -fno-sanitize=all -fno-unwind-tables -fno-asynchronous-unwind-tables
+"""
 
 
 def neutral_text(source: Path, clang: str) -> str:
@@ -51,5 +53,6 @@ if __name__ == "__main__":
     given.object.with_suffix(".ll").write_text(text)
     start = time.process_time()
     made = optimised(text)
-    print(f"{len(text)} bytes of LLVM text, {time.process_time() - start:.2f} s to optimise, {len(made)} bytes of object")
+    seconds = time.process_time() - start
+    print(f"{len(text)} bytes of LLVM text, {seconds:.2f} s to optimise, {len(made)} bytes of object")
     given.object.write_bytes(made)

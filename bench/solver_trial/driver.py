@@ -1,6 +1,6 @@
 """Runs any Python program with the solver in C beside the present one (`python driver.py both.so … `), and counts.
 
-    python bench/solver_trial/driver.py build/compare.so both -m pytest tests/control/test_active_set.py
+python bench/solver_trial/driver.py build/compare.so both -m pytest tests/control/test_active_set.py
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ import time
 import numpy as np
 
 sys.path[:0] = ["tests", "tests/control"]
-import test_active_set as programs
-
+import test_active_set as programs  # noqa: E402
 
 
 def random_programs(seed: int) -> None:
@@ -43,4 +42,3 @@ if __name__ == "__main__":
         random_programs(seed)
     print(f"{time.process_time() - start:.0f} s")
     print(driver.report(code))
-
