@@ -238,8 +238,11 @@ static void copy_row(const solver *s, double *restrict to, const double *restric
 static void times_M(const solver *s, double *restrict to, const double *restrict vector) {
     for (integer i = 0; i < s->m; i += TALL) {
         double sum[TALL] = {0.0};
-        FOR(j, 0, s->n) FOR(k, 0, TALL) sum[k] += vector[j] * s->M_T[j * s->tall + i + k];
-        FOR(k, 0, TALL) to[i + k] = sum[k];
+        FOR(j, 0, s->n) {
+            const double *column = s->M_T + j * s->tall + i;
+            VECTORS FOR(k, 0, TALL) sum[k] += vector[j] * column[k];
+        }
+        copy(to + i, sum, TALL);
     }
 }
 
