@@ -26,10 +26,9 @@ def walker(name: str) -> eq.Walking:
 
 
 def followed(name: str, ask: Callable[[eq.Walking], Any], seconds: float, **options: Any) -> dict[str, Any]:
-    """What became of a command: phases with their times, words of the log, and states at regular times."""
-    asked = walker(name)
-    asked.reset()
-    asked.forget_commands()
+    """Returns the phases with their times, the log, and states at regular times. The walker is a new one: what it did
+    before changes torques by rounding, which a landing magnifies."""
+    asked = eq.Walking(eq.load(name))
     ask(asked)
     run = eq.simulate(asked.robot, asked, q0=asked.q0, duration=seconds, **options)
     rows = slice(0, None, round(EVERY * (len(run.t) - 1) / run.t[-1]))
