@@ -10,7 +10,7 @@ from scipy.linalg import solve_continuous_are
 import equipoise as eq
 from equipoise.study import Draws, Uniform
 
-FORCE = 15.0  # N, the most that the motor gives
+FORCE = 15.0  # N, force limit of the motor
 UPRIGHT = np.array([0.0, np.pi])
 
 

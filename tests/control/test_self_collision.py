@@ -119,6 +119,20 @@ def test_rows_left_out_change_nothing(level, monkeypatch):
     assert np.array(sizes)[:, 1].min() == 108 > np.array(sizes)[:, 0].max()
 
 
+def test_links_are_judged_by_the_last_answer(monkeypatch):
+    """Also where rows were added until the last round: its motion is looked into, not that of the round before."""
+    from equipoise.control.controller import outside
+
+    monkeypatch.setattr(outside, "ROUNDS", 2)
+    monkeypatch.setattr(self_collision, "LIKELY", -1e6)  # m: no row is given to the solver at once
+    of, looked = controller(), []
+    inside = self_collision.PairRows.inside
+    monkeypatch.setattr(self_collision.PairRows, "inside", lambda rows, x: looked.append(x) or inside(rows, x))
+    for t, (q, v) in enumerate(starts(12)):
+        of.reset()
+        assert_allclose(of(0.1 * t, q, v).acceleration, looked[-1], rtol=0, atol=1e-9)
+
+
 def test_two_sets_of_pairs_are_one():
     first, second = (eq.SelfCollision(beads()[k::2], safe=SAFE, name=f"set {k}") for k in (0, 1))
     task = [eq.PostureTask(standing(tripod()), gain=8.0)]

@@ -116,8 +116,9 @@ def com(now: ReferenceState) -> Moving:
 
 
 def gap(a: Array, b: Array) -> tuple[float, float, float]:
-    """Returns (distance of two segments, the parts of their lengths at which they are nearest): between their lines
-    where the nearest points of those lie within, else from one of the ends.
+    """Returns the distance of two segments, m, and the positions of their nearest points as fractions of their lengths.
+
+    The nearest points are those of the two lines if both lie within the segments; otherwise one of them is an end.
 
     Args:
         a, b: both ends of each, (2, 3).

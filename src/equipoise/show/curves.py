@@ -30,7 +30,7 @@ GAP = 65_535  # code of what is not a number
 
 
 def curves(runs: Sequence[Run], charts: Sequence[Sequence[RunChart]], names: Sequence[str]) -> str:
-    """Returns JSON that may stand in a page: charts of the first run, with the same charts of the others."""
+    """Returns the charts of the first run, with those of the other runs overlaid, as JSON that is safe inside HTML."""
     first, packed = runs[0], [_Packed(run) for run in runs]
     every = [{chart.key: chart for chart in found} for found in charts]
     made = [

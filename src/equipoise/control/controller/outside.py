@@ -75,6 +75,9 @@ class Outside:
             if not answer.usable or not self._extend(seen, answer.x, everything=k == ROUNDS - 2):
                 break
             answer = self.solver.solve()
+        else:
+            if self.makers and answer.usable:
+                self._motion = self._B @ answer.x + self._b
         return answer
 
     def moves_too_far(self, x: Array) -> bool:
@@ -114,7 +117,10 @@ class Outside:
         return added
 
     def _write_bounds(self) -> NearbyRows:
-        """Returns the bounds of the motion in one step, written where the solver reads them if it is told to."""
+        """Writes the bounds of the motion in one step behind all other rows, and returns them.
+
+        The solver ignores them until `solve_bounded`.
+        """
         layout, data = self.settings.layout, self.solver.data
         context, at, n = layout.context, layout.inequality_rows[IN_ONE_STEP], len(layout.bounded)
         of_velocity = context.level == "velocity"
